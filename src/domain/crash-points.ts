@@ -1,0 +1,33 @@
+/** What a transaction is for: names its crash points and its errors. */
+export const writeAreas = ['identify', 'append', 'fork', 'session', 'persona', 'import', 'prune'] as const
+export type WriteArea = (typeof writeAreas)[number]
+
+const otherPoints = [
+  'migrate.before_commit',
+  'migrate.after_commit',
+  'backup.before_rename',
+  'backup.after_rename',
+  'restore.before_swap',
+  'restore.between_swap',
+  'restore.after_swap',
+  'config.before_rename',
+  'config.after_rename',
+] as const
+
+export type CrashPoint = `${WriteArea}.${'before' | 'after'}_commit` | (typeof otherPoints)[number]
+
+/** Every moment at which a test may ask the process to die. */
+export const crashPoints: readonly CrashPoint[] = [
+  ...writeAreas.flatMap((area) => [`${area}.before_commit`, `${area}.after_commit`] as const),
+  ...otherPoints,
+]
+
+/** Reads `HEDDLE_CRASH_AT=<point>#<n>`: at the n-th pass of that point `die` is called. Without it nothing happens. */
+export function crashAt(setting: string | undefined, die: () => void): (point: CrashPoint) => void {
+  if (!setting) return () => undefined
+  const [name, count] = setting.split('#')
+  let left = Number(count ?? 1)
+  return (point) => {
+    if (point === name && --left === 0) die()
+  }
+}

@@ -1,0 +1,24 @@
+/** Whether trying the same thing again, unchanged, can help. */
+export type Retry = 'never' | 'later'
+
+/** An expected failure: a stable code for programs, a sentence for people, and what to do next. */
+export class HeddleError extends Error {
+  override readonly name = 'HeddleError'
+  readonly code: string
+  readonly remedy: string
+  readonly retry: Retry
+
+  constructor(code: string, message: string, remedy: string, options: { retry?: Retry; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.remedy = remedy
+    this.retry = options.retry ?? 'never'
+  }
+}
+
+/** Wrong use of a command or a wrong argument: the caller must change what they asked for. */
+export class Misuse extends HeddleError {
+  constructor(message: string, remedy: string, code = 'misuse') {
+    super(code, message, remedy)
+  }
+}

@@ -1,0 +1,21 @@
+import type { Millis } from './clock.ts'
+
+/** What happened to what, told after it is durable. The cursor is opaque: hand it back to read on. */
+export interface Event {
+  cursor: string
+  at: Millis
+  kind: EventKind
+  /** A reference, `turn:…` or `session:…`. */
+  subject: string
+  payload: Record<string, unknown>
+}
+
+export const eventKinds = [
+  'turn.added',
+  'session.created',
+  'session.renamed',
+  'session.archived',
+  'session.restored',
+  'turns.imported',
+] as const
+export type EventKind = (typeof eventKinds)[number]

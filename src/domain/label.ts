@@ -1,0 +1,20 @@
+export const integrities = ['trusted', 'untrusted'] as const
+export type Integrity = (typeof integrities)[number]
+
+/** Where content came from and whether it may steer what an agent does. */
+export interface Label {
+  integrity: Integrity
+  /** Origins such as `human`, `url:https://…`, `file:a.md`; sorted, each once. */
+  sources: string[]
+}
+
+/** Joins labels: one untrusted part makes the whole untrusted, and no source is forgotten. */
+export function joinLabels(labels: Iterable<Label>): Label {
+  let integrity: Integrity = 'trusted'
+  const sources = new Set<string>()
+  for (const label of labels) {
+    if (label.integrity === 'untrusted') integrity = 'untrusted'
+    for (const source of label.sources) sources.add(source)
+  }
+  return { integrity, sources: [...sources].sort() }
+}

@@ -1,0 +1,39 @@
+import type { ThinkingConfig } from './message.ts'
+
+/** Who an agent is. */
+export interface Identity {
+  name: string
+  soul: string
+  emoji?: string
+}
+
+/** What an agent may do; a denial wins over an allowance, and no `allow` means everything. */
+export interface Permissions {
+  tools: { allow?: string[]; deny?: string[] }
+  sandbox?: Record<string, unknown>
+  credentials?: string[]
+}
+
+/** How an agent thinks; may differ from turn to turn. */
+export interface ModelConfig {
+  model: string
+  thinking?: ThinkingConfig
+  maxTokens?: number
+  temperature?: number
+}
+
+/** Identity and permissions of a thread, with defaults for how it thinks. */
+export interface Persona {
+  id: string
+  identity: Identity
+  permissions: Permissions
+  defaultModelConfig?: ModelConfig
+}
+
+/** A persona's id, as people write it. */
+export const personaPattern = /^[a-z0-9][a-z0-9_-]{0,31}$/
+
+/** The session that stands for a persona when only the persona is named. */
+export function mainSessionOf(personaId: string): string {
+  return `${personaId}:main`
+}

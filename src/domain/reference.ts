@@ -1,0 +1,31 @@
+import { Misuse } from './errors.ts'
+
+export const referenceKinds = [
+  'turn',
+  'run',
+  'task',
+  'plan',
+  'result',
+  'memory',
+  'approval',
+  'session',
+  'persona',
+  'file',
+] as const
+export type ReferenceKind = (typeof referenceKinds)[number]
+
+/** `kind:id`, or a bare word whose kind the place where it stands must decide. */
+export interface Reference {
+  kind: ReferenceKind | null
+  id: string
+}
+
+/** Reads `turn:4c1e`, `session:main`, `main`. A colon that follows no known kind belongs to the id. */
+export function parseReference(text: string): Reference {
+  const colon = text.indexOf(':')
+  const kind = referenceKinds.find((known) => known === text.slice(0, colon))
+  const id = kind && colon > 0 ? text.slice(colon + 1) : text
+  if (id === '')
+    throw new Misuse(`"${text}" names nothing`, 'write a reference such as turn:4c1e or session:main', 'bad_reference')
+  return { kind: kind ?? null, id }
+}

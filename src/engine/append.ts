@@ -1,0 +1,103 @@
+import type { TurnDraft } from '../domain/draft.ts'
+import { HeddleError } from '../domain/errors.ts'
+import { checkLabel, type Session } from '../domain/session.ts'
+import type { Thread } from '../domain/turn.ts'
+import { recordEvent } from '../store/events.ts'
+import { insertSegment, insertSession, lockSessionByLabel, moveHead } from '../store/sessions.ts'
+import type { Tx } from '../store/store.ts'
+import { findThread, insertPlacedTurn } from '../store/threads.ts'
+import { makeTurn, writeJournal } from './make-turn.ts'
+import type { World } from './world.ts'
+
+export interface AppendInput {
+  folder: string
+  label: string
+  draft: TurnDraft
+  /** The turn this one must follow: starts a new session there, or insists that an existing one's head is there. */
+  parentTurnId?: string
+  /** The persona of a session that this call starts. */
+  personaId?: string
+}
+
+export interface Appended {
+  turnId: string
+  session: Session
+  depth: number
+}
+
+/** Adds a turn made by hand to a session, which is started if there is none of that label. */
+export async function append(world: World, input: AppendInput): Promise<Appended> {
+  const label = checkLabel(input.label)
+  const made = makeTurn(world, input.draft)
+  const fresh = { sessionId: world.newId(), segmentId: world.newId() }
+  const now = made.content.timestamp
+  return world.store.write('append', async (tx) => {
+    const session =
+      (await lockSessionByLabel(tx, input.folder, label)) ??
+      (await startSession(tx, { ...input, label, ...fresh, now }))
+    if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
+    const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
+    const turn = await writeJournal(tx, made, { sessionId: session.id, parent })
+    const { depth } = await insertPlacedTurn(
+      tx,
+      { segmentId: session.segmentId, parent, personaId: session.personaId },
+      turn,
+    )
+    await moveHead(tx, session, turn.id, now)
+    await recordEvent(tx, {
+      at: now,
+      kind: 'turn.added',
+      subject: `turn:${turn.id}`,
+      payload: { session: label, folder: input.folder, depth },
+    })
+    return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
+  })
+}
+
+interface NewSession {
+  sessionId: string
+  segmentId: string
+  folder: string
+  label: string
+  parentTurnId?: string
+  personaId?: string
+  now: number
+}
+
+/** Makes a session at a turn, or at the root: one row for the session, one for the segment it will write. */
+export async function startSession(tx: Tx, start: NewSession): Promise<Session> {
+  const below = start.parentTurnId === undefined ? null : await headOf(tx, start.parentTurnId)
+  const session: Session = {
+    id: start.sessionId,
+    folder: start.folder,
+    label: start.label,
+    segmentId: start.segmentId,
+    headTurnId: below?.turnId ?? null,
+    personaId: start.personaId ?? below?.personaId ?? null,
+    updatedAt: start.now,
+    archivedAt: null,
+  }
+  await insertSegment(tx, { id: session.segmentId, below })
+  await insertSession(tx, session)
+  await recordEvent(tx, {
+    at: start.now,
+    kind: 'session.created',
+    subject: `session:${start.label}`,
+    payload: { folder: start.folder, headTurnId: session.headTurnId },
+  })
+  return session
+}
+
+async function headOf(tx: Tx, turnId: string): Promise<Thread> {
+  const thread = await findThread(tx, turnId)
+  if (!thread) throw new HeddleError('not_found', `there is no turn ${turnId}`, 'list the turns with: heddle log --all')
+  return thread
+}
+
+function notHead(session: Session): HeddleError {
+  return new HeddleError(
+    'not_head',
+    `the head of session "${session.label}" is ${session.headTurnId ? `turn:${session.headTurnId}` : 'nowhere yet'}`,
+    'append without --parent to follow that head, or give a new label to start a session from the turn',
+  )
+}

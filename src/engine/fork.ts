@@ -1,0 +1,49 @@
+import { HeddleError } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
+import { checkLabel, type Session } from '../domain/session.ts'
+import { findPersona } from '../store/personas.ts'
+import { findSessions } from '../store/sessions.ts'
+import { startSession } from './append.ts'
+import type { World } from './world.ts'
+
+export interface ForkInput {
+  folder: string
+  turnId: string
+  label?: string
+  /** The owner may hand the fork to another persona; otherwise it keeps the turn's. */
+  personaId?: string
+}
+
+/** Starts a session at any turn. The sessions that already point there keep their heads. */
+export async function fork(world: World, { folder, turnId, label, personaId }: ForkInput): Promise<Session> {
+  const wanted = label === undefined ? undefined : checkLabel(label)
+  const fresh = { sessionId: world.newId(), segmentId: world.newId() }
+  const now = world.clock.now()
+  return world.store.write('fork', async (tx) => {
+    if (personaId !== undefined && !(await findPersona(tx, personaId))) throw noPersona(personaId)
+    const chosen = wanted ?? freeLabel(`fork-${tail(turnId)}`, await findSessions(tx, { folder }))
+    return startSession(tx, {
+      ...fresh,
+      folder,
+      label: chosen,
+      parentTurnId: turnId,
+      now,
+      ...(personaId !== undefined && { personaId }),
+    })
+  })
+}
+
+/** The label itself, or the first of label-2, label-3, … that no session has. */
+export function freeLabel(label: string, sessions: Session[]): string {
+  const taken = new Set(sessions.map((session) => session.label))
+  if (!taken.has(label)) return label
+  for (let number = 2; ; number++) if (!taken.has(`${label}-${number}`)) return `${label}-${number}`
+}
+
+export function noPersona(id: string): HeddleError {
+  return new HeddleError(
+    'not_found',
+    `there is no persona "${id}"`,
+    `make it with: heddle personas set ${id} --name NAME`,
+  )
+}

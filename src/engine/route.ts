@@ -1,0 +1,97 @@
+import { HeddleError } from '../domain/errors.ts'
+import { mainSessionOf } from '../domain/persona.ts'
+import { parseReference } from '../domain/reference.ts'
+import type { Session } from '../domain/session.ts'
+import type { Thread } from '../domain/turn.ts'
+import { findPersona } from '../store/personas.ts'
+import { findSessions } from '../store/sessions.ts'
+import type { Reading } from '../store/store.ts'
+import { findThread, turnIdAt } from '../store/threads.ts'
+import { turnIdsLike } from '../store/turns.ts'
+import { noPersona } from './fork.ts'
+
+const idPart = /^[0-9a-hjkmnp-tv-z]{3,20}$/
+const keyPattern = /^([0-9a-hjkmnp-tv-z]{20})\/(\d{1,9})$/
+
+/** Every way to say where work goes, a turn, a session or a persona, ends in a thread: the turn with all before it. */
+export async function routeToThread(rows: Reading, text: string, folder: string): Promise<Thread> {
+  const { kind, id } = parseReference(text)
+  switch (kind) {
+    case 'turn':
+      return (await threadOfTurn(rows, id)) ?? Promise.reject(notFound('turn', id))
+    case 'session':
+      return headThread(rows, await sessionNamed(rows, id, folder))
+    case 'persona':
+      return headThread(rows, await mainSession(rows, id, folder))
+    case null: {
+      const session = await findSession(rows, id, folder)
+      if (session) return headThread(rows, session)
+      return (await threadOfTurn(rows, id)) ?? Promise.reject(notFound('session or turn', id))
+    }
+    default:
+      throw new HeddleError('wrong_kind', `${text} is neither a turn nor a session`, 'use turn:ID or session:LABEL')
+  }
+}
+
+/** The session of this label in this folder, else the only one of that label anywhere. */
+export async function sessionNamed(rows: Reading, text: string, folder: string): Promise<Session> {
+  const { kind, id } = parseReference(text)
+  if (kind === 'persona') return mainSession(rows, id, folder)
+  const session = await findSession(rows, id, folder)
+  if (!session) throw notFound('session', id)
+  return session
+}
+
+async function findSession(rows: Reading, label: string, folder: string): Promise<Session | undefined> {
+  const named = await findSessions(rows, { label: label.normalize('NFC') })
+  const here = named.find((session) => session.folder === folder)
+  if (!here && named.length > 1)
+    throw new HeddleError(
+      'ambiguous',
+      `several folders have a session "${label}": ${named.map((session) => session.folder).join(', ')}`,
+      'run the command in the folder you mean',
+    )
+  return here ?? named[0]
+}
+
+async function mainSession(rows: Reading, personaId: string, folder: string): Promise<Session> {
+  if (!(await findPersona(rows, personaId))) throw noPersona(personaId)
+  return sessionNamed(rows, `session:${mainSessionOf(personaId)}`, folder)
+}
+
+async function headThread(rows: Reading, session: Session): Promise<Thread> {
+  const thread = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
+  if (thread) return thread
+  throw new HeddleError(
+    'session_empty',
+    `session "${session.label}" has no turn yet`,
+    `add one with: heddle append -s ${session.label} --user "…" --assistant "…"`,
+  )
+}
+
+async function threadOfTurn(rows: Reading, id: string): Promise<Thread | undefined> {
+  const key = keyPattern.exec(id)
+  if (key) {
+    const turnId = await turnIdAt(rows, key[1] ?? '', Number(key[2]))
+    return turnId === undefined ? undefined : findThread(rows, turnId)
+  }
+  if (!idPart.test(id)) return undefined
+  const exact = await findThread(rows, id)
+  if (exact) return exact
+  const [only, ...others] = await turnIdsLike(rows, id)
+  if (others.length > 0 && only)
+    throw new HeddleError(
+      'ambiguous',
+      `"${id}" fits several turns: ${[only, ...others].map((turn) => `turn:${turn}`).join(', ')}`,
+      'write more of the id',
+    )
+  return only === undefined ? undefined : findThread(rows, only)
+}
+
+export function notFound(what: string, id: string): HeddleError {
+  return new HeddleError(
+    'not_found',
+    `there is no ${what} "${id}" here`,
+    'list them with: heddle sessions, heddle log --all',
+  )
+}

@@ -1,0 +1,117 @@
+import type { Millis } from '../domain/clock.ts'
+import { HeddleError } from '../domain/errors.ts'
+import type { Event, EventKind } from '../domain/event.ts'
+import type { Position } from './dialect.ts'
+import { metaValue, setMeta } from './meta.ts'
+import { statement } from './statement.ts'
+import type { Reading, Store, StoreContext, Tx } from './store.ts'
+
+const sweepEvery: Millis = 1000
+const pageSize = 500
+const floorKey = 'events_floor'
+
+const beginning: Position = { xid: '0', seq: 0 }
+
+/** Adds an event in the transaction of what it tells; followers hear of it after COMMIT. */
+export async function recordEvent(tx: Tx, event: Omit<Event, 'cursor'>): Promise<void> {
+  await tx.run(
+    insert({ at: event.at, kind: event.kind, subject: event.subject, payload: JSON.stringify(event.payload) }),
+  )
+  tx.hint('events')
+}
+
+/** The next events after a cursor, in an order that never changes; no cursor: from the oldest that is kept. */
+export async function readEvents(rows: Reading, after?: string, limit = pageSize): Promise<Event[]> {
+  const database = await metaValue(rows, 'database_id')
+  const floor = parsePosition((await metaValue(rows, floorKey)) ?? '') ?? beginning
+  const from = after === undefined ? floor : positionOf(after, database)
+  if (!from || isBefore(from, floor))
+    throw new HeddleError(
+      'cursor_expired',
+      'the events after this cursor are no longer kept',
+      'read on from now: ask without a cursor; retention.eventDays in heddle.yaml says how long events are kept',
+    )
+  const found = await rows.all(eventsAfter({ xid: from.xid, seq: from.seq, limit }))
+  return found.map((row) => ({
+    cursor: cursorOf({ xid: row.xid_text, seq: row.seq }, database),
+    at: row.at,
+    kind: row.kind,
+    subject: row.subject,
+    payload: JSON.parse(row.payload_json),
+  }))
+}
+
+/** Events as they are committed, each once, none left out. Hints make it quick, the sweep makes it certain. */
+export async function* followEvents(
+  store: Store,
+  { clock }: Pick<StoreContext, 'clock'>,
+  options: { after?: string; signal: AbortSignal },
+): AsyncIterable<Event> {
+  let cursor = options.after
+  while (!options.signal.aborted) {
+    const wake = new AbortController()
+    const stop = store.onHint(() => wake.abort())
+    try {
+      const page = await store.read((rows) => readEvents(rows, cursor))
+      for (const event of page) {
+        cursor = event.cursor
+        yield event
+      }
+      if (page.length === 0) await clock.sleep(sweepEvery, AbortSignal.any([wake.signal, options.signal]))
+    } finally {
+      stop()
+    }
+  }
+}
+
+/** Forgets events older than this moment; cursors into them expire. Answers how many went. */
+export async function pruneEvents(tx: Tx, before: Millis): Promise<number> {
+  const last = await tx.first(
+    tx.build
+      .selectFrom('events')
+      .select(['seq', tx.dialect.events.xidText.as('xid_text')])
+      .where('at', '<', before)
+      .orderBy(tx.dialect.events.newestFirst)
+      .limit(1),
+  )
+  if (!last) return 0
+  const position = { xid: last.xid_text, seq: last.seq }
+  await setMeta(tx, floorKey, formatPosition(position))
+  return tx.run(tx.build.deleteFrom('events').where(tx.dialect.events.upTo(position)))
+}
+
+const insert = statement((db, arg: { at: number; kind: EventKind; subject: string; payload: string }) =>
+  db.insertInto('events').values({ at: arg.at, kind: arg.kind, subject: arg.subject, payload_json: arg.payload }),
+)
+
+const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', 'at', 'kind', 'subject', 'payload_json', events.xidText.as('xid_text')])
+    .where(events.after({ xid: arg.xid, seq: arg.seq }))
+    .orderBy(events.order)
+    .limit(arg.limit),
+)
+
+function cursorOf(position: Position, database: string | undefined): string {
+  return Buffer.from(`${database}.${formatPosition(position)}`).toString('base64url')
+}
+
+/** Undefined for a cursor of another database: after a restore the old ones mean nothing. */
+function positionOf(cursor: string, database: string | undefined): Position | undefined {
+  const [owner, ...position] = Buffer.from(cursor, 'base64url').toString().split('.')
+  return owner === database ? parsePosition(position.join('.')) : undefined
+}
+
+function formatPosition({ xid, seq }: Position): string {
+  return `${xid}.${seq}`
+}
+
+function parsePosition(text: string): Position | undefined {
+  const match = /^(\d{1,20})\.(\d{1,15})$/.exec(text)
+  return match ? { xid: match[1] ?? '0', seq: Number(match[2]) } : undefined
+}
+
+function isBefore(a: Position, b: Position): boolean {
+  return BigInt(a.xid) === BigInt(b.xid) ? a.seq < b.seq : BigInt(a.xid) < BigInt(b.xid)
+}

@@ -1,0 +1,150 @@
+import { HeddleError } from '../domain/errors.ts'
+
+export type Constraint = 'unique' | 'foreign_key' | 'check' | 'not_null'
+
+/** A row that the schema refuses; the same on both databases. */
+export class ConstraintViolated extends HeddleError {
+  readonly constraint: Constraint
+  constructor(constraint: Constraint, cause: Error) {
+    super(`constraint_${constraint}`, cause.message, 'this is a bug: please report it with this message', { cause })
+    this.constraint = constraint
+  }
+}
+
+/** A body that broke the rules of `write`: always a bug in the caller. */
+export class BodyMisbehaved extends Error {
+  override readonly name = 'BodyMisbehaved'
+}
+
+/** True where the database asks for the whole transaction to be tried again. */
+export function wantsRetry(error: unknown): boolean {
+  return isPgError(error) && (error.code === '40001' || error.code === '40P01')
+}
+
+/** SQLite's primary result code, or undefined for anything that did not come from SQLite. */
+export function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
+  return error.errcode & 0xff
+}
+
+export const sqliteBusy = 5
+export const sqliteIoError = 10
+export const sqliteCorrupt = 11
+export const sqliteFull = 13
+export const sqliteNotADatabase = 26
+
+/** Says in our words what went wrong with the file, and what to do; passes on what is not SQLite's. */
+export function explainSqlite(error: unknown, file: string): unknown {
+  const code = sqliteCode(error)
+  if (code === undefined || !(error instanceof Error)) return error
+  const extended = (error as Error & { errcode: number }).errcode
+  const constraint = sqliteConstraints.get(extended)
+  if (constraint) return new ConstraintViolated(constraint, error)
+  switch (code) {
+    case sqliteFull:
+      return new HeddleError(
+        'disk_full',
+        `no space left to write ${file}; everything acknowledged so far is safe`,
+        'free some space on that disk and try again; heddle need not be restarted',
+        { retry: 'later', cause: error },
+      )
+    case sqliteBusy:
+      return new HeddleError(
+        'database_busy',
+        `another process holds the write lock of ${file}`,
+        `wait for it to finish, or find it with: lsof ${file}`,
+        { retry: 'later', cause: error },
+      )
+    case sqliteCorrupt:
+    case sqliteNotADatabase:
+      return databaseCorrupt(file, error.message, error)
+    case sqliteIoError:
+      return new HeddleError(
+        'storage_failed',
+        `the disk under ${file} failed (${error.message}); the last change may not be stored`,
+        'check the disk (dmesg), then start heddle again: it continues from what the disk really holds',
+        { cause: error },
+      )
+    case 8:
+    case 14:
+      return new HeddleError(
+        'database_not_writable',
+        `${file} cannot be opened for writing (${error.message})`,
+        `give this user write access to the file and its folder: chmod u+rw ${file}`,
+        { cause: error },
+      )
+    default:
+      return error
+  }
+}
+
+/** The refusal that every kind of damage ends in, with the way back. */
+export function databaseCorrupt(file: string, reason: string, cause?: unknown): HeddleError {
+  return new HeddleError(
+    'database_corrupt',
+    `${file} is damaged: ${reason}`,
+    'nothing was changed. Keep the file, then go back to a backup: heddle restore FILE (see the backups folder of the home)',
+    { cause },
+  )
+}
+
+/** Says in our words what PostgreSQL or the way to it reported. */
+export function explainPostgres(error: unknown, place: string): unknown {
+  if (!(error instanceof Error)) return error
+  if (isPgError(error)) {
+    const constraint = pgConstraints.get(error.code)
+    if (constraint) return new ConstraintViolated(constraint, error)
+    if (error.code === '53100')
+      return new HeddleError(
+        'disk_full',
+        `the server of ${place} has no space left`,
+        'free some space there and try again',
+        {
+          retry: 'later',
+          cause: error,
+        },
+      )
+    if (/^(28|3D)/.test(error.code))
+      return new HeddleError(
+        'database_refused',
+        `${place}: ${error.message}`,
+        'check user, password and name in the `database` key of heddle.yaml',
+        {
+          cause: error,
+        },
+      )
+    if (!/^(08|57P)/.test(error.code)) return error
+  } else if (!connectionLost.test(`${(error as NodeJS.ErrnoException).code} ${error.message}`)) return error
+  return new HeddleError(
+    'database_unreachable',
+    `${place} does not answer (${error.message})`,
+    'start PostgreSQL, or correct the `database` key of heddle.yaml',
+    {
+      retry: 'later',
+      cause: error,
+    },
+  )
+}
+
+const connectionLost =
+  /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|Connection terminated|connection timeout|timeout expired/
+
+const sqliteConstraints = new Map<number, Constraint>([
+  [2067, 'unique'],
+  [1555, 'unique'],
+  [2579, 'unique'],
+  [787, 'foreign_key'],
+  [275, 'check'],
+  [1299, 'not_null'],
+])
+
+const pgConstraints = new Map<string, Constraint>([
+  ['23505', 'unique'],
+  ['23503', 'foreign_key'],
+  ['23514', 'check'],
+  ['23502', 'not_null'],
+])
+
+function isPgError(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)
+}

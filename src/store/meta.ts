@@ -1,0 +1,27 @@
+import type { Reading, Tx } from './store.ts'
+
+/** Facts about the database itself. */
+export async function metaValue(rows: Reading, key: MetaKey): Promise<string | undefined> {
+  return (await rows.first(rows.build.selectFrom('meta').select('value').where('key', '=', key)))?.value
+}
+
+/** Names the database, unless another process already has: cursors of one mean nothing in another. */
+export async function identify(tx: Tx, id: string): Promise<void> {
+  await tx.run(
+    tx.build
+      .insertInto('meta')
+      .values({ key: 'database_id', value: id })
+      .onConflict((conflict) => conflict.column('key').doNothing()),
+  )
+}
+
+export async function setMeta(tx: Tx, key: MetaKey, value: string): Promise<void> {
+  await tx.run(
+    tx.build
+      .insertInto('meta')
+      .values({ key, value })
+      .onConflict((conflict) => conflict.column('key').doUpdateSet({ value })),
+  )
+}
+
+export type MetaKey = 'database_id' | 'events_floor'

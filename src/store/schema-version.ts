@@ -1,0 +1,18 @@
+import { HeddleError } from '../domain/errors.ts'
+import type { Migration } from './migration.ts'
+import { tree } from './migrations/0001-tree.ts'
+
+/** Every step of the schema, in order. */
+export const migrations: readonly Migration[] = [tree]
+
+/** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
+export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {
+  const newest = known.at(-1)?.id ?? 0
+  if (version > newest)
+    throw new HeddleError(
+      'schema_newer',
+      `${place} was written by a newer heddle (schema ${version}; this one knows ${newest})`,
+      'use that newer version, or go back with: heddle restore FILE (a backup was made before the upgrade)',
+    )
+  return known.filter(({ id }) => id > version)
+}

@@ -1,0 +1,128 @@
+import { HeddleError } from '../domain/errors.ts'
+import type { Session } from '../domain/session.ts'
+import { ConstraintViolated } from './failures.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+import type { Tables } from './tables.ts'
+
+type SessionRow = Tables['sessions']
+
+/** Adds a session together with the segment into which it alone will write. */
+export async function insertSession(tx: Tx, session: Session): Promise<void> {
+  try {
+    await tx.run(tx.build.insertInto('sessions').values(sessionRow(session)))
+  } catch (error) {
+    if (error instanceof ConstraintViolated && error.constraint === 'unique') throw labelTaken(session.label)
+    throw error
+  }
+}
+
+/** Locks a session's row: whoever moves its head holds this lock. */
+export async function lockSession(tx: Tx, id: string): Promise<Session | undefined> {
+  tx.locking('sessions')
+  const row = await tx.first(locked({ id }))
+  return row && sessionFrom(row)
+}
+
+export async function lockSessionByLabel(tx: Tx, folder: string, label: string): Promise<Session | undefined> {
+  tx.locking('sessions')
+  const row = await tx.first(lockedByLabel({ folder, label }))
+  return row && sessionFrom(row)
+}
+
+export async function moveHead(tx: Tx, session: Session, headTurnId: string, now: number): Promise<void> {
+  await tx.run(setHead({ id: session.id, headTurnId, now }))
+}
+
+export async function findSessions(
+  rows: Reading,
+  filter: { folder?: string; label?: string; head?: string } = {},
+): Promise<Session[]> {
+  let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
+  if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
+  if (filter.label !== undefined) query = query.where('label', '=', filter.label)
+  if (filter.head !== undefined) query = query.where('head_turn_id', '=', filter.head)
+  return (await rows.all(query)).map(sessionFrom)
+}
+
+export async function renameSession(tx: Tx, session: Session, label: string, now: number): Promise<void> {
+  try {
+    await tx.run(tx.build.updateTable('sessions').set({ label, updated_at: now }).where('id', '=', session.id))
+  } catch (error) {
+    if (error instanceof ConstraintViolated && error.constraint === 'unique') throw labelTaken(label)
+    throw error
+  }
+}
+
+export async function setArchived(tx: Tx, session: Session, archivedAt: number | null): Promise<void> {
+  await tx.run(tx.build.updateTable('sessions').set({ archived_at: archivedAt }).where('id', '=', session.id))
+}
+
+/** A fork is this one row: the place below a turn where a new line of turns may grow. */
+export async function insertSegment(
+  tx: Tx,
+  segment: { id: string; below: { segmentId: string; depth: number } | null },
+): Promise<void> {
+  await tx.run(
+    insertSegmentRow({
+      id: segment.id,
+      parentId: segment.below?.segmentId ?? null,
+      forkDepth: segment.below?.depth ?? 0,
+    }),
+  )
+}
+
+export function labelTaken(label: string): HeddleError {
+  return new HeddleError(
+    'label_taken',
+    `there is already a session "${label}" in this folder`,
+    `choose another label, or look at it: heddle log ${label}`,
+  )
+}
+
+const locked = statement((db, arg: { id: string }, { lockRows }) =>
+  db.selectFrom('sessions').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
+)
+
+const lockedByLabel = statement((db, arg: { folder: string; label: string }, { lockRows }) =>
+  db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('folder', '=', arg.folder)
+    .where('label', '=', arg.label)
+    .modifyEnd(lockRows),
+)
+
+const setHead = statement((db, arg: { id: string; headTurnId: string; now: number }) =>
+  db.updateTable('sessions').set({ head_turn_id: arg.headTurnId, updated_at: arg.now }).where('id', '=', arg.id),
+)
+
+const insertSegmentRow = statement((db, arg: { id: string; parentId: string | null; forkDepth: number }) =>
+  db.insertInto('segments').values({ id: arg.id, parent_id: arg.parentId, fork_depth: arg.forkDepth }),
+)
+
+function sessionRow(session: Session): SessionRow {
+  return {
+    id: session.id,
+    folder: session.folder,
+    label: session.label,
+    segment_id: session.segmentId,
+    head_turn_id: session.headTurnId,
+    persona_id: session.personaId,
+    updated_at: session.updatedAt,
+    archived_at: session.archivedAt,
+  }
+}
+
+function sessionFrom(row: SessionRow): Session {
+  return {
+    id: row.id,
+    folder: row.folder,
+    label: row.label,
+    segmentId: row.segment_id,
+    headTurnId: row.head_turn_id,
+    personaId: row.persona_id,
+    updatedAt: row.updated_at,
+    archivedAt: row.archived_at,
+  }
+}

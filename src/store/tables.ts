@@ -1,0 +1,93 @@
+import type { Generated } from 'kysely'
+import type { EventKind } from '../domain/event.ts'
+import type { Integrity } from '../domain/label.ts'
+import type { Outcome, RunKind, RunState, StepKind } from '../domain/run.ts'
+import type { TurnType } from '../domain/turn.ts'
+
+/** The rows as both databases hold them. Columns named `…_json` are text; 0 and 1 stand for no and yes. */
+export interface Tables {
+  meta: { key: string; value: string }
+  personas: {
+    id: string
+    identity_json: string
+    permissions_json: string
+    default_model_config_json: string | null
+    updated_at: number
+  }
+  prompts: { hash: string; text: string }
+  segments: { id: string; parent_id: string | null; fork_depth: number }
+  sessions: {
+    id: string
+    folder: string
+    label: string
+    segment_id: string
+    head_turn_id: string | null
+    persona_id: string | null
+    updated_at: number
+    archived_at: number | null
+  }
+  runs: {
+    id: string
+    kind: RunKind
+    state: RunState
+    session_id: string | null
+    created_at: number
+    finished_at: number | null
+  }
+  steps: { run_id: string; seq: number; kind: StepKind; payload_json: string }
+  turns: {
+    id: string
+    run_id: string
+    type: TurnType
+    status: Outcome
+    query_messages_json: string
+    response_message_json: string
+    model_requested: string | null
+    model: string | null
+    thinking_config_json: string | null
+    tool_calls_json: string
+    token_count: number
+    input_tokens: number
+    output_tokens: number
+    cached_tokens: number
+    cost_usd: number
+    compaction_json: string | null
+    prompt_hash: string | null
+    integrity: Integrity
+    sources_json: string
+    timestamp: number
+  }
+  threads: {
+    segment_id: string
+    depth: number
+    turn_id: string
+    parent_turn_id: string | null
+    total_tokens: number
+    has_children: number
+    context_start: number
+    persona_id: string | null
+  }
+  events: {
+    seq: Generated<number>
+    xid: Generated<string | number>
+    at: number
+    kind: EventKind
+    subject: string
+    payload_json: string
+  }
+  migrations: { id: number; name: string; applied_at: number }
+}
+
+/** Every table that holds what a user would miss, parents before children: the order of a restore. */
+export const keptTables = [
+  'meta',
+  'personas',
+  'prompts',
+  'segments',
+  'runs',
+  'steps',
+  'turns',
+  'threads',
+  'sessions',
+  'events',
+] as const satisfies readonly (keyof Tables)[]

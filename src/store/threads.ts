@@ -1,0 +1,199 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { PlacedTurn, Thread } from '../domain/turn.ts'
+import type { Builder } from './dialect.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+import type { Tables } from './tables.ts'
+import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
+
+type ThreadRow = Tables['threads']
+type PlacedRow = ThreadRow & TurnRow
+
+/** Where a turn is put: below `parent`, in a segment whose next depth is free. */
+export interface Spot {
+  segmentId: string
+  parent: Thread | null
+  personaId: string | null
+}
+
+/** Puts a turn into the tree. Two writers at one spot: the second violates the key (segment, depth). */
+export async function insertPlacedTurn(
+  tx: Tx,
+  { segmentId, parent, personaId }: Spot,
+  turn: TurnContent,
+): Promise<Thread> {
+  const depth = (parent?.depth ?? 0) + 1
+  const thread: Thread = {
+    turnId: turn.id,
+    parentTurnId: parent?.turnId ?? null,
+    segmentId,
+    depth,
+    totalTokens: (parent?.totalTokens ?? 0) + turn.tokenCount,
+    hasChildren: false,
+    contextStart: turn.type === 'compaction' ? depth : (parent?.contextStart ?? 0),
+    personaId,
+  }
+  await insertTurn(tx, turn)
+  await tx.run(insertThread(threadRow(thread)))
+  if (parent && !parent.hasChildren) await tx.run(markParent({ turnId: parent.turnId }))
+  return thread
+}
+
+export async function findThread(rows: Reading, turnId: string): Promise<Thread | undefined> {
+  const row = await rows.first(threadByTurn({ turnId }))
+  return row && threadFrom(row)
+}
+
+export async function findTurn(rows: Reading, turnId: string): Promise<PlacedTurn | undefined> {
+  const row = await rows.first(placedByTurn({ turnId }))
+  return row && placedFrom(row)
+}
+
+/** The turn at a structured address. */
+export async function turnIdAt(rows: Reading, segmentId: string, depth: number): Promise<string | undefined> {
+  const row = await rows.first(
+    rows.build.selectFrom('threads').select('turn_id').where('segment_id', '=', segmentId).where('depth', '=', depth),
+  )
+  return row?.turn_id
+}
+
+/**
+ * The path that ends in this thread, oldest first, from a depth on. Costs one range scan per segment on the way,
+ * whatever the depth.
+ */
+export async function readPath(rows: Reading, end: Thread, fromDepth = 1): Promise<PlacedTurn[]> {
+  return (await rows.all(path({ turnId: end.turnId, fromDepth }))).map(placedFrom)
+}
+
+/** The same path without the turns' content. */
+export async function readThreads(rows: Reading, end: Thread, fromDepth = 1): Promise<Thread[]> {
+  return (await rows.all(placesOnPath({ turnId: end.turnId, fromDepth }))).map(threadFrom)
+}
+
+/** Every turn of the tree, a page at a time in the order of their ids. */
+export async function readAllTurns(rows: Reading, after: string, limit: number): Promise<PlacedTurn[]> {
+  return (await rows.all(allTurns({ after, limit }))).map(placedFrom)
+}
+
+/** Threads whose turn nobody has continued: the tips of the tree. One look-up per segment. */
+export async function readTips(rows: Reading): Promise<Thread[]> {
+  const found = await rows.all(
+    raw<ThreadRow>(
+      rows.build,
+      sql`SELECT threads.* FROM segments
+          JOIN threads ON threads.segment_id = segments.id
+           AND threads.depth = (SELECT max(depth) FROM threads WHERE segment_id = segments.id)
+          WHERE threads.has_children = 0
+          ORDER BY threads.turn_id`,
+    ),
+  )
+  return found.map(threadFrom)
+}
+
+const insertThread = statement((db, row: ThreadRow) =>
+  db.insertInto('threads').values({
+    segment_id: row.segment_id,
+    depth: row.depth,
+    turn_id: row.turn_id,
+    parent_turn_id: row.parent_turn_id,
+    total_tokens: row.total_tokens,
+    has_children: row.has_children,
+    context_start: row.context_start,
+    persona_id: row.persona_id,
+  }),
+)
+
+const markParent = statement((db, arg: { turnId: string }) =>
+  db.updateTable('threads').set({ has_children: 1 }).where('turn_id', '=', arg.turnId),
+)
+
+const threadByTurn = statement((db, arg: { turnId: string }) =>
+  db.selectFrom('threads').selectAll().where('turn_id', '=', arg.turnId),
+)
+
+const placedByTurn = statement((db, arg: { turnId: string }) =>
+  db
+    .selectFrom('threads')
+    .innerJoin('turns', 'turns.id', 'threads.turn_id')
+    .selectAll()
+    .where('threads.turn_id', '=', arg.turnId),
+)
+
+const allTurns = statement((db, arg: { after: string; limit: number }) =>
+  db
+    .selectFrom('turns')
+    .innerJoin('threads', 'threads.turn_id', 'turns.id')
+    .selectAll()
+    .where('turns.id', '>', arg.after)
+    .orderBy('turns.id')
+    .limit(arg.limit),
+)
+
+// From the end's segment to the root's: which depths of each segment lie on the path. `low` itself belongs to the parent.
+const lineage = (turnId: string, fromDepth: number) => sql`
+  WITH RECURSIVE line (segment_id, low, high) AS (
+    SELECT segments.id, segments.fork_depth, threads.depth
+    FROM threads JOIN segments ON segments.id = threads.segment_id
+    WHERE threads.turn_id = ${turnId}
+    UNION ALL
+    SELECT parent.id, parent.fork_depth, line.low
+    FROM line
+    JOIN segments AS child ON child.id = line.segment_id
+    JOIN segments AS parent ON parent.id = child.parent_id
+    WHERE line.low >= ${fromDepth}
+  )`
+
+const onPath = (fromDepth: number) => sql`
+  FROM line
+  JOIN threads ON threads.segment_id = line.segment_id
+   AND threads.depth > line.low AND threads.depth <= line.high AND threads.depth >= ${fromDepth}`
+
+const path = statement((db, arg: { turnId: string; fromDepth: number }) =>
+  raw<PlacedRow>(
+    db,
+    sql`${lineage(arg.turnId, arg.fromDepth)}
+        SELECT threads.*, turns.* ${onPath(arg.fromDepth)} JOIN turns ON turns.id = threads.turn_id
+        ORDER BY threads.depth`,
+  ),
+)
+
+const placesOnPath = statement((db, arg: { turnId: string; fromDepth: number }) =>
+  raw<ThreadRow>(
+    db,
+    sql`${lineage(arg.turnId, arg.fromDepth)} SELECT threads.* ${onPath(arg.fromDepth)} ORDER BY threads.depth`,
+  ),
+)
+
+function raw<R>(db: Builder, text: RawBuilder<unknown>) {
+  return { compile: () => (text as RawBuilder<R>).compile(db) }
+}
+
+function threadRow(thread: Thread): ThreadRow {
+  return {
+    segment_id: thread.segmentId,
+    depth: thread.depth,
+    turn_id: thread.turnId,
+    parent_turn_id: thread.parentTurnId,
+    total_tokens: thread.totalTokens,
+    has_children: thread.hasChildren ? 1 : 0,
+    context_start: thread.contextStart,
+    persona_id: thread.personaId,
+  }
+}
+
+function threadFrom(row: ThreadRow): Thread {
+  return {
+    turnId: row.turn_id,
+    parentTurnId: row.parent_turn_id,
+    segmentId: row.segment_id,
+    depth: row.depth,
+    totalTokens: row.total_tokens,
+    hasChildren: row.has_children === 1,
+    contextStart: row.context_start,
+    personaId: row.persona_id,
+  }
+}
+
+function placedFrom(row: PlacedRow): PlacedTurn {
+  return { turn: turnFrom(row, row.parent_turn_id), thread: threadFrom(row) }
+}

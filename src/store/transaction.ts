@@ -1,0 +1,81 @@
+import type { WriteArea } from '../domain/crash-points.ts'
+import type { Dialect } from './dialect.ts'
+import { BodyMisbehaved } from './failures.ts'
+import { type Prepared, prepare, type Query } from './statement.ts'
+import { type Hint, type LockLevel, lockOrder, type Tx } from './store.ts'
+
+/** Runs statements on one connection, at once or when the server answers. */
+export interface Executor {
+  all(query: Prepared): unknown[] | Promise<unknown[]>
+  run(query: Prepared): number | Promise<number>
+}
+
+/** The `tx` of one body, the same on both databases. */
+export class Transaction implements Tx {
+  readonly dialect: Dialect
+  readonly hints = new Set<Hint>()
+  readonly #area: WriteArea
+  readonly #executor: Executor
+  readonly #explain: (error: unknown) => unknown
+  #ended = false
+  #failure: { error: unknown } | undefined
+  #level = 0
+
+  /** `explain` puts a database's error into our words, the same for both. */
+  constructor(area: WriteArea, dialect: Dialect, executor: Executor, explain: (error: unknown) => unknown) {
+    this.#area = area
+    this.dialect = dialect
+    this.#executor = executor
+    this.#explain = explain
+  }
+
+  get build() {
+    return this.dialect.builder
+  }
+
+  async all<R>(query: Query<R>): Promise<R[]> {
+    return (await this.#execute(() => this.#executor.all(prepare(query, this.dialect)))) as R[]
+  }
+
+  async first<R>(query: Query<R>): Promise<R | undefined> {
+    return (await this.all(query))[0]
+  }
+
+  run(query: Query<unknown>): Promise<number> {
+    return this.#execute(() => this.#executor.run(prepare(query, this.dialect)))
+  }
+
+  locking(level: LockLevel): void {
+    const next = lockOrder.indexOf(level)
+    if (next < this.#level)
+      throw new BodyMisbehaved(`${this.#area}: ${level} must be locked before ${lockOrder[this.#level]}`)
+    this.#level = next
+  }
+
+  hint(hint: Hint): void {
+    this.hints.add(hint)
+  }
+
+  /** Revokes the transaction: whoever kept it can do no harm. */
+  end(): void {
+    this.#ended = true
+  }
+
+  /** The error of the statement that doomed this transaction, whatever its body made of it. */
+  get failure(): { error: unknown } | undefined {
+    return this.#failure
+  }
+
+  // PostgreSQL refuses every statement after a failed one; SQLite would go on. One rule for both: the first failure dooms.
+  async #execute<T>(statement: () => T | Promise<T>): Promise<T> {
+    if (this.#ended) throw new BodyMisbehaved(`${this.#area}: tx was used after its body had ended`)
+    if (this.#failure) throw this.#failure.error
+    try {
+      return await statement()
+    } catch (raw) {
+      const error = this.#explain(raw)
+      this.#failure ??= { error }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { Clock, Millis, Random } from './domain/clock.ts'
+
+/** Time that stands still until a test moves it. */
+export interface ManualClock extends Clock {
+  /** Moves time on and wakes whoever slept until then, in order. */
+  advance(duration: Millis): Promise<void>
+}
+
+/** A clock for tests: `sleep` ends when `advance` passes its moment. */
+export function manualClock(start: Millis = Date.UTC(2026, 0, 1)): ManualClock {
+  let now = start
+  let sleepers: { until: Millis; wake: () => void }[] = []
+  return {
+    now: () => now,
+    monotonic: () => now - start,
+    sleep: (duration, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve()
+        const sleeper = { until: now + duration, wake: resolve }
+        sleepers.push(sleeper)
+        signal?.addEventListener('abort', () => {
+          sleepers = sleepers.filter((other) => other !== sleeper)
+          resolve()
+        })
+      }),
+    async advance(duration) {
+      now += duration
+      const due = sleepers.filter(({ until }) => until <= now).sort((a, b) => a.until - b.until)
+      sleepers = sleepers.filter(({ until }) => until > now)
+      for (const { wake } of due) wake()
+    },
+  }
+}
+
+/** The same bytes for the same seed, so that a failing test can be seen again. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return (mixed ^ (mixed >>> 14)) & 0xff
+  }
+  return { bytes: (count) => Uint8Array.from({ length: count }, next) }
+}

@@ -1,0 +1,265 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { mayImport } from './architecture/rules.ts'
+import { readTree, type SourceFile } from './architecture/tree.ts'
+import { violations } from './architecture/violations.ts'
+
+describe('the project keeps its own rules', () => {
+  const tree = readTree(join(import.meta.dirname, '..'))
+
+  test('the whole tree is looked at', () => {
+    expect(tree.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['bin/heddle', 'src/system.ts', 'src/domain/clock.ts', 'test/architecture.test.ts']),
+    )
+  })
+
+  test('nothing in it breaks a rule', () => {
+    expect(violations(tree)).toEqual([])
+  })
+})
+
+describe('a room imports only what the table allows', () => {
+  for (const [room, allowed] of Object.entries(mayImport)) {
+    test(`${room} may import ${allowed.join(', ') || 'nothing'}, and is stopped at the rest`, () => {
+      const others = Object.keys(mayImport).filter((other) => other !== room)
+      const stopped = others.filter((other) => violations(roomImporting(room, other)).length > 0)
+      expect(stopped).toEqual(others.filter((other) => !allowed.includes(other)))
+    })
+  }
+
+  test.each([
+    ['a type import', "import type { Run } from '../engine/run.ts'"],
+    ['a re-export', "export { run } from '../engine/run.ts'"],
+    ['a re-export of everything', "export * from '../engine/run.ts'"],
+    ['a dynamic import', "export const run = await import('../engine/run.ts')"],
+    ['a type written in place', "export type Run = import('../engine/run.ts').Run"],
+    ['the type of a module', "export type Engine = typeof import('../engine/run.ts')"],
+  ])('%s counts as an import', (_, text) => {
+    const found = violations([file('src/store/writer.ts', text), file('src/engine/run.ts')])
+    expect(found).toEqual(['src/store/writer.ts: imports src/engine/run.ts, but store may import domain'])
+  })
+
+  test('a room that is not in the table is refused', () => {
+    expect(violations([file('src/plugins/load.ts')])).toEqual([
+      'src/plugins/load.ts: plugins is not a room; add it to test/architecture/rules.ts',
+    ])
+  })
+
+  test('a file at the top that is not in the table is refused', () => {
+    expect(violations([file('src/version.ts')])).toEqual([
+      'src/version.ts: version.ts is not a room; add it to test/architecture/rules.ts',
+    ])
+  })
+
+  test('a part of the config follows the rules of the config', () => {
+    const files = (target: string) => [
+      file('src/config-file.ts', `import '${target}'`),
+      file('src/config.ts'),
+      file('src/store/writer.ts'),
+    ]
+    expect(violations(files('./config.ts'))).toEqual([])
+    expect(violations(files('./store/writer.ts'))).toEqual([
+      'src/config-file.ts: imports src/store/writer.ts, but config.ts may import domain',
+    ])
+  })
+
+  test.each([
+    ['a file outside src', '../../test/setup/tally.ts', 'test/setup/tally.ts'],
+    ['a file above the project', '../../../elsewhere.ts', '../elsewhere.ts'],
+    ['the package by its own name', 'heddle/testing', 'heddle/testing'],
+  ])('src never imports %s', (_, specifier, target) => {
+    expect(violations([file('src/domain/id.ts', `import '${specifier}'`)])).toEqual([
+      `src/domain/id.ts: imports ${target}, but domain may import nothing`,
+    ])
+  })
+
+  test('src never imports a path that is computed, since nobody can read where it leads', () => {
+    expect(violations([file('src/domain/id.ts', 'await import(name)')])).toEqual([
+      'src/domain/id.ts: imports a path that is not written out, but domain may import nothing',
+    ])
+  })
+
+  test('the browser takes types from the gateway and nothing else', () => {
+    const web = (text: string) => [file('web/app.tsx', text), file('src/gateway/api.ts'), file('src/domain/id.ts')]
+    expect(violations(web("import type { Reply } from '../src/gateway/api.ts'"))).toEqual([])
+    expect(violations(web("import { reply } from '../src/gateway/api.ts'"))).toHaveLength(1)
+    expect(violations(web("import type { Id } from '../src/domain/id.ts'"))).toHaveLength(1)
+  })
+})
+
+describe('no file imports itself by way of others', () => {
+  test.each([
+    ['an import', "import './b.ts'", "import './c.ts'", "import './a.ts'"],
+    ['a type import', "import './b.ts'", "import './c.ts'", "import type { A } from './a.ts'"],
+    ['a re-export', "import './b.ts'", "export * from './c.ts'", "import './a.ts'"],
+    ['a dynamic import', "import './b.ts'", "export const c = () => import('./c.ts')", "import './a.ts'"],
+    ['a type written in place', "import './b.ts'", "export type C = import('./c.ts').C", "import './a.ts'"],
+  ])('with %s on the way', (_, a, b, c) => {
+    const files = [file('src/domain/a.ts', a), file('src/domain/b.ts', b), file('src/domain/c.ts', c)]
+    expect(violations(files)).toEqual([
+      'src/domain/a.ts: imports itself by way of src/domain/a.ts -> src/domain/b.ts -> src/domain/c.ts -> src/domain/a.ts',
+    ])
+  })
+
+  test('two ways to the same file are no circle', () => {
+    const files = [
+      file('src/domain/a.ts', "import './b.ts'\nimport './c.ts'"),
+      file('src/domain/b.ts', "import './d.ts'"),
+      file('src/domain/c.ts', "import './d.ts'"),
+      file('src/domain/d.ts'),
+    ]
+    expect(violations(files)).toEqual([])
+  })
+})
+
+describe('a file is one idea, named for it', () => {
+  test.each(['src/domain/id.ts', 'bin/heddle', 'test/id.test.ts', 'scripts/build.ts', 'bench/run.ts', 'web/app.tsx'])(
+    '%s may have 400 lines and no more',
+    (path) => {
+      expect(violations([file(path, '// a line\n'.repeat(400))])).toEqual([])
+      expect(violations([file(path, '// a line\n'.repeat(401))])).toEqual([
+        `${path}: is longer than 400 lines; give each idea its own file`,
+      ])
+    },
+  )
+
+  test.each([
+    'src/domain/utils.ts',
+    'src/domain/string-utils.ts',
+    'src/domain/helpers.ts',
+    'src/domain/types.ts',
+    'src/domain/types.d.ts',
+    'src/domain/interfaces.ts',
+    'src/domain/common.ts',
+    'src/domain/index.ts',
+    'src/domain/common/id.ts',
+    'test/helpers.ts',
+    'web/index.tsx',
+  ])('%s is not a name', (path) => {
+    expect(violations([file(path)])).toEqual([`${path}: is not named for its idea`])
+  })
+
+  test.each(['src/index.ts', 'src/skills/skill-index.ts', 'web/index.html'])('%s is a name', (path) => {
+    expect(violations([file(path, '')])).toEqual([])
+  })
+})
+
+describe('SQL lives in the store', () => {
+  test.each([
+    "const q = 'SELECT 1'",
+    'const q = `\n  INSERT INTO turns VALUES (1)`',
+    "const q = 'UPDATE ' + table + ' SET a = 1'",
+    "const q = 'DELETE FROM turns'",
+    "const q = 'CREATE TABLE t (a)'",
+    "const q = 'ALTER TABLE t ADD b'",
+    "const q = 'PRAGMA journal_mode'",
+    "const q = 'BEGIN IMMEDIATE'",
+    "const q = 'COMMIT'",
+    "const q = 'SAVEPOINT a'",
+    'const q = `WITH RECURSIVE a AS (VALUES (1)) TABLE a`',
+    "import { Kysely } from 'kysely'",
+    "import type { Client } from 'pg'",
+    "import { DatabaseSync } from 'node:sqlite'",
+    "const kysely = await import('kysely')",
+  ])('%s is refused elsewhere', (text) => {
+    expect(violations([file('src/engine/claim.ts', text)])).toHaveLength(1)
+    expect(violations([file('src/store/runs.ts', text)])).toEqual([])
+  })
+
+  test.each([
+    "const method = 'DELETE'",
+    '// SELECT is spoken of here\nexport {}',
+    "const prose = 'Select a session, or UPDATE it'",
+  ])('%s is no SQL', (text) => {
+    expect(violations([file('src/gateway/routes.ts', text)])).toEqual([])
+  })
+})
+
+describe('time and chance come as arguments', () => {
+  test.each([
+    'Date.now()',
+    "Date['now']()",
+    'globalThis.Date.now()',
+    'const { now } = Date',
+    'const later = Date.now',
+    'new Date()',
+    'Date()',
+    'performance.now()',
+    'process.hrtime.bigint()',
+    'Math.random()',
+    'crypto.randomUUID()',
+    'crypto.getRandomValues(bytes)',
+    "import { randomBytes } from 'node:crypto'",
+    "import { randomUUID as id } from 'node:crypto'",
+    'setTimeout(wake, 10)',
+    'globalThis.setTimeout(wake, 10)',
+    'later(setTimeout)',
+    'setInterval(wake, 10)',
+    "import { setTimeout } from 'node:timers'",
+    "import { setTimeout } from 'node:timers/promises'",
+    "const timers = await import('node:timers/promises')",
+    'AbortSignal.timeout(10)',
+  ])('%s is refused outside src/system.ts', (text) => {
+    expect(violations([file('src/store/writer.ts', text)])).not.toEqual([])
+    expect(violations([file('src/system.ts', text)])).toEqual([])
+    expect(violations([file('test/writer.test.ts', text)])).toEqual([])
+  })
+
+  test.each(['setImmediate(next)', 'queueMicrotask(next)'])('%s is for the store alone', (text) => {
+    expect(violations([file('src/store/writer.ts', text)])).toEqual([])
+    expect(violations([file('src/engine/claim.ts', text)])).toHaveLength(1)
+  })
+
+  test.each([
+    'new Date(millis).toISOString()',
+    'clock.now()',
+    'random.bytes(8)',
+    'socket.setTimeout(10)',
+    "import { createHash } from 'node:crypto'",
+    '// Date.now() is spoken of here\nexport {}',
+  ])('%s asks the machine for nothing', (text) => {
+    expect(violations([file('src/engine/claim.ts', text)])).toEqual([])
+  })
+})
+
+describe('the public names are the checked-in list', () => {
+  const index = "export { open } from './app.ts'\nexport type { Turn } from './domain/turn.ts'"
+  const files = (list: string) => [
+    file('src/index.ts', index),
+    file('src/testing.ts', 'export const scripted = 1'),
+    file('src/app.ts'),
+    file('src/domain/turn.ts'),
+    file('test/public-names.txt', list),
+  ]
+
+  test('equal lists pass', () => {
+    expect(violations(files('index: Turn\nindex: open\ntesting: scripted\n'))).toEqual([])
+  })
+
+  test('a name too many and a name too few are told, with the command that updates the list', () => {
+    expect(violations(files('index: Turn\nindex: gone\ntesting: scripted\n'))).toEqual([
+      'test/public-names.txt: lacks "index: open"; run npm run names if you mean to change what users import',
+      'test/public-names.txt: "index: gone" is not exported; run npm run names if you mean to change what users import',
+    ])
+  })
+
+  test('exporting everything hides names and is refused', () => {
+    const star = [file('src/index.ts', "export * from './app.ts'"), file('test/public-names.txt', 'index: *\n')]
+    expect(violations(star)).toEqual(['test/public-names.txt: "index: *" hides names; write them out'])
+  })
+})
+
+test('a file that cannot be parsed is reported, since nothing is known of it', () => {
+  expect(violations([file('src/domain/id.ts', 'const = 1')])[0]).toMatch(/^src\/domain\/id\.ts: cannot be parsed/)
+})
+
+function file(path: string, text = 'export {}\n'): SourceFile {
+  return { path, text }
+}
+
+/** A tree of two files, where a file of one room imports one of another. */
+function roomImporting(room: string, other: string): SourceFile[] {
+  const pathIn = (name: string) => (name.endsWith('.ts') ? `src/${name}` : `src/${name}/part.ts`)
+  const up = room.endsWith('.ts') ? './' : '../'
+  return [file(pathIn(room), `import '${up}${pathIn(other).slice('src/'.length)}'`), file(pathIn(other))]
+}

@@ -1,0 +1,57 @@
+/** Who may import whom: rooms are folders below src, files at its top stand for themselves. A room may import itself. */
+export const mayImport: Record<string, readonly string[]> = {
+  domain: [],
+  store: ['domain'],
+  models: ['domain'],
+  tools: ['domain', 'store'],
+  skills: ['domain', 'store'],
+  agents: ['domain', 'store'],
+  memory: ['domain', 'store'],
+  engine: ['domain', 'store', 'tools', 'skills', 'agents', 'memory'],
+  gateway: ['domain'],
+  cli: ['domain', 'gateway', 'app.ts', 'config.ts', 'home.ts', 'doctor.ts', 'system.ts'],
+  'system.ts': ['domain'],
+  'config.ts': ['domain'],
+  'home.ts': ['domain', 'config.ts'],
+  'doctor.ts': ['domain', 'store', 'config.ts', 'home.ts'],
+  'app.ts': [
+    ...['domain', 'store', 'models', 'tools', 'skills', 'agents', 'memory', 'engine', 'gateway'],
+    ...['system.ts', 'config.ts', 'home.ts', 'doctor.ts'],
+  ],
+  'index.ts': ['domain', 'app.ts', 'config.ts', 'home.ts'],
+  'testing.ts': ['domain', 'store', 'models', 'app.ts', 'system.ts', 'config.ts', 'home.ts'],
+}
+
+/** Files at the top that may be split: config-file.ts follows the rules of config.ts. */
+export const belongsToStem = ['config', 'home', 'doctor']
+
+/** What can be read in one sitting. */
+export const mostLines = 400
+
+/** Names that say nothing of what a file is about, whole or as the last word of a name. */
+export const vagueNames = ['types', 'interfaces', 'common', 'index']
+export const vagueWords = ['util', 'utils', 'helper', 'helpers']
+
+export const databaseModules = /^(kysely|pg|node:sqlite|sqlite|better-sqlite3)(\/|$)/
+
+/** A literal that starts as a statement does; DELETE alone is also a word of HTTP. */
+export const sql =
+  /^\s*(SELECT|INSERT|UPDATE|DELETE\s+FROM|CREATE|ALTER|DROP|PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|VACUUM|WITH)\b/
+
+/** Ways to ask the machine for time, chance or a wake-up call; all but src/system.ts get them as arguments. */
+export const machine = new RegExp(
+  [
+    /^(Date\.now|new Date\(\)|Date\(\))$/,
+    /^(performance\.now|performance\.timeOrigin|process\.hrtime|process\.hrtime\.bigint|process\.uptime)$/,
+    /^(node:)?perf_hooks#(performance|\*)$/,
+    /^(setTimeout|setInterval|AbortSignal\.timeout|Atomics\.wait|Atomics\.waitAsync)$/,
+    /^(node:)?timers(\/promises)?$/,
+    /^Math\.random$/,
+    /[.#](randomBytes|randomUUID|randomInt|randomFill|randomFillSync|getRandomValues)$/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+)
+
+/** Ways to wait for the event loop's next turn: the writer alone needs them, to end a batch. */
+export const turns = /^(setImmediate|queueMicrotask)$/

@@ -1,0 +1,140 @@
+import { type Facts, factsOf, isCode, unknownTarget } from './facts.ts'
+import { listOfNames, publicNames } from './public-names.ts'
+import {
+  belongsToStem,
+  databaseModules,
+  machine,
+  mayImport,
+  mostLines,
+  sql,
+  turns,
+  vagueNames,
+  vagueWords,
+} from './rules.ts'
+import type { SourceFile } from './tree.ts'
+
+/** Everything in these files that breaks a rule of the house, as lines that start with the path. */
+export function violations(files: readonly SourceFile[]): string[] {
+  const code = files.filter((file) => isCode(file.path)).map(factsOf)
+  const source = code.filter((facts) => facts.path.startsWith('src/'))
+  return [
+    ...code.flatMap((facts) => facts.problems.map((problem) => `${facts.path}: ${problem}`)),
+    ...source.flatMap(forbiddenImports),
+    ...code.filter((facts) => facts.path.startsWith('web/')).flatMap(forbiddenWebImports),
+    ...cycles(code),
+    ...files
+      .filter(isTooLong)
+      .map(({ path }) => `${path}: is longer than ${mostLines} lines; give each idea its own file`),
+    ...files.filter(({ path }) => hasVagueName(path)).map(({ path }) => `${path}: is not named for its idea`),
+    ...source.filter(({ path }) => roomOf(path) !== 'store').flatMap(sqlOutsideStore),
+    ...source.filter(({ path }) => path !== 'src/system.ts').flatMap(machineOutsidePorts),
+    ...unlistedNames(files),
+  ]
+}
+
+function forbiddenImports({ path, imports }: Facts): string[] {
+  const room = roomOf(path)
+  const allowed = mayImport[room]
+  if (allowed === undefined) return [`${path}: ${room} is not a room; add it to test/architecture/rules.ts`]
+  return imports
+    .filter((found) => isOurs(found))
+    .filter(({ target }) => !target.startsWith('src/') || ![room, ...allowed].includes(roomOf(target)))
+    .map(({ target }) => `${path}: imports ${target}, but ${room} may import ${allowed.join(', ') || 'nothing'}`)
+}
+
+function forbiddenWebImports({ path, imports }: Facts): string[] {
+  return imports
+    .filter((found) => isOurs(found) && !found.target.startsWith('web/'))
+    .filter(({ target, isTypeOnly }) => target !== 'src/gateway/api.ts' || !isTypeOnly)
+    .map(({ target }) => `${path}: imports ${target}, but web may import only the types of src/gateway/api.ts`)
+}
+
+/** The room of a file below src: its folder, or for a file at the top its own name (config-file.ts is config.ts). */
+function roomOf(path: string): string {
+  const [, first = '', ...deeper] = path.split('/')
+  if (deeper.length > 0) return first
+  const stem = belongsToStem.find((name) => first.startsWith(`${name}-`))
+  return stem === undefined ? first : `${stem}.ts`
+}
+
+/** The package by its own name, and a path nobody can read, would be ways around every rule. */
+function isOurs({ target, isFile }: Facts['imports'][number]): boolean {
+  return isFile || target === unknownTarget || /^heddle(\/|$)/.test(target)
+}
+
+/** One line for each import that closes a circle, naming the way around. */
+function cycles(code: readonly Facts[]): string[] {
+  const known = new Set(code.map(({ path }) => path))
+  const next = new Map(
+    code.map(({ path, imports }) => [path, imports.map(({ target }) => target).filter((target) => known.has(target))]),
+  )
+  const state = new Map<string, 'open' | 'done'>()
+  const trail: string[] = []
+  const found: string[] = []
+  const walk = (path: string): void => {
+    if (state.get(path) === 'done') return
+    if (state.get(path) === 'open') {
+      found.push(`${path}: imports itself by way of ${[...trail.slice(trail.indexOf(path)), path].join(' -> ')}`)
+      return
+    }
+    state.set(path, 'open')
+    trail.push(path)
+    for (const target of new Set(next.get(path))) walk(target)
+    trail.pop()
+    state.set(path, 'done')
+  }
+  for (const path of known) walk(path)
+  return found
+}
+
+function isTooLong({ path, text }: SourceFile): boolean {
+  // Dumps and captures outside src are compared, not read.
+  const isRead = isCode(path) || path.startsWith('src/') || path.endsWith('.css')
+  return isRead && text.trimEnd().split('\n').length > mostLines
+}
+
+function hasVagueName(path: string): boolean {
+  if (!isCode(path) || path === 'src/index.ts') return false
+  return path.split('/').some((part) => {
+    const name = part.split('.')[0] ?? ''
+    return vagueNames.includes(name) || vagueWords.includes(name.split('-').at(-1) ?? '')
+  })
+}
+
+function sqlOutsideStore({ path, imports, texts }: Facts): string[] {
+  const drivers = imports.filter(({ target }) => databaseModules.test(target))
+  const statements = texts.filter((text) => sql.test(text))
+  return [
+    ...drivers.map(({ target }) => `${path}: imports ${target}, which belongs to src/store`),
+    ...statements.map((text) => `${path}: has SQL, which belongs to src/store: ${text.trim().slice(0, 40)}`),
+  ]
+}
+
+function machineOutsidePorts({ path, uses, taken, imports }: Facts): string[] {
+  const names = new Set([...uses, ...taken, ...imports.map(({ target }) => target)])
+  const asked = [...names].filter((name) => machine.test(name))
+  const turned = roomOf(path) === 'store' ? [] : [...names].filter((name) => turns.test(name))
+  return [
+    ...asked.map((name) => `${path}: uses ${name}; take a Clock or a Random as an argument`),
+    ...turned.map((name) => `${path}: uses ${name}, which only src/store may`),
+  ]
+}
+
+function unlistedNames(files: readonly SourceFile[]): string[] {
+  const listed =
+    files
+      .find(({ path }) => path === listOfNames)
+      ?.text.split('\n')
+      .filter(Boolean) ?? []
+  const actual = publicNames(files)
+  const advice = 'run npm run names if you mean to change what users import'
+  return [
+    ...actual
+      .filter((name) => name.endsWith(': *'))
+      .map((name) => `${listOfNames}: "${name}" hides names; write them out`),
+    ...actual.filter((name) => !listed.includes(name)).map((name) => `${listOfNames}: lacks "${name}"; ${advice}`),
+    ...listed
+      .filter((name) => !actual.includes(name))
+      .map((name) => `${listOfNames}: "${name}" is not exported; ${advice}`),
+  ]
+}

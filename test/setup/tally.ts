@@ -1,0 +1,33 @@
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
+
+/** Counts a run's tests, and fails the run when one was left out: a skipped test reads as green and proves nothing. */
+export class Tally implements Reporter {
+  passed = 0
+  failed = 0
+  #isPartByChoice = false
+
+  onInit(vitest: Vitest): void {
+    // With `-t pattern` all other tests count as skipped, and that is what was asked for.
+    this.#isPartByChoice = vitest.config.testNamePattern !== undefined
+  }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[], reason: string): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()])
+    const leftOut = this.#isPartByChoice
+      ? []
+      : tests.filter((test) => !['passed', 'failed'].includes(test.result().state))
+    const broken = modules
+      .flatMap((module) => [module, ...module.children.allSuites()])
+      .flatMap((part) => part.errors())
+    this.passed = tests.filter((test) => test.result().state === 'passed').length
+    this.failed =
+      tests.filter((test) => test.result().state === 'failed').length +
+      leftOut.length +
+      broken.length +
+      unhandledErrors.length
+    // A run can fail without a failed test, for instance when it finds no test at all.
+    if (this.failed === 0 && reason !== 'passed') this.failed = 1
+    for (const test of leftOut) console.error(`not run: ${test.module.relativeModuleId} > ${test.fullName}`)
+    if (this.failed > 0) process.exitCode = 1
+  }
+}
