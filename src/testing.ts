@@ -1,4 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openApp } from './app.ts'
+import { loadConfig } from './config.ts'
+import type { App } from './domain/app.ts'
 import type { Clock, Millis, Random } from './domain/clock.ts'
+import { ensureHome, homePaths } from './home.ts'
+
+/** A whole heddle in a temporary home, on SQLite, for tests of programs that use one. */
+export interface TestApp extends App {
+  home: string
+  /** Closes it and removes its home. */
+  remove(): Promise<void>
+}
+
+/** Opens a heddle that shares nothing with any other; give it a manual clock to decide what time it is. */
+export async function openTestApp(options: { clock?: Clock; random?: Random } = {}): Promise<TestApp> {
+  const home = join(mkdtempSync(join(tmpdir(), 'heddle-app-')), 'home')
+  await ensureHome(home)
+  const paths = homePaths(home)
+  const app = await openApp({ paths, config: await loadConfig(paths.config, {}), env: {}, context: options })
+  return {
+    ...app,
+    home,
+    async remove() {
+      await app.close()
+      rmSync(join(home, '..'), { recursive: true, force: true })
+    },
+  }
+}
 
 /** Time that stands still until a test moves it. */
 export interface ManualClock extends Clock {

@@ -16,6 +16,6 @@ export const eventKinds = [
   'session.renamed',
   'session.archived',
   'session.restored',
-  'turns.imported',
+  'turn.imported',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

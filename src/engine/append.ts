@@ -31,7 +31,7 @@ export async function append(world: World, input: AppendInput): Promise<Appended
   const made = makeTurn(world, input.draft)
   const fresh = { sessionId: world.newId(), segmentId: world.newId() }
   const now = made.content.timestamp
-  return world.store.write('append', async (tx) => {
+  const body = async (tx: Tx): Promise<Appended> => {
     const session =
       (await lockSessionByLabel(tx, input.folder, label)) ??
       (await startSession(tx, { ...input, label, ...fresh, now }))
@@ -51,6 +51,11 @@ export async function append(world: World, input: AppendInput): Promise<Appended
       payload: { session: label, folder: input.folder, depth },
     })
     return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
+  }
+  return world.store.write('append', body).catch((error) => {
+    // Another process started this session at the same moment: run again, this turn follows its first one.
+    if (error instanceof HeddleError && error.code === 'label_taken') return world.store.write('append', body)
+    throw error
   })
 }
 

@@ -23,6 +23,8 @@ export interface MadeTurn {
 export function makeTurn({ clock, newId }: World, draft: TurnDraft): MadeTurn {
   if (draft.query.length === 0 && draft.compactsTo === undefined)
     throw new Misuse('a turn needs at least one input', 'add --user "…"', 'empty_turn')
+  if (draft.systemPrompt?.includes('\0'))
+    throw new Misuse('a system prompt cannot hold a NUL character', 'remove it', 'bad_prompt')
   const timestamp = clock.now()
   const runId = newId()
   const queryMessages: Message[] = draft.query.map((input) => ({

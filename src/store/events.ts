@@ -23,15 +23,15 @@ export async function recordEvent(tx: Tx, event: Omit<Event, 'cursor'>): Promise
 /** The next events after a cursor, in an order that never changes; no cursor: from the oldest that is kept. */
 export async function readEvents(rows: Reading, after?: string, limit = pageSize): Promise<Event[]> {
   const database = await metaValue(rows, 'database_id')
-  const floor = parsePosition((await metaValue(rows, floorKey)) ?? '') ?? beginning
-  const from = after === undefined ? floor : positionOf(after, database)
-  if (!from || isBefore(from, floor))
+  const from = after === undefined ? beginning : positionOf(after, database)
+  const found = from ? await rows.all(eventsAfter({ xid: from.xid, seq: from.seq, limit })) : []
+  // Asked last: what is pruned while we read must not be missed in silence.
+  if (!from || (after !== undefined && !(await isKnown(rows, from))))
     throw new HeddleError(
       'cursor_expired',
       'the events after this cursor are no longer kept',
       'read on from now: ask without a cursor; retention.eventDays in heddle.yaml says how long events are kept',
     )
-  const found = await rows.all(eventsAfter({ xid: from.xid, seq: from.seq, limit }))
   return found.map((row) => ({
     cursor: cursorOf({ xid: row.xid_text, seq: row.seq }, database),
     at: row.at,
@@ -39,6 +39,14 @@ export async function readEvents(rows: Reading, after?: string, limit = pageSize
     subject: row.subject,
     payload: JSON.parse(row.payload_json),
   }))
+}
+
+/** True for the place of an event that is kept, and for that of the last one that is not: nothing after it is missing. */
+async function isKnown(rows: Reading, position: Position): Promise<boolean> {
+  const last = await rows.first(lastUpTo({ xid: position.xid, seq: position.seq }))
+  const place = formatPosition(position)
+  if (last && formatPosition({ xid: last.xid_text, seq: last.seq }) === place) return true
+  return (await metaValue(rows, floorKey)) === place
 }
 
 /** Events as they are committed, each once, none left out. Hints make it quick, the sweep makes it certain. */
@@ -56,6 +64,7 @@ export async function* followEvents(
       for (const event of page) {
         cursor = event.cursor
         yield event
+        if (options.signal.aborted) return
       }
       if (page.length === 0) await clock.sleep(sweepEvery, AbortSignal.any([wake.signal, options.signal]))
     } finally {
@@ -93,6 +102,15 @@ const eventsAfter = statement((db, arg: Position & { limit: number }, { events }
     .limit(arg.limit),
 )
 
+const lastUpTo = statement((db, arg: Position, { events }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', events.xidText.as('xid_text')])
+    .where(events.upTo({ xid: arg.xid, seq: arg.seq }))
+    .orderBy(events.newestFirst)
+    .limit(1),
+)
+
 function cursorOf(position: Position, database: string | undefined): string {
   return Buffer.from(`${database}.${formatPosition(position)}`).toString('base64url')
 }
@@ -110,8 +128,4 @@ function formatPosition({ xid, seq }: Position): string {
 function parsePosition(text: string): Position | undefined {
   const match = /^(\d{1,20})\.(\d{1,15})$/.exec(text)
   return match ? { xid: match[1] ?? '0', seq: Number(match[2]) } : undefined
-}
-
-function isBefore(a: Position, b: Position): boolean {
-  return BigInt(a.xid) === BigInt(b.xid) ? a.seq < b.seq : BigInt(a.xid) < BigInt(b.xid)
 }

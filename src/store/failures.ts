@@ -62,7 +62,7 @@ export function explainSqlite(error: unknown, file: string): unknown {
       return new HeddleError(
         'storage_failed',
         `the disk under ${file} failed (${error.message}); the last change may not be stored`,
-        'check the disk (dmesg), then start heddle again: it continues from what the disk really holds',
+        'check the disk (df for its space, dmesg for errors), then start heddle again: it continues from what the disk really holds',
         { cause: error },
       )
     case 8:
@@ -90,7 +90,7 @@ export function databaseCorrupt(file: string, reason: string, cause?: unknown): 
 
 /** Says in our words what PostgreSQL or the way to it reported. */
 export function explainPostgres(error: unknown, place: string): unknown {
-  if (!(error instanceof Error)) return error
+  if (!(error instanceof Error) || error instanceof HeddleError) return error
   if (isPgError(error)) {
     const constraint = pgConstraints.get(error.code)
     if (constraint) return new ConstraintViolated(constraint, error)
@@ -104,7 +104,7 @@ export function explainPostgres(error: unknown, place: string): unknown {
           cause: error,
         },
       )
-    if (/^(28|3D)/.test(error.code))
+    if (/^(28|3D|42501)/.test(error.code))
       return new HeddleError(
         'database_refused',
         `${place}: ${error.message}`,
@@ -113,11 +113,23 @@ export function explainPostgres(error: unknown, place: string): unknown {
           cause: error,
         },
       )
+    if (error.code === '25006')
+      return new HeddleError(
+        'database_not_writable',
+        `${place} may only be read at the moment (${error.message})`,
+        'wait until it may be written again, or name the primary server in the `database` key of heddle.yaml',
+        { retry: 'later', cause: error },
+      )
+    if (error.code === '53300') return tooManyConnections(place, error)
     if (!/^(08|57P)/.test(error.code)) return error
-  } else if (!connectionLost.test(`${(error as NodeJS.ErrnoException).code} ${error.message}`)) return error
+  } else {
+    if (error.message.startsWith('timeout exceeded')) return tooManyConnections(place, error)
+    if (!connectionLost.test(`${(error as NodeJS.ErrnoException).code} ${error.message}`)) return error
+  }
   return new HeddleError(
     'database_unreachable',
-    `${place} does not answer (${error.message})`,
+    // Where a name stands for several addresses, only the code says what happened.
+    `${place} does not answer (${error.message || (error as NodeJS.ErrnoException).code})`,
     'start PostgreSQL, or correct the `database` key of heddle.yaml',
     {
       retry: 'later',
@@ -126,8 +138,17 @@ export function explainPostgres(error: unknown, place: string): unknown {
   )
 }
 
+function tooManyConnections(place: string, cause: Error): HeddleError {
+  return new HeddleError(
+    'database_busy',
+    `no connection to ${place} is free (${cause.message})`,
+    'try again; if it stays so, look in pg_stat_activity for who holds them, or raise max_connections of the server',
+    { retry: 'later', cause },
+  )
+}
+
 const connectionLost =
-  /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|Connection terminated|connection timeout|timeout expired/
+  /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|Connection terminated|connection timeout|timeout expired|not queryable/
 
 const sqliteConstraints = new Map<number, Constraint>([
   [2067, 'unique'],
@@ -145,6 +166,8 @@ const pgConstraints = new Map<string, Constraint>([
   ['23502', 'not_null'],
 ])
 
+/** PostgreSQL's codes have a digit, which tells them from EPIPE. */
 function isPgError(error: unknown): error is Error & { code: string } {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false
+  return /^(?=.*\d)[0-9A-Z]{5}$/.test(error.code)
 }

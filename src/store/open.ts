@@ -1,12 +1,15 @@
-import { explainPostgres } from './failures.ts'
+import { statSync } from 'node:fs'
+import { databaseCorrupt, explainPostgres } from './failures.ts'
 import { identify, metaValue } from './meta.ts'
 import type { Migration } from './migration.ts'
-import { migratePostgres, postgresVersion } from './postgres-migrate.ts'
+import { aloneOnPostgres, migratePostgres, postgresVersion } from './postgres-migrate.ts'
 import { connectPool, openPostgresStore, schemaOf, shownUrl } from './postgres-store.ts'
 import { migrations, missingMigrations } from './schema-version.ts'
+import { aloneOnSqlite } from './sqlite-alone.ts'
+import type { SqliteConnection } from './sqlite-connection.ts'
 import { checkStructure, inspectFile } from './sqlite-file.ts'
 import { createSqliteFile, migrateSqlite, sqliteVersion } from './sqlite-migrate.ts'
-import { connect, openSqliteStore } from './sqlite-store.ts'
+import { connect, openSqliteStore, whenFree } from './sqlite-store.ts'
 import type { Store, StoreContext } from './store.ts'
 
 /** Where the rows live. */
@@ -25,29 +28,57 @@ export async function openStore(place: Place, context: StoreContext, options: Op
   const store = await (place.kind === 'sqlite'
     ? openFile(place, context, options)
     : openServer(place, context, options))
-  if ((await store.read((rows) => metaValue(rows, 'database_id'))) === undefined)
-    await store.write('identify', (tx) => identify(tx, Buffer.from(context.random.bytes(6)).toString('hex')))
-  return store
+  try {
+    if ((await store.read((rows) => metaValue(rows, 'database_id'))) === undefined)
+      await store.write('identify', (tx) => identify(tx, Buffer.from(context.random.bytes(6)).toString('hex')))
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }
 
 async function openFile(
   place: Place & { kind: 'sqlite' },
   context: StoreContext,
-  { migrations: known = migrations, beforeUpgrade }: OpenOptions,
+  options: OpenOptions,
 ): Promise<Store> {
-  if (inspectFile(place.file) === 'missing') createSqliteFile(place.file, known, context)
-  checkStructure(place.file)
-  const connection = connect(place.file, place.durability)
+  const { file } = place
+  const known = options.migrations ?? migrations
+  for (;;) {
+    if (inspectFile(file) === 'missing') createSqliteFile(file, known, context)
+    const found = inode(file)
+    try {
+      await whenFree(file, context, () => checkStructure(file))
+      await upgradeFile(place, known, context, options.beforeUpgrade)
+      return await whenFree(file, context, () => openSqliteStore(place, context))
+    } catch (error) {
+      // A restore put another file here meanwhile; SQLite refuses to write to one that has lost its name.
+      if (inode(file) === found) throw error
+    }
+  }
+}
+
+async function upgradeFile(
+  place: Place & { kind: 'sqlite' },
+  known: readonly Migration[],
+  context: StoreContext,
+  beforeUpgrade: OpenOptions['beforeUpgrade'],
+): Promise<void> {
+  const { file, durability } = place
+  const connection = await whenFree(file, context, () => connect(file, durability))
   try {
-    const version = sqliteVersion(connection)
-    const missing = missingMigrations(version, known, place.file)
-    if (missing.length > 0 && version > 0)
-      await showBefore(openSqliteStore(place, context), version, missing, beforeUpgrade)
-    await migrateSqlite(connection, place.file, known, context)
+    const version = () => whenFree(file, context, () => versionOf(connection, file))
+    if (missingMigrations(await version(), known, file).length === 0) return
+    await aloneOnSqlite(file, context, async () => {
+      const from = await version()
+      if (missingMigrations(from, known, file).length > 0)
+        await showBefore(openSqliteStore(place, context), from, known, beforeUpgrade)
+      await migrateSqlite(connection, file, known, context)
+    })
   } finally {
     connection.close()
   }
-  return openSqliteStore(place, context)
 }
 
 async function openServer(
@@ -57,13 +88,15 @@ async function openServer(
 ): Promise<Store> {
   const shown = shownUrl(place.url)
   const schema = schemaOf(place.url)
-  const pool = connectPool({ ...place, poolSize: 2 })
+  const pool = connectPool({ ...place, poolSize: 1 })
   try {
-    const version = await postgresVersion(pool, schema, shown)
-    const missing = missingMigrations(version, known, shown)
-    if (missing.length > 0 && version > 0)
-      await showBefore(openPostgresStore(place, context), version, missing, beforeUpgrade)
-    await migratePostgres(pool, schema, shown, known, context)
+    if (missingMigrations(await postgresVersion(pool, schema, shown), known, shown).length > 0)
+      await aloneOnPostgres(pool, async (client) => {
+        const from = await postgresVersion(client, schema, shown)
+        if (from > 0 && missingMigrations(from, known, shown).length > 0)
+          await showBefore(openPostgresStore(place, context), from, known, beforeUpgrade)
+        await migratePostgres(client, schema, shown, known, context)
+      })
   } catch (error) {
     throw explainPostgres(error, shown)
   } finally {
@@ -72,15 +105,27 @@ async function openServer(
   return openPostgresStore(place, context)
 }
 
+/** Shows the database as it is to whoever wants to copy it; only the one process that upgrades does. */
 async function showBefore(
   store: Store,
   from: number,
-  missing: Migration[],
+  known: readonly Migration[],
   beforeUpgrade: OpenOptions['beforeUpgrade'],
 ): Promise<void> {
   try {
-    await beforeUpgrade?.(store, from, missing.at(-1)?.id ?? from)
+    await beforeUpgrade?.(store, from, known.at(-1)?.id ?? from)
   } finally {
     await store.close()
   }
+}
+
+function versionOf(connection: SqliteConnection, file: string): number {
+  const version = sqliteVersion(connection)
+  if (version === 0) throw databaseCorrupt(file, 'it does not say which schema it has')
+  return version
+}
+
+/** Tells one file from another that later has the same name. */
+function inode(file: string): bigint | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
 }

@@ -7,12 +7,26 @@ export const migrations: readonly Migration[] = [tree]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
 export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {
-  const newest = known.at(-1)?.id ?? 0
-  if (version > newest)
+  if (version > newest(known))
     throw new HeddleError(
       'schema_newer',
-      `${place} was written by a newer heddle (schema ${version}; this one knows ${newest})`,
+      `${place} was written by a newer heddle (schema ${version}; this one knows ${newest(known)})`,
       'use that newer version, or go back with: heddle restore FILE (a backup was made before the upgrade)',
     )
   return known.filter(({ id }) => id > version)
+}
+
+/** The migrations that lead to the schema of a backup; refuses one that only a newer program knows. */
+export function migrationsUpTo(version: number, known: readonly Migration[], backup: string): Migration[] {
+  if (version > newest(known))
+    throw new HeddleError(
+      'schema_newer',
+      `${backup} was written by a newer heddle (schema ${version}; this one knows ${newest(known)})`,
+      'restore it with that newer version; nothing was changed',
+    )
+  return known.filter(({ id }) => id <= version)
+}
+
+function newest(known: readonly Migration[]): number {
+  return known.at(-1)?.id ?? 0
 }

@@ -8,7 +8,7 @@ export class SqliteConnection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
-  constructor(file: string, options: { readOnly?: boolean } = {}) {
+  constructor(file: string | URL, options: { readOnly?: boolean } = {}) {
     this.#db = new DatabaseSync(file, { timeout: 0, readOnly: options.readOnly ?? false })
   }
 

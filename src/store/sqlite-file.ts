@@ -1,4 +1,5 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import { databaseCorrupt, explainSqlite } from './failures.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -6,7 +7,11 @@ import { SqliteConnection } from './sqlite-connection.ts'
 /** "HEDL" in the file's header: tells our databases from all others. */
 export const applicationId = 0x4845444c
 
+/** Files that SQLite keeps beside a database, by what they add to its name. */
+export const besides = ['-wal', '-shm', '-journal'] as const
+
 const magic = 'SQLite format 3\0'
+const headerSize = 100
 const quickCheckLimit = 64 * 1024 * 1024
 
 /**
@@ -15,34 +20,34 @@ const quickCheckLimit = 64 * 1024 * 1024
  */
 export function inspectFile(file: string): 'missing' | 'ours' {
   if (!existsSync(file)) {
+    refuseHalfRestored(file)
     if (sizeOf(`${file}-wal`) > 0)
       throw databaseCorrupt(file, `it is gone, but its log ${file}-wal is still there; put the file back beside it`)
     return 'missing'
   }
   const { size, header } = readHeader(file)
   if (size === 0) throw databaseCorrupt(file, 'it is empty, cut to 0 bytes')
-  if (header.length < 100 || header.toString('latin1', 0, 16) !== magic)
-    throw new HeddleError(
-      'database_foreign',
-      `${file} is not a SQLite database`,
-      'move it away, or name another place with --home; nothing was changed',
-    )
-  if (header.readUInt32BE(68) !== applicationId)
-    throw new HeddleError(
-      'database_foreign',
-      `${file} is a database of another program`,
-      'move it away, or name another place with --home; nothing was changed',
-    )
-  const expected = expectedSize(header)
+  if (!isSqlite(header)) throw foreign(file, 'is not a SQLite database')
+  if (header.readUInt32BE(68) !== applicationId) throw foreign(file, 'is a database of another program')
+  // While a log waits to be copied into the file, as after a kill, only both together have the size that the header says.
+  const expected = besides.some((part) => sizeOf(file + part) > 0) ? 0 : expectedSize(header)
   if (size < expected) throw databaseCorrupt(file, `it is cut short, ${size} of ${expected} bytes`)
   return 'ours'
+}
+
+/** True for a sound-looking database that says of itself that another program made it. */
+export function isOfAnotherProgram(file: string): boolean {
+  if (!statSync(file).isFile()) return false
+  const { header } = readHeader(file)
+  return isSqlite(header) && header.readUInt32BE(68) !== applicationId
 }
 
 /** Reads every page's structure, or only the schema when the file is so large that it would delay the start. */
 export function checkStructure(file: string, options: { whole?: boolean } = {}): void {
   let connection: SqliteConnection | undefined
   try {
-    connection = new SqliteConnection(file, { readOnly: true })
+    // A change that was begun outside the log must be taken back first, and only a writer may do that.
+    connection = new SqliteConnection(file, { readOnly: sizeOf(`${file}-journal`) === 0 })
     const small = sizeOf(file) + sizeOf(`${file}-wal`) <= quickCheckLimit
     const sql = small || options.whole ? 'PRAGMA quick_check(1)' : 'SELECT count(*) AS quick_check FROM sqlite_schema'
     const [row] = connection.all({ sql, parameters: [] }) as { quick_check: string | number }[]
@@ -59,15 +64,56 @@ export function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
 }
 
+/** Between the two renames of a restore the database is missing: an empty one in its place would look like a loss. */
+function refuseHalfRestored(file: string): void {
+  const name = basename(file)
+  const folder = dirname(file)
+  const left = existsSync(folder) ? readdirSync(folder) : []
+  const kept = left.filter((other) => other.startsWith(`${name}.before-restore-`) && !besideAnother(other)).sort()
+  const draft = left.some((other) => other.startsWith(`${name}.restoring-`))
+  const newest = kept.at(-1)
+  if (newest === undefined && !draft) return
+  const old = newest === undefined ? undefined : join(folder, newest)
+  const back = ['', ...besides]
+    .filter((part) => old !== undefined && existsSync(old + part))
+    .map((part) => `mv ${old}${part} ${file}${part}`)
+  throw new HeddleError(
+    'restore_unfinished',
+    `${file} is missing, because a restore was stopped halfway${old === undefined ? '' : `; the database before it is ${old}`}`,
+    `restore again: heddle restore FILE; or ${
+      old === undefined
+        ? `begin with an empty database: rm ${join(folder, `${name}.restoring-`)}*`
+        : `go on with the database before it: ${back.join(' && ')}`
+    }`,
+  )
+}
+
+function besideAnother(name: string): boolean {
+  return besides.some((part) => name.endsWith(part))
+}
+
 function readHeader(file: string): { size: number; header: Buffer } {
-  const descriptor = openSync(file, 'r')
+  let descriptor: number | undefined
   try {
-    const header = Buffer.alloc(100)
-    const read = readSync(descriptor, header, 0, 100, 0)
+    descriptor = openSync(file, 'r')
+    const header = Buffer.alloc(headerSize)
+    const read = readSync(descriptor, header, 0, headerSize, 0)
     return { size: fstatSync(descriptor).size, header: header.subarray(0, read) }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EISDIR') throw foreign(file, 'is a folder, not a database')
+    throw new HeddleError(
+      'database_not_readable',
+      `${file} cannot be read (${(error as Error).message})`,
+      `give this user access to it: chmod u+rw ${file}`,
+      { cause: error },
+    )
   } finally {
-    closeSync(descriptor)
+    if (descriptor !== undefined) closeSync(descriptor)
   }
+}
+
+function isSqlite(header: Buffer): boolean {
+  return header.length === headerSize && header.toString('latin1', 0, magic.length) === magic
 }
 
 /** The size the header claims, where the header itself is known to be current. */
@@ -75,4 +121,12 @@ function expectedSize(header: Buffer): number {
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
   const current = header.readUInt32BE(24) === header.readUInt32BE(92)
   return current ? header.readUInt32BE(28) * pageSize : 0
+}
+
+function foreign(file: string, what: string): HeddleError {
+  return new HeddleError(
+    'database_foreign',
+    `${file} ${what}`,
+    'nothing was changed. Move it away, or name another place with --home; if your database was here, go back to a backup: heddle restore FILE',
+  )
 }

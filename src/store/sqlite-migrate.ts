@@ -1,31 +1,59 @@
-import { chmodSync, linkSync, rmSync } from 'node:fs'
+import { closeSync, linkSync, openSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { sqlite } from './dialect.ts'
-import { explainSqlite, sqliteBusy, sqliteCode } from './failures.ts'
+import { explainSqlite } from './failures.ts'
+import { syncFolder } from './folder.ts'
 import type { Migration } from './migration.ts'
 import { missingMigrations } from './schema-version.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
-import { applicationId } from './sqlite-file.ts'
+import { applicationId, besides } from './sqlite-file.ts'
+import { whenFree } from './sqlite-store.ts'
 import type { StoreContext } from './store.ts'
 
 /** Makes a whole database beside its place and links it there: whoever looks sees none or all of it, never a part. */
 export function createSqliteFile(file: string, known: readonly Migration[], context: StoreContext): void {
   const draft = `${file}.new-${process.pid}`
-  rmSync(draft, { force: true })
   try {
-    const connection = new SqliteConnection(draft)
-    connection.script(`PRAGMA application_id = ${applicationId}`)
-    for (const migration of known) apply(connection, migration, context)
-    connection.close()
-    chmodSync(draft, 0o600)
+    buildDraft(draft, known, context)
     linkSync(draft, file)
+    syncFolder(dirname(file))
   } catch (error) {
     // Another process was quicker; its database is as good as ours.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw explainSqlite(error, file)
   } finally {
-    rmSync(draft, { force: true })
+    removeDraft(draft)
   }
 }
 
+function buildDraft(draft: string, known: readonly Migration[], context: StoreContext): void {
+  const connection = createDraft(draft)
+  try {
+    for (const migration of known) applyToSqlite(connection, migration, context)
+    finishDraft(connection)
+  } finally {
+    connection.close()
+  }
+}
+
+/** An empty database of ours that nobody else knows of, readable by its owner only. */
+export function createDraft(draft: string): SqliteConnection {
+  removeDraft(draft)
+  closeSync(openSync(draft, 'wx', 0o600))
+  const connection = new SqliteConnection(draft)
+  connection.script(`PRAGMA application_id = ${applicationId}`)
+  return connection
+}
+
+/** Turns the log on before anyone knows the file: doing it later rewrites the header, and a kill could leave that half done. */
+export function finishDraft(connection: SqliteConnection): void {
+  connection.script('PRAGMA journal_mode = WAL')
+}
+
+export function removeDraft(draft: string): void {
+  for (const part of ['', ...besides]) rmSync(draft + part, { force: true })
+}
+
+/** The version of our schema in this file: 0 where it says nothing of one. */
 export function sqliteVersion(connection: SqliteConnection): number {
   const [table] = connection.all({
     sql: `SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`,
@@ -43,26 +71,23 @@ export async function migrateSqlite(
   known: readonly Migration[],
   context: StoreContext,
 ): Promise<void> {
-  for (const migration of missingMigrations(sqliteVersion(connection), known, file)) {
-    for (let tries = 1; ; tries++) {
-      try {
-        apply(connection, migration, context)
-        break
-      } catch (error) {
-        if (sqliteCode(error) !== sqliteBusy || tries > 1000) throw explainSqlite(error, file)
-        await context.clock.sleep(20)
-      }
-    }
-  }
+  const version = await whenFree(file, context, () => sqliteVersion(connection))
+  for (const migration of missingMigrations(version, known, file))
+    await whenFree(file, context, () => applyToSqlite(connection, migration, context))
 }
 
-function apply(connection: SqliteConnection, migration: Migration, context: StoreContext): void {
+/** Applies one step, unless it is already done. */
+export function applyToSqlite(connection: SqliteConnection, migration: Migration, context: StoreContext): void {
+  // A step may rebuild a table that others refer to; the references are checked when it is done.
+  connection.script('PRAGMA foreign_keys = OFF')
   connection.exec('BEGIN IMMEDIATE')
   try {
+    connection.script(migrationsTable)
     // Looked up again under the lock: another process may have done it meanwhile.
     if (sqliteVersion(connection) < migration.id) {
-      connection.script(migrationsTable)
       for (const statement of migration.up(sqlite.types)) connection.script(statement)
+      const lost = lostReference(connection)
+      if (lost) throw new Error(`after migration ${migration.id} (${migration.name}) ${lost}`)
       connection.run({
         sql: 'INSERT INTO migrations (id, name, applied_at) VALUES (?, ?, ?)',
         parameters: [migration.id, migration.name, context.clock.now()],
@@ -74,6 +99,15 @@ function apply(connection: SqliteConnection, migration: Migration, context: Stor
   } finally {
     if (connection.inTransaction) connection.exec('ROLLBACK')
   }
+}
+
+/** Says which rows refer to rows that are not there, if any do. */
+export function lostReference(connection: SqliteConnection): string | undefined {
+  const lost = connection.all({ sql: 'PRAGMA foreign_key_check', parameters: [] }) as {
+    table: string
+    parent: string
+  }[]
+  return lost[0] && `rows of ${lost[0].table} refer to rows of ${lost[0].parent} that are not there`
 }
 
 const migrationsTable = `CREATE TABLE IF NOT EXISTS migrations (

@@ -1,12 +1,17 @@
+import type { Millis } from '../domain/clock.ts'
+import { HeddleError } from '../domain/errors.ts'
 import { sqlite } from './dialect.ts'
+import { Doors } from './doors.ts'
 import { explainSqlite, sqliteBusy, sqliteCode } from './failures.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { SqliteWriter } from './sqlite-writer.ts'
 import { prepare, type Query } from './statement.ts'
 import type { Hint, Reading, Store, StoreContext } from './store.ts'
 
-const readTries = 200
+const lockTries = 1000
+const lockPause: Millis = 5
 const pageRows = 500
+const pageCharacters = 256 * 1024
 
 export interface SqliteSettings {
   file: string
@@ -22,60 +27,72 @@ export function openSqliteStore({ file, durability }: SqliteSettings, context: S
   const writing = connect(file, durability)
   const reading = new SqliteConnection(file, { readOnly: true })
   const writer = new SqliteWriter(writing, file, context, send)
+  const doors = new Doors()
 
   return {
     dialect: sqlite,
     place: file,
-    write: (area, body) => writer.write(area, body),
-    read: (body) => body(readingOn(reading, file, context)),
-    async snapshot(body) {
-      // A connection of its own: a transaction on the shared one would hold every other reader at this moment.
-      const own = new SqliteConnection(file, { readOnly: true })
-      try {
-        own.exec('BEGIN')
-        return await body({
-          ...readingOn(own, file, context),
-          tables: () => tablesOn(own),
-          pages: (table) => pagesOn(own, table),
-        })
-      } finally {
-        own.close()
-      }
-    },
+    write: (area, body) => doors.enter(() => writer.write(area, body)),
+    read: (body) => doors.enter(() => body(readingOn(reading, file, context))),
+    snapshot: (body) =>
+      doors.enter(async () => {
+        // A connection of its own: a transaction on the shared one would hold every other reader at this moment.
+        const own = new SqliteConnection(file, { readOnly: true })
+        try {
+          own.exec('BEGIN')
+          return await body({
+            ...readingOn(own, file, context),
+            tables: () => tablesOn(own),
+            pages: (table) => pagesOn(own, table),
+          })
+        } finally {
+          own.close()
+        }
+      }),
     onHint(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    async close() {
-      await writer.close()
-      reading.close()
-      writing.close()
-    },
+    close: () =>
+      doors.close(() => {
+        reading.close()
+        writing.close()
+      }),
   }
 }
 
 /** A connection with the settings that every writer of the file needs. */
 export function connect(file: string, durability: SqliteSettings['durability']): SqliteConnection {
   const connection = new SqliteConnection(file)
-  connection.script(`PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'};
-    PRAGMA foreign_keys = ON;
-    PRAGMA journal_size_limit = 67108864;`)
-  return connection
+  try {
+    connection.script(`PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'};
+      PRAGMA foreign_keys = ON;
+      PRAGMA journal_size_limit = 67108864;`)
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+/** Tries again while another process holds the whole file, as it does for moments when it opens, recovers or closes it. */
+export async function whenFree<T>(file: string, { clock }: StoreContext, attempt: () => T): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return attempt()
+    } catch (error) {
+      const isBusy =
+        sqliteCode(error) === sqliteBusy || (error instanceof HeddleError && error.code === 'database_busy')
+      if (!isBusy || tries === lockTries) throw explainSqlite(error, file)
+      await clock.sleep(lockPause)
+    }
+  }
 }
 
 function readingOn(connection: SqliteConnection, file: string, context: StoreContext): Reading {
-  const all = async <R>(query: Query<R>): Promise<R[]> => {
-    for (let tries = 1; ; tries++) {
-      try {
-        return connection.all(prepare(query, sqlite)) as R[]
-      } catch (error) {
-        // Readers wait only while another process recovers the file after a crash.
-        if (sqliteCode(error) !== sqliteBusy || tries === readTries) throw explainSqlite(error, file)
-        await context.clock.sleep(5)
-      }
-    }
-  }
+  const all = <R>(query: Query<R>): Promise<R[]> =>
+    whenFree(file, context, () => connection.all(prepare(query, sqlite)) as R[])
   return { dialect: sqlite, build: sqlite.builder, all, first: async (query) => (await all(query))[0] }
 }
 
@@ -90,11 +107,16 @@ async function tablesOn(connection: SqliteConnection): Promise<string[]> {
 
 async function* pagesOn(connection: SqliteConnection, table: string): AsyncIterable<Record<string, unknown>[]> {
   let page: Record<string, unknown>[] = []
+  let characters = 0
   const rows = connection.iterate(`SELECT * FROM "${table}"`)
-  for (let row = rows.next(); !row.done; row = rows.next()) {
-    if (page.push(row.value as Record<string, unknown>) < pageRows) continue
+  for (let next = rows.next(); !next.done; next = rows.next()) {
+    const row = next.value as Record<string, unknown>
+    for (const value of Object.values(row)) if (typeof value === 'string') characters += value.length
+    // A few rows can be as large as many.
+    if (page.push(row) < pageRows && characters < pageCharacters) continue
     yield page
     page = []
+    characters = 0
   }
   if (page.length > 0) yield page
 }

@@ -1,8 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import type { WriteArea } from '../domain/crash-points.ts'
-import { HeddleError } from '../domain/errors.ts'
 import { sqlite } from './dialect.ts'
-import { BodyMisbehaved, explainSqlite, sqliteBusy, sqliteCode, sqliteFull, sqliteIoError } from './failures.ts'
+import { BodyMisbehaved, explainSqlite, sqliteBusy, sqliteCode, sqliteIoError } from './failures.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 import type { Hint, StoreContext, Tx } from './store.ts'
 import { Transaction } from './transaction.ts'
@@ -16,13 +15,14 @@ interface Job {
   body(tx: Tx): Promise<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
-  /** Set when this body's batch did not fit on the disk: it is tried once more, by itself. */
+  /** Set when this body's batch was lost: it runs once more, by itself. */
   alone: boolean
 }
 
-interface Done {
+/** A body that has run, and what it came to: true only once the batch is committed. */
+interface Member {
   job: Job
-  value: unknown
+  outcome: { value: unknown } | { error: unknown }
   hints: ReadonlySet<Hint>
 }
 
@@ -36,7 +36,6 @@ export class SqliteWriter {
   readonly #context: StoreContext
   readonly #send: (hint: Hint) => void
   readonly #queue: Job[] = []
-  #idle: Promise<void> = Promise.resolve()
   #working = false
   #refusal: unknown
 
@@ -53,22 +52,16 @@ export class SqliteWriter {
       this.#queue.push({ area, body, resolve: resolve as (value: unknown) => void, reject, alone: false })
       if (!this.#working) {
         this.#working = true
-        this.#idle = this.#work()
+        void this.#work()
       }
     })
-  }
-
-  /** Refuses new bodies, finishes the queued ones. */
-  async close(): Promise<void> {
-    this.#refusal ??= new HeddleError('store_closed', 'the store is closed', 'open it again')
-    await this.#idle
   }
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
       if (await this.#begin()) {
-        const done = await this.#runBatch()
-        this.#commit(done)
+        const batch = await this.#runBatch()
+        this.#commit(batch)
       }
       // Answered callers, timers and sockets get their turn, and what they write joins the next batch.
       await new Promise(setImmediate)
@@ -94,74 +87,75 @@ export class SqliteWriter {
     }
   }
 
-  async #runBatch(): Promise<Done[]> {
+  async #runBatch(): Promise<Member[]> {
     const { clock } = this.#context
-    const done: Done[] = []
+    const batch: Member[] = []
     const started = clock.monotonic()
-    while (done.length < batchBodies && clock.monotonic() - started < batchTime) {
+    while (batch.length < batchBodies && clock.monotonic() - started < batchTime) {
       const job = this.#queue[0]
-      if (!job || (job.alone && done.length > 0)) break
+      if (!job || (job.alone && batch.length > 0)) break
       this.#queue.shift()
-      const result = await this.#runBody(job)
+      const member = await this.#runBody(job)
+      batch.push(member)
       if (!this.#connection.inTransaction) {
-        // SQLite gave up the whole batch: those before this one run again, this one is told.
-        this.#queue.unshift(...done.map(({ job }) => job))
-        job.reject('error' in result ? result.error : new BodyMisbehaved(`${job.area}: the transaction is gone`))
+        // SQLite rolled back on its own, as it does when the disk is full or fails.
+        this.#separate(batch, () => answer(member))
         return []
       }
-      if ('error' in result) job.reject(result.error)
-      else done.push(result)
       if (job.alone) break
     }
-    return done
+    return batch
   }
 
-  async #runBody(job: Job): Promise<Done | { error: unknown }> {
+  async #runBody(job: Job): Promise<Member> {
     const tx = new Transaction(job.area, sqlite, this.#connection, this.#explain)
     this.#connection.exec('SAVEPOINT body')
-    const result = await settle(job, tx)
+    let outcome = await settle(job, tx)
     tx.end()
-    const failed = 'error' in result ? result : tx.failure
-    if (!this.#connection.inTransaction)
-      return failed ?? { error: new BodyMisbehaved(`${job.area}: the body ended the transaction`) }
-    if (failed) this.#connection.exec('ROLLBACK TO body')
-    this.#connection.exec('RELEASE body')
-    return failed ?? { job, value: (result as { value: unknown }).value, hints: tx.hints }
+    if (!('error' in outcome) && tx.failure) outcome = tx.failure
+    if (this.#connection.inTransaction) {
+      if ('error' in outcome) this.#connection.exec('ROLLBACK TO body')
+      this.#connection.exec('RELEASE body')
+    } else if (!('error' in outcome)) {
+      outcome = { error: new BodyMisbehaved(`${job.area}: the body ended the transaction`) }
+    }
+    return { job, outcome, hints: tx.hints }
   }
 
-  #commit(done: Done[]): void {
-    const areas = new Set(done.map(({ job }) => job.area))
+  #commit(batch: Member[]): void {
+    const stored = batch.filter(({ outcome }) => 'value' in outcome)
+    const areas = new Set(stored.map(({ job }) => job.area))
     for (const area of areas) this.#context.crash(`${area}.before_commit`)
     try {
       if (this.#connection.inTransaction) this.#connection.exec('COMMIT')
     } catch (error) {
-      this.#abandon(done, error)
+      this.#abandon(batch, error)
       return
     }
     for (const area of areas) this.#context.crash(`${area}.after_commit`)
-    for (const { job, value } of done) job.resolve(value)
-    for (const hint of new Set(done.flatMap(({ hints }) => [...hints]))) this.#send(hint)
+    // Those that failed are told now, too: what they saw of their neighbours was not true before.
+    for (const member of batch) answer(member)
+    for (const hint of new Set(stored.flatMap(({ hints }) => [...hints]))) this.#send(hint)
   }
 
   /** COMMIT failed: nothing of this batch counts. */
-  #abandon(done: Done[], error: unknown): void {
-    const code = sqliteCode(error)
-    if (code === sqliteIoError) {
+  #abandon(batch: Member[], error: unknown): void {
+    const jobs = batch.map(({ job }) => job)
+    if (sqliteCode(error) === sqliteIoError) {
       // After a failed fsync nobody knows what the disk holds, and asking again may lie. Only a restart finds out.
       this.#refusal = this.#explain(error)
-      this.#rejectAll([...done.map(({ job }) => job), ...this.#queue.splice(0)], error)
+      this.#rejectAll([...jobs, ...this.#queue.splice(0)], error)
       this.#connection.close()
       return
     }
     if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK')
-    // One large body may have filled the disk for small ones: each gets a transaction of its own before it is refused.
-    const again = code === sqliteFull && done.length > 1 ? done.map(({ job }) => ({ ...job, alone: true })) : []
-    this.#queue.unshift(...again)
-    if (again.length === 0)
-      this.#rejectAll(
-        done.map(({ job }) => job),
-        error,
-      )
+    this.#separate(batch, () => this.#rejectAll(jobs, error))
+  }
+
+  /** A batch is lost. One body may have spoilt it for the others, so each runs again by itself; one that did is refused. */
+  #separate(batch: Member[], refuse: () => void): void {
+    if (batch.length === 1) refuse()
+    else this.#queue.unshift(...batch.map(({ job }) => ({ ...job, alone: true })))
   }
 
   #rejectAll(jobs: Job[], error: unknown): void {
@@ -169,19 +163,27 @@ export class SqliteWriter {
   }
 }
 
-/** Runs a body to its end, or to the next macrotask: whoever is not done by then awaited something else than `tx`. */
-async function settle(job: Job, tx: Tx): Promise<{ value: unknown } | { error: unknown }> {
-  let overdue: NodeJS.Immediate | undefined
-  const late = new Promise<{ error: unknown }>((resolve) => {
-    overdue = setImmediate(() =>
-      resolve({ error: new BodyMisbehaved(`${job.area}: the body of write awaited something other than tx`) }),
-    )
+function answer({ job, outcome }: Member): void {
+  if ('error' in outcome) job.reject(outcome.error)
+  else job.resolve(outcome.value)
+}
+
+/**
+ * Runs a body to its end. Statements are answered without leaving the queue of microtasks, so whoever is not done
+ * when that queue is empty awaits something else than `tx`.
+ */
+async function settle(job: Job, tx: Tx): Promise<Member['outcome']> {
+  const late = Promise.withResolvers<{ error: unknown }>()
+  let isDone = false
+  process.nextTick(() => {
+    if (isDone) return
+    late.resolve({ error: new BodyMisbehaved(`${job.area}: the body of write awaited something other than tx`) })
   })
   try {
-    return await Promise.race([job.body(tx).then((value) => ({ value })), late])
+    return await Promise.race([job.body(tx).then((value) => ({ value })), late.promise])
   } catch (error) {
     return { error }
   } finally {
-    clearImmediate(overdue)
+    isDone = true
   }
 }

@@ -1,4 +1,5 @@
 import type { Compilable } from 'kysely'
+import { Misuse } from '../domain/errors.ts'
 import type { Builder, Dialect } from './dialect.ts'
 
 /** Something a connection can run; `name` marks a statement worth preparing once per connection. */
@@ -54,9 +55,19 @@ export function statement<A extends object, R>(
 
 /** The text and values of any query, in the words of one database. */
 export function prepare(query: Query<unknown>, dialect: Dialect): Prepared {
-  if ('prepare' in query) return query.prepare(dialect)
-  const { sql, parameters } = query.compile()
-  return { sql, parameters }
+  const prepared = 'prepare' in query ? query.prepare(dialect) : query.compile()
+  for (const value of prepared.parameters) if (typeof value === 'string') mustBeKeepable(value)
+  return prepared
+}
+
+/** What is stored comes back as it was: PostgreSQL refuses NUL, and both make another character of half an emoji. */
+function mustBeKeepable(text: string): void {
+  if (text.includes('\0') || !text.isWellFormed())
+    throw new Misuse(
+      `${JSON.stringify(text.slice(0, 80))} holds a NUL or half a character`,
+      'remove it; only the content of messages and calls may hold anything',
+      'bad_text',
+    )
 }
 
 /** Names a statement after its text: PostgreSQL refuses one name for two texts on a connection. */

@@ -9,6 +9,8 @@ import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts
 type ThreadRow = Tables['threads']
 type PlacedRow = ThreadRow & TurnRow
 
+const pageTurns = 500
+
 /** Where a turn is put: below `parent`, in a segment whose next depth is free. */
 export interface Spot {
   segmentId: string
@@ -70,9 +72,16 @@ export async function readThreads(rows: Reading, end: Thread, fromDepth = 1): Pr
   return (await rows.all(placesOnPath({ turnId: end.turnId, fromDepth }))).map(threadFrom)
 }
 
-/** Every turn of the tree, a page at a time in the order of their ids. */
-export async function readAllTurns(rows: Reading, after: string, limit: number): Promise<PlacedTurn[]> {
-  return (await rows.all(allTurns({ after, limit }))).map(placedFrom)
+/** Every turn there is, a page at a time, parents before children: segment after segment, each from its first depth. */
+export async function* readAllTurns(rows: Reading): AsyncIterable<PlacedTurn[]> {
+  for (const segmentId of await segmentsInOrder(rows)) {
+    for (let afterDepth = 0; ; ) {
+      const page = (await rows.all(turnsOfSegment({ segmentId, afterDepth, limit: pageTurns }))).map(placedFrom)
+      if (page.length > 0) yield page
+      if (page.length < pageTurns) break
+      afterDepth = page.at(-1)?.thread.depth ?? afterDepth
+    }
+  }
 }
 
 /** Threads whose turn nobody has continued: the tips of the tree. One look-up per segment. */
@@ -119,15 +128,30 @@ const placedByTurn = statement((db, arg: { turnId: string }) =>
     .where('threads.turn_id', '=', arg.turnId),
 )
 
-const allTurns = statement((db, arg: { after: string; limit: number }) =>
+const turnsOfSegment = statement((db, arg: { segmentId: string; afterDepth: number; limit: number }) =>
   db
-    .selectFrom('turns')
-    .innerJoin('threads', 'threads.turn_id', 'turns.id')
+    .selectFrom('threads')
+    .innerJoin('turns', 'turns.id', 'threads.turn_id')
     .selectAll()
-    .where('turns.id', '>', arg.after)
-    .orderBy('turns.id')
+    .where('segment_id', '=', arg.segmentId)
+    .where('depth', '>', arg.afterDepth)
+    .orderBy('depth')
     .limit(arg.limit),
 )
+
+/** Ids of all segments, each after the one it grows from. */
+async function segmentsInOrder(rows: Reading): Promise<string[]> {
+  const found = await rows.all(rows.build.selectFrom('segments').select(['id', 'parent_id']).orderBy('id'))
+  const children = Map.groupBy(found, ({ parent_id }) => parent_id)
+  const order: string[] = []
+  for (
+    let level = children.get(null) ?? [];
+    level.length > 0;
+    level = level.flatMap(({ id }) => children.get(id) ?? [])
+  )
+    order.push(...level.map(({ id }) => id))
+  return order
+}
 
 // From the end's segment to the root's: which depths of each segment lie on the path. `low` itself belongs to the parent.
 const lineage = (turnId: string, fromDepth: number) => sql`

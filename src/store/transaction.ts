@@ -46,6 +46,7 @@ export class Transaction implements Tx {
   }
 
   locking(level: LockLevel): void {
+    this.#mustBeOpen()
     const next = lockOrder.indexOf(level)
     if (next < this.#level)
       throw new BodyMisbehaved(`${this.#area}: ${level} must be locked before ${lockOrder[this.#level]}`)
@@ -53,6 +54,7 @@ export class Transaction implements Tx {
   }
 
   hint(hint: Hint): void {
+    this.#mustBeOpen()
     this.hints.add(hint)
   }
 
@@ -68,7 +70,7 @@ export class Transaction implements Tx {
 
   // PostgreSQL refuses every statement after a failed one; SQLite would go on. One rule for both: the first failure dooms.
   async #execute<T>(statement: () => T | Promise<T>): Promise<T> {
-    if (this.#ended) throw new BodyMisbehaved(`${this.#area}: tx was used after its body had ended`)
+    this.#mustBeOpen()
     if (this.#failure) throw this.#failure.error
     try {
       return await statement()
@@ -77,5 +79,8 @@ export class Transaction implements Tx {
       this.#failure ??= { error }
       throw error
     }
+  }
+  #mustBeOpen(): void {
+    if (this.#ended) throw new BodyMisbehaved(`${this.#area}: tx was used after its body had ended`)
   }
 }

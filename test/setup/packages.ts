@@ -22,16 +22,21 @@ export function ensurePackages(packages: readonly SystemPackage[]): void {
   if (missing.length === 0) return
   const command = `apt-get install -y ${missing.join(' ')}`
   if (process.getuid?.() !== 0 || findProgram('apt-get') === undefined) {
-    throw new Error(
-      `The tests need ${missing.join(' and ')}: install with your package manager (Debian: sudo ${command})`,
-    )
+    throw advice(`The tests need ${missing.join(' and ')}: install with your package manager (Debian: sudo ${command})`)
   }
   console.error(`The tests need ${missing.join(' and ')}: installing with ${command}`)
   if (!aptInstall(missing).ok) {
     aptGet(['update'])
     const second = aptInstall(missing)
-    if (!second.ok) throw new Error(`${command} failed: ${second.lastLine}`)
+    if (!second.ok) throw advice(`${command} failed: ${second.lastLine}`)
   }
+}
+
+/** An error without a stack: the one line is all that helps, and a stack would bury it. */
+function advice(line: string): Error {
+  const error = new Error(line)
+  error.stack = `Error: ${line}`
+  return error
 }
 
 function aptInstall(packages: readonly string[]) {

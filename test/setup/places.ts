@@ -32,27 +32,41 @@ export function newPlace(database: Database): { place: Place; remove: () => Prom
 export const context: StoreContext = { clock: systemClock, random: systemRandom, crash: () => undefined }
 
 /** A store on an empty place, with what the engine needs around it. */
+export interface TestWorld extends World {
+  place: Place
+  /** Closes the store and opens the same place again. */
+  restart(): Promise<void>
+  remove(): Promise<void>
+}
+
 export async function newWorld(
   database: Database,
   options: OpenOptions & Partial<StoreContext> = {},
-): Promise<World & { place: Place; remove: () => Promise<void> }> {
+): Promise<TestWorld> {
   const { place, remove } = newPlace(database)
-  const store = await openStore(place, { ...context, ...options }, options)
-  return {
-    store,
+  const open = () => openStore(place, { ...context, ...options }, options)
+  const world: TestWorld = {
+    store: await open(),
     place,
     clock: options.clock ?? systemClock,
     newId: idSource(options.clock ?? systemClock, options.random ?? systemRandom),
+    async restart() {
+      await world.store.close()
+      world.store = await open()
+    },
     async remove() {
-      await store.close()
+      await world.store.close()
       await remove()
     },
   }
+  return world
 }
 
 async function dropSchema(schema: string): Promise<void> {
   const client = new pg.Client(inject('postgresUrl'))
   await client.connect()
-  await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+  // A restore keeps the old schema under a name that begins like the new one's.
+  const { rows } = await client.query('SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)', [schema])
+  for (const { nspname } of rows) await client.query(`DROP SCHEMA ${nspname} CASCADE`)
   await client.end()
 }

@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync } from 'node:fs'
+import { chownSync, mkdtempSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -51,7 +51,8 @@ const settings = [
 ].join(' ')
 
 async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const bin = dirname(findProgram('initdb') ?? '')
+  // A link on the PATH may lead to initdb alone; its sister programs are where it really is.
+  const bin = dirname(realpathSync(findProgram('initdb') ?? ''))
   const user = serverUser()
   const directory = mkdtempSync(join(tmpdir(), 'heddle-postgres-'))
   if (user) chownSync(directory, user.uid, user.gid)

@@ -1,0 +1,92 @@
+import { performance } from 'node:perf_hooks'
+
+/** One measured number. `goal` is the most it should be; without one it is only recorded. */
+export interface Figure {
+  name: string
+  value: number
+  unit: 'ratio' | 'ms'
+  goal: number | null
+  holds: boolean | null
+  /** The middle half of the single measurements lies between these. */
+  noise: { low: number; high: number } | null
+  /** What was compared, with the medians of both sides. */
+  detail: string
+}
+
+/** The times of two things measured alternately, in milliseconds. */
+export interface Pairs {
+  ours: number[]
+  floor: number[]
+}
+
+type Timed = (round: number) => unknown
+
+/**
+ * Measures two things alternately, so that whatever else the machine does hits both, and each goes first every other
+ * time. Each starts from a fresh turn of the event loop, as a request would.
+ */
+export async function measurePairs(
+  { ours, floor }: { ours: Timed; floor: Timed },
+  { pairs, warmUp }: { pairs: number; warmUp: number },
+): Promise<Pairs> {
+  const found: Pairs = { ours: [], floor: [] }
+  for (let round = 0; round < warmUp + pairs; round++) {
+    const order = round % 2 === 0 ? (['ours', 'floor'] as const) : (['floor', 'ours'] as const)
+    for (const side of order) {
+      const time = await measure(side === 'ours' ? ours : floor, round)
+      if (round >= warmUp) found[side].push(time)
+    }
+  }
+  return found
+}
+
+/** The time of one call, from a fresh turn of the event loop. */
+export async function measure(call: Timed, round = 0): Promise<number> {
+  await new Promise(setImmediate)
+  const started = performance.now()
+  await call(round)
+  return performance.now() - started
+}
+
+/** The median of the pairs' ratios. */
+export function ratio(name: string, goal: number | null, pairs: Pairs, sides: [ours: string, floor: string]): Figure {
+  const ratios = pairs.ours.map((time, pair) => time / (pairs.floor[pair] ?? Number.NaN))
+  const [ours, floor] = [shown(median(pairs.ours)), shown(median(pairs.floor))]
+  return figure(name, 'ratio', goal, ratios, `${sides[0]} ${ours} ms / ${sides[1]} ${floor} ms, ${ratios.length} pairs`)
+}
+
+/** The median of single measurements. */
+export function figure(
+  name: string,
+  unit: Figure['unit'],
+  goal: number | null,
+  measured: number[],
+  detail: string,
+): Figure {
+  const value = rounded(median(measured))
+  const noise =
+    measured.length > 1 ? { low: rounded(quantile(measured, 0.25)), high: rounded(quantile(measured, 0.75)) } : null
+  return { name, value, unit, goal, holds: goal === null ? null : value <= goal, noise, detail }
+}
+
+export function median(values: number[]): number {
+  return quantile(values, 0.5)
+}
+
+export function quantile(values: number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const place = (sorted.length - 1) * part
+  const below = sorted[Math.floor(place)] ?? Number.NaN
+  const above = sorted[Math.ceil(place)] ?? Number.NaN
+  return below + (above - below) * (place - Math.floor(place))
+}
+
+/** Without digits that only noise has written. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(4))
+}
+
+/** A number as people read it: three digits that matter. */
+export function shown(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(value < 1 ? 3 : 2)
+}

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util'
+import { nearest } from '../src/domain/nearest.ts'
+import type { Figure } from './figures.ts'
+import { measureMachine } from './machine.ts'
+import { report } from './report.ts'
+import { openScratch, type Scratch } from './scratch.ts'
+import { turns } from './turns.ts'
+
+/** A benchmark measures figures in one run. Figures are goals, never test assertions: a missed one exits 0 too. */
+interface Benchmark {
+  about: string
+  run(scratch: Scratch): Promise<Figure[]>
+}
+
+const benchmarks: Record<string, Benchmark> = {
+  turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, dir: { type: 'string' } },
+})
+
+const [name] = positionals
+if (name === undefined) {
+  for (const [known, { about }] of Object.entries(benchmarks)) process.stdout.write(`${known.padEnd(10)} ${about}\n`)
+  process.stdout.write('\nnpm run bench -- NAME [--json] [--dir DIR]     DIR: on the disk to measure, not in memory\n')
+} else {
+  const benchmark = benchmarks[name]
+  if (!benchmark) {
+    const guess = nearest(name, Object.keys(benchmarks))
+    process.stderr.write(
+      `there is no benchmark "${name}"${guess ? `; did you mean ${guess}?` : ''} See: npm run bench\n`,
+    )
+    process.exit(2)
+  }
+  const scratch = openScratch(values.dir)
+  const machine = await measureMachine(scratch)
+  const figures = await benchmark.run(scratch)
+  process.stdout.write(report(figures, machine, values.json ? 'json' : 'table'))
+  process.exit(0)
+}

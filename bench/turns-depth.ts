@@ -1,0 +1,61 @@
+import { append } from '../src/engine/append.ts'
+import { fork } from '../src/engine/fork.ts'
+import type { World } from '../src/engine/world.ts'
+import { findThread, readPath } from '../src/store/threads.ts'
+import { type Figure, measurePairs, ratio } from './figures.ts'
+import { draftOf, folder, grow, openWorld, type Scratch } from './scratch.ts'
+
+const deep = 10_000
+const shallow = 10
+const readShallow = 100
+const lastTurns = 50
+/** A shallow session is left for the next one before it has grown deep. */
+const appendsPerSession = 10
+
+/** What may not grow with the tree: appending, forking, and reading the end of a path. */
+export async function measureDepth(scratch: Scratch): Promise<Figure[]> {
+  scratch.say(`append, fork and read at depth ${deep}`)
+  const world = await openWorld(scratch, 'depth')
+  const draft = draftOf(670)
+  const rounds = { pairs: 600, warmUp: 200 }
+  const sessions = Array.from(
+    { length: Math.ceil((rounds.pairs + rounds.warmUp) / appendsPerSession) },
+    (_, number) => `shallow-${number}`,
+  )
+  const [deepHead = ''] = await grow(world, ['deep'], deep, draft)
+  const [middleHead = ''] = await grow(world, ['middle'], readShallow, draft)
+  const [shallowHead = ''] = await grow(world, sessions, sessions.length * shallow, draft)
+
+  const appended = await measurePairs(
+    {
+      ours: () => append(world, { folder, label: 'deep', draft }),
+      floor: (round) => append(world, { folder, label: sessions[Math.floor(round / appendsPerSession)] ?? '', draft }),
+    },
+    rounds,
+  )
+  const forked = await measurePairs(
+    {
+      ours: (round) => fork(world, { folder, turnId: deepHead, label: `fork-deep-${round}` }),
+      floor: (round) => fork(world, { folder, turnId: shallowHead, label: `fork-shallow-${round}` }),
+    },
+    rounds,
+  )
+  const read = await measurePairs(
+    { ours: () => readLast(world, deepHead), floor: () => readLast(world, middleHead) },
+    { pairs: 300, warmUp: 50 },
+  )
+  await world.store.close()
+  return [
+    ratio(`append at depth ${deep} / at depth ${shallow}`, 1.2, appended, ['deep', 'shallow']),
+    ratio(`fork at depth ${deep} / at depth ${shallow}`, 1.2, forked, ['deep', 'shallow']),
+    ratio(`last ${lastTurns} turns at depth ${deep} / at depth ${readShallow}`, 1.5, read, ['deep', 'shallow']),
+  ]
+}
+
+function readLast(world: World, turnId: string) {
+  return world.store.read(async (rows) => {
+    const end = await findThread(rows, turnId)
+    const turns = end ? await readPath(rows, end, end.depth - lastTurns + 1) : []
+    if (turns.length !== lastTurns) throw new Error(`${turns.length} turns instead of ${lastTurns}`)
+  })
+}

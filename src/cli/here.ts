@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { openApp, restoreApp } from '../app.ts'
+import { loadConfig } from '../config.ts'
+import type { App } from '../domain/app.ts'
+import { crashAt } from '../domain/crash-points.ts'
+import { ensureHome, homePaths, resolveHome } from '../home.ts'
+import { folderFor } from '../home-folder.ts'
+import { systemClock } from '../system.ts'
+import type { Here } from './cli.ts'
+
+const narrowest = 40
+const usual = 80
+
+/** Finds out who asks and where they stand. Nothing is opened or made before a command asks for it. */
+export async function standHere(
+  flags: { home?: string; config?: string; json?: boolean },
+  env: NodeJS.ProcessEnv,
+): Promise<Here & AsyncDisposable> {
+  const userHome = homedir()
+  const home = resolveHome({ env, userHome, ...(flags.home !== undefined && { flag: flags.home }) })
+  const paths = homePaths(home)
+  const configFile = flags.config === undefined ? paths.config : resolve(flags.config)
+  const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
+  const tell = (text: string) => void process.stderr.write(`${text}\n`)
+  const settings = async () => {
+    const { created } = await ensureHome(home)
+    if (created.includes(home)) tell(`made ${home} (private to you); nothing else was touched`)
+    const config = await loadConfig(configFile, env, { userHome, mustExist: flags.config !== undefined })
+    return { paths, config, env, tell, context: { crash } }
+  }
+  let app: Promise<App> | undefined
+  return {
+    home,
+    configFile,
+    folder: await folderOf(home, configFile, env, userHome),
+    screen: screenOf(env),
+    json: flags.json === true,
+    env,
+    clock: systemClock,
+    crash,
+    app: () => {
+      app ??= settings().then(openApp)
+      return app
+    },
+    restore: async (file) => restoreApp(await settings(), resolve(file)),
+    get stopped() {
+      return firstInterrupt()
+    },
+    tell,
+    write: async (text) => {
+      if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+    },
+    async [Symbol.asyncDispose]() {
+      await (await app?.catch(() => undefined))?.close()
+    },
+  }
+}
+
+/** A configuration that cannot be read must not keep `config edit` or `doctor` from mending it. */
+async function folderOf(home: string, configFile: string, env: NodeJS.ProcessEnv, userHome: string): Promise<string> {
+  const config = await loadConfig(configFile, env, { userHome }).catch(() => undefined)
+  return folderFor(process.cwd(), {
+    userHome,
+    home,
+    workspace: config?.workspace ?? resolve(userHome, 'heddle-workspace'),
+  })
+}
+
+function screenOf(env: NodeJS.ProcessEnv): Here['screen'] {
+  const isTerminal = process.stdout.isTTY === true
+  return {
+    columns: isTerminal ? Math.max(narrowest, process.stdout.columns ?? usual) : usual,
+    color: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+  }
+}
+
+function firstInterrupt(): AbortSignal {
+  const stop = new AbortController()
+  process.once('SIGINT', () => stop.abort())
+  process.once('SIGTERM', () => stop.abort())
+  return stop.signal
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { Misuse } from '../domain/errors.ts'
+import type { Persona } from '../domain/persona.ts'
+import { type Register, rareGroup } from './cli.ts'
+import { printable, table } from './screen.ts'
+
+export const registerPersonas: Register = (program, run) => {
+  const personas = program
+    .command('personas')
+    .helpGroup(rareGroup)
+    .description('identities with their permissions, for sessions to take')
+    .action(
+      run(async (here) => {
+        const found = await (await here.app()).personas()
+        const rows = found.map(({ id, identity, permissions }) => [
+          `persona:${id}`,
+          printable(identity.name),
+          permissions.tools.allow ? `only ${permissions.tools.allow.join(', ')}` : 'every tool',
+          permissions.tools.deny?.length ? `not ${permissions.tools.deny.join(', ')}` : '',
+        ])
+        const text =
+          rows.length > 0 ? table(here.screen, rows, 2) : 'no personas yet    heddle personas set atlas --name Atlas'
+        return { json: { personas: found }, text }
+      }),
+    )
+  personas
+    .command('set <id>')
+    .description('make a persona, or replace it')
+    .requiredOption('--name <name>', 'how it is called')
+    .option('--soul <file>', 'a text that says who it is')
+    .option('--emoji <emoji>', 'a sign for it')
+    .option('--allow <tools>', 'the only tools it may use, separated by commas')
+    .option('--deny <tools>', 'tools it may never use, separated by commas')
+    .option('--model <name>', 'the model it thinks with unless told otherwise')
+    .action(
+      run(async (here, [id = ''], options) => {
+        const persona = personaFrom(id, options)
+        await (await here.app()).setPersona(persona)
+        return {
+          json: { ok: true, ...persona },
+          text: `persona:${id} is ${printable(persona.identity.name)}    heddle append -s ${id}:main --persona ${id} …`,
+        }
+      }),
+    )
+}
+
+function personaFrom(id: string, options: Record<string, unknown>): Persona {
+  const words = (name: string) =>
+    options[name] === undefined
+      ? undefined
+      : String(options[name])
+          .split(',')
+          .map((word) => word.trim())
+          .filter(Boolean)
+  const [allow, deny] = [words('allow'), words('deny')]
+  return {
+    id,
+    identity: {
+      name: String(options['name']),
+      soul: options['soul'] === undefined ? '' : textOf(String(options['soul'])),
+      ...(options['emoji'] !== undefined && { emoji: String(options['emoji']) }),
+    },
+    permissions: { tools: { ...(allow && { allow }), ...(deny && { deny }) } },
+    ...(options['model'] !== undefined && { defaultModelConfig: { model: String(options['model']) } }),
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Misuse(`${file} cannot be read (${(error as Error).message})`, 'name a text file')
+  }
+}

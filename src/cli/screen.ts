@@ -1,0 +1,91 @@
+/** Where a command's words go, and how much room they have. */
+export interface Screen {
+  columns: number
+  /** False when piped or with NO_COLOR. */
+  color: boolean
+}
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+const codes: Record<Style, [number, number]> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  cyan: [36, 39],
+}
+
+export function paint(screen: Screen, style: Style, text: string): string {
+  const [on, off] = codes[style]
+  return screen.color && text !== '' ? `\u001b[${on}m${text}\u001b[${off}m` : text
+}
+
+/**
+ * Text of unknown origin made safe to print: control characters, escape sequences and characters that change the
+ * reading direction are shown instead of obeyed. Line breaks stay where lines are welcome.
+ */
+export function printable(text: string, { lines = false } = {}): string {
+  return text.replace(hidden, (character) =>
+    lines && (character === '\n' || character === '\t') ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}
+
+// C0, C1, bidirectional controls, and invisible characters that could hide a difference.
+const hidden =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is its purpose
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu
+
+/** Cuts to a number of columns, with a sign that something is missing. */
+export function cut(text: string, columns: number): string {
+  if (width(text) <= columns) return text
+  let kept = ''
+  for (const { segment } of graphemes.segment(text)) {
+    if (width(kept + segment) > columns - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+/** How many columns a terminal gives this text. */
+export function width(text: string): number {
+  let columns = 0
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours take no room
+  for (const { segment } of graphemes.segment(text.replace(/\u001b\[\d+m/g, ''))) columns += wide.test(segment) ? 2 : 1
+  return columns
+}
+
+const graphemes = new Intl.Segmenter()
+const wide =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u
+
+/** Rows in columns that fit the screen: the column named `grows` gives way. */
+export function table(screen: Screen, rows: string[][], grows: number): string {
+  const columns = Math.max(0, ...rows.map((row) => row.length))
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(0, ...rows.map((row) => width(row[column] ?? ''))),
+  )
+  const others = widths.reduce((sum, each, column) => sum + (column === grows ? 0 : each + 2), 0)
+  widths[grows] = Math.max(8, Math.min(widths[grows] ?? 0, screen.columns - others))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => {
+          const shown = cut(cell, widths[column] ?? 0)
+          return column === columns - 1 ? shown : shown + ' '.repeat(Math.max(0, (widths[column] ?? 0) - width(shown)))
+        })
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** A moment as people say it when it is near, and as a date when it is not. */
+export function ago(iso: string, now: number): string {
+  const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1000))
+  if (seconds < 60) return `${seconds}s ago`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ago`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)}h ago`
+  if (seconds < 86_400 * 30) return `${Math.floor(seconds / 86_400)}d ago`
+  return iso.slice(0, 10)
+}

@@ -1,0 +1,105 @@
+import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import type { Message } from '../domain/message.ts'
+import type { Here, Register } from './cli.ts'
+import { ago, paint, printable } from './screen.ts'
+
+export const registerShow: Register = (program, run) => {
+  program
+    .command('show <ref>')
+    .helpGroup('SEE')
+    .description('the whole of a turn, run, session or persona')
+    .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show session:main')
+    .action(
+      run(async (here, [reference = '']) => {
+        const app = await here.app()
+        const shown = await app.show(here.folder, reference)
+        return { json: shown, text: page(here, shown) }
+      }),
+    )
+}
+
+function page(here: Here, shown: Shown): string {
+  switch (shown.kind) {
+    case 'turn':
+      return turnPage(here, shown)
+    case 'run':
+      return runPage(here, shown)
+    case 'session':
+      return facts(here, `session:${printable(shown.label)}`, [
+        ['folder', printable(shown.folder)],
+        ['head', shown.headTurnId ? `turn:${shown.headTurnId}` : 'no turn yet'],
+        ['turns', String(shown.depth)],
+        ['persona', shown.persona],
+        ['used', ago(shown.updatedAt, here.clock.now()) + (shown.archived ? ', archived' : '')],
+        ['next', `heddle log ${printable(shown.label)}`],
+      ])
+    case 'persona':
+      return facts(here, `persona:${shown.id}`, [
+        ['name', printable(shown.identity.name) + (shown.identity.emoji ? ` ${printable(shown.identity.emoji)}` : '')],
+        ['allow', shown.permissions.tools.allow?.join(', ') ?? 'every tool'],
+        ['deny', shown.permissions.tools.deny?.join(', ') || null],
+        ['model', shown.defaultModelConfig?.model ?? null],
+        ['soul', printable(shown.identity.soul, { lines: true })],
+      ])
+  }
+}
+
+function turnPage(here: Here, turn: TurnView): string {
+  const head = facts(here, `turn:${turn.id}`, [
+    ['follows', turn.parentId ? `turn:${turn.parentId}` : 'nothing: it is a root'],
+    [
+      'place',
+      `turn ${turn.depth} of its path, ${turn.thread.totalTokens} tokens so far${turn.hasChildren ? ', continued' : ''}`,
+    ],
+    [
+      'status',
+      turn.type === 'compaction' && turn.compaction
+        ? `${turn.status}, compaction of turns ${turn.compaction.fromDepth} to ${turn.compaction.toDepth}`
+        : turn.status,
+    ],
+    ['sessions', turn.sessions.map((label) => printable(label)).join(', ') || null],
+    ['persona', turn.thread.persona],
+    ['model', turn.model.actual && printable(turn.model.actual)],
+    ['trust', turn.label.integrity === 'untrusted' ? `untrusted: ${printable(turn.label.sources.join(', '))}` : null],
+    ['run', `run:${turn.runId}`],
+    ['at', turn.timestamp],
+    ['key', turn.thread.threadKey],
+  ])
+  const calls = turn.toolCalls.map(
+    (call) => `${paint(here.screen, 'cyan', call.name)}  ${call.status}  ${printable(JSON.stringify(call.input))}`,
+  )
+  return [head, ...turn.query.map((message) => said(here, message)), ...calls, said(here, turn.response)].join('\n\n')
+}
+
+function said(here: Here, message: Message): string {
+  const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${message.source ?? 'human'})`
+  const parts = (message.parts ?? []).map((part) => `[${part.type} ${part.mediaType}]`)
+  return [paint(here.screen, 'bold', who), printable(message.content, { lines: true }), ...parts].join('\n')
+}
+
+function runPage(here: Here, run: RunView): string {
+  const head = facts(here, `run:${run.id}`, [
+    ['kind', run.runKind],
+    ['state', run.state],
+    ['session', run.session && printable(run.session)],
+    ['began', run.createdAt],
+    ['ended', run.finishedAt],
+  ])
+  return [
+    head,
+    ...run.steps.map(({ seq, kind, name, status }) =>
+      `  ${seq}  ${kind}  ${printable(name ?? '')}  ${status ?? ''}`.trimEnd(),
+    ),
+  ].join('\n')
+}
+
+/** A title and its facts; those that are empty are left out. */
+function facts(here: Here, title: string, rows: [string, string | null][]): string {
+  const wide = Math.max(...rows.map(([name]) => name.length))
+  return [
+    paint(here.screen, 'yellow', title),
+    ...rows.flatMap(([name, value]) =>
+      value === null ? [] : [`${paint(here.screen, 'dim', name.padEnd(wide))}  ${value}`],
+    ),
+  ].join('\n')
+}

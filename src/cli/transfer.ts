@@ -1,0 +1,57 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { HeddleError } from '../domain/errors.ts'
+import { type Register, rareGroup } from './cli.ts'
+import { printable } from './screen.ts'
+
+const largestLine = 64 * 1024 * 1024
+
+export const registerTransfer: Register = (program, run) => {
+  program
+    .command('export [session]')
+    .helpGroup(rareGroup)
+    .description('write turns as JSON lines to stdout, with everything: one session’s path, or all there is')
+    .addHelpText('after', '\nExample: heddle export main > main.jsonl')
+    .action(
+      run(async (here, [session]) => {
+        const app = await here.app()
+        for await (const line of app.exportTurns(here.folder, session)) await here.write(`${line}\n`)
+        return undefined
+      }),
+    )
+
+  program
+    .command('import <file>')
+    .helpGroup(rareGroup)
+    .description('store exported turns under the ids they have; - reads stdin')
+    .addHelpText('after', '\nExample: heddle import main.jsonl')
+    .action(
+      run(async (here, [file = '']) => {
+        const app = await here.app()
+        const report = await app.importTurns(linesOf(file))
+        const sessions = report.sessions.map(({ label }) => printable(label)).join(', ')
+        return {
+          json: { ok: true, ...report },
+          text: `imported ${report.imported}, already here ${report.skipped}${sessions && `, sessions ${sessions}`}    heddle log --all --graph`,
+        }
+      }),
+    )
+}
+
+async function* linesOf(file: string): AsyncIterable<string> {
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (line.length > largestLine)
+        throw new HeddleError('bad_import', 'a line is longer than 64 MB', 'import a file that `heddle export` wrote')
+      yield line
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined || error instanceof HeddleError) throw error
+    throw new HeddleError(
+      'file_unreadable',
+      `${file} cannot be read (${(error as Error).message})`,
+      'name a file that `heddle export` wrote',
+    )
+  }
+}

@@ -1,0 +1,84 @@
+/** Stands in for whatever must not be read by others. */
+export const redacted = '[redacted]'
+
+/** Marks `${NAME}` while patterns run: a reference says where a secret is, not what it is, and stays readable. */
+const reference = /\$\{(?:secret:[A-Za-z][\w-]*|[A-Za-z_]\w*)\}/g
+const marked = /\ufdd0(\d+)\ufdd1/g
+
+const secretName =
+  /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret|password|passwd|passphrase|authorization|credential/i
+
+/** Everything between the first `:` after a user name and the last `@` is taken for the password. */
+const urlPassword = /(:\/\/[^\s:/@]*:)(\S*)@/g
+const queryValue = /([?&;](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|passwd|pwd|auth\w*|sig\w*)=)([^&#;\s]+)/gi
+const knownKeys = [
+  /(?<![A-Za-z0-9])(?:sk|pk|rk)[-_][\w-]{4,}/g,
+  /(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|glpat-|xox[a-z]-|hf_|npm_)[\w-]{8,}/g,
+  /(?<![A-Za-z0-9])(?:AKIA|ASIA)[0-9A-Z]{12,}/g,
+  /(?<![A-Za-z0-9])AIza[\w-]{20,}/g,
+  /(?<![A-Za-z0-9])eyJ[\w-]{8,}(?:\.[\w-]*)*/g,
+  /(?<![A-Za-z0-9])(?:Bearer|Basic)\s+[^\s"']{6,}/gi,
+  /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/gi,
+]
+
+/** Whether a key's name says that its value is nobody else's business. */
+export function isSecretName(name: string): boolean {
+  return secretName.test(name)
+}
+
+/** The text without what looks like a key, password or token. Rather hides too much than too little. */
+export function redact(text: string): string {
+  const references: string[] = []
+  let shown = text.replaceAll(reference, (found) =>
+    // Somebody may have put the key itself into the braces.
+    hasKnownKey(found) ? found : `\ufdd0${references.push(found) - 1}\ufdd1`,
+  )
+  shown = shown.replaceAll(urlPassword, (whole, head: string, password: string) =>
+    password === '' || /^\ufdd0\d+\ufdd1$/.test(password) ? whole : `${head}${redacted}@`,
+  )
+  shown = shown.replaceAll(queryValue, (whole, head: string, value: string) =>
+    /^\ufdd0\d+\ufdd1$/.test(value) ? whole : head + redacted,
+  )
+  for (const pattern of knownKeys) shown = shown.replaceAll(pattern, redacted)
+  shown = shown.replaceAll(/[\w=-]{32,}/g, (run) => (run.split(/[-_=]+/).some(isRandom) ? redacted : run))
+  shown = shown.replaceAll(/[A-Za-z0-9]{20,}/g, (run) => (isRandom(run) ? redacted : run))
+  return shown.replaceAll(marked, (_, index: string) => references[Number(index)] ?? redacted)
+}
+
+/** Copies plain data for people to see: values under secret names are hidden, other texts are searched. */
+export function redactTree(value: unknown, name = ''): unknown {
+  if (typeof value === 'string') return isSecretName(name) ? redactWhole(value) : redact(value)
+  if (Array.isArray(value)) return value.map((item) => redactTree(item, name))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactTree(inner, key)]))
+}
+
+/** A value that is a secret as a whole: only one that consists of references may be shown. */
+export function redactWhole(value: string): string {
+  return value.replaceAll(reference, '').trim() === '' && !hasKnownKey(value) ? value : redacted
+}
+
+function hasKnownKey(text: string): boolean {
+  return knownKeys.some((pattern) => text.search(pattern) >= 0)
+}
+
+/** A value quoted in a sentence: hidden where it may be a secret, and short. */
+export function quoted(value: string): string {
+  const shown = redact(value).replaceAll(/\s+/g, ' ')
+  return `"${shown.length > 60 ? `${shown.slice(0, 59)}…` : shown}"`
+}
+
+/** Names of models and files are words with separators; keys are long stretches in which everything is mixed. */
+function isRandom(stretch: string): boolean {
+  const mixed = /[0-9]/.test(stretch) && /[A-Za-z]/.test(stretch)
+  if (stretch.length >= 20) return mixed && bitsPerCharacter(stretch) >= 2.5
+  return stretch.length >= 12 && mixed && /[a-z]/.test(stretch) && /[A-Z]/.test(stretch)
+}
+
+function bitsPerCharacter(text: string): number {
+  const counts = new Map<string, number>()
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length)
+  return bits
+}

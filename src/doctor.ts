@@ -1,0 +1,128 @@
+import { existsSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { type Config, loadConfig } from './config.ts'
+import { HeddleError } from './domain/errors.ts'
+import type { HomePaths } from './home.ts'
+import { examinePlace } from './store/examine.ts'
+import type { Place } from './store/open.ts'
+
+const leastSpace = 200 * 1024 * 1024
+const leastNode = 24
+
+/** One finding; whatever is not ok says what to do. */
+export interface Check {
+  name: string
+  status: 'ok' | 'warn' | 'fail'
+  detail: string
+  remedy?: string
+}
+
+export interface DoctorInput {
+  home: string
+  paths: HomePaths
+  configFile: string
+  env: NodeJS.ProcessEnv
+  userHome: string
+  nodeVersion: string
+  /** Where the rows are, once the configuration is known. */
+  placeOf(config: Config): Place
+}
+
+/** Looks at everything heddle rests on and changes nothing. */
+export async function examine(input: DoctorInput): Promise<Check[]> {
+  const config = await loadConfig(input.configFile, input.env, { userHome: input.userHome }).catch((error) => error)
+  return [
+    checkNode(input.nodeVersion),
+    checkHome(input.home),
+    ...checkModes(input),
+    ...checkConfig(input.configFile, config),
+    await checkDatabase(input, config),
+    checkDisk(input.home),
+  ]
+}
+
+function checkNode(version: string): Check {
+  const detail = `Node ${version}`
+  if (Number(version.replace(/^v/, '').split('.')[0]) >= leastNode) return { name: 'node', status: 'ok', detail }
+  return { name: 'node', status: 'fail', detail, remedy: `install Node ${leastNode} or newer` }
+}
+
+function checkHome(home: string): Check {
+  if (!existsSync(home))
+    return { name: 'home', status: 'ok', detail: `${home} does not exist yet; the first command makes it` }
+  return statSync(home).isDirectory()
+    ? { name: 'home', status: 'ok', detail: home }
+    : { name: 'home', status: 'fail', detail: `${home} is not a folder`, remedy: 'name another place with --home' }
+}
+
+/** What others may read or write here holds a person's conversations and, later, secrets. */
+function checkModes({ home, paths, configFile }: DoctorInput): Check[] {
+  const open = [home, configFile, paths.database, `${paths.database}-wal`].filter((path) => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found !== undefined && (found.mode & 0o077) !== 0
+  })
+  if (open.length === 0) return [{ name: 'permissions', status: 'ok', detail: 'private to you' }]
+  return open.map((path) => ({
+    name: 'permissions',
+    status: 'warn',
+    detail: `others on this machine can open ${path}`,
+    remedy: `chmod go-rwx ${path}`,
+  }))
+}
+
+function checkConfig(file: string, config: Config | unknown): Check[] {
+  if (config instanceof HeddleError)
+    return [{ name: 'config', status: 'fail', detail: config.message, remedy: config.remedy }]
+  if (config instanceof Error) throw config
+  const { warnings } = config as Config
+  if (warnings.length === 0)
+    return [{ name: 'config', status: 'ok', detail: existsSync(file) ? file : 'no file yet, defaults apply' }]
+  return warnings.map(({ line, message, remedy }) => ({
+    name: 'config',
+    status: 'warn',
+    detail: `${file}:${line} ${message}`,
+    remedy,
+  }))
+}
+
+async function checkDatabase({ placeOf }: DoctorInput, config: Config | unknown): Promise<Check> {
+  if (config instanceof Error)
+    return {
+      name: 'database',
+      status: 'warn',
+      detail: 'not looked at: the configuration must be mended first',
+      remedy: 'heddle config check',
+    }
+  try {
+    const { place, version, newest, bytes } = await examinePlace(placeOf(config as Config))
+    if (version === 0)
+      return { name: 'database', status: 'ok', detail: `${place}: none yet; the first command makes it` }
+    const size = bytes === null ? '' : `, ${(bytes / 1024 / 1024).toFixed(1)} MB`
+    if (version > newest)
+      return {
+        name: 'database',
+        status: 'fail',
+        detail: `${place} has schema ${version}, this heddle knows ${newest}`,
+        remedy: 'use the newer heddle that wrote it',
+      }
+    const upgrade = version < newest ? ' (will be upgraded, after a backup)' : ''
+    return { name: 'database', status: 'ok', detail: `${place}: whole, schema ${version}${upgrade}${size}` }
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error
+    return { name: 'database', status: 'fail', detail: error.message, remedy: error.remedy }
+  }
+}
+
+function checkDisk(home: string): Check {
+  let folder = home
+  while (!existsSync(folder)) folder = dirname(folder)
+  const { bavail, bsize } = statfsSync(folder)
+  const detail = `${Math.floor((bavail * bsize) / 1024 / 1024)} MB free under ${folder}`
+  if (bavail * bsize >= leastSpace) return { name: 'disk', status: 'ok', detail }
+  return {
+    name: 'disk',
+    status: 'warn',
+    detail,
+    remedy: 'free some space: heddle refuses new work when the disk is full',
+  }
+}

@@ -1,0 +1,120 @@
+import type { TurnDraft } from './draft.ts'
+import type { Event } from './event.ts'
+import type { Label } from './label.ts'
+import type { Message, ThinkingConfig } from './message.ts'
+import type { Persona } from './persona.ts'
+import type { Outcome, RunKind, RunState, StepKind } from './run.ts'
+import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
+
+/** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
+export interface TurnLine {
+  id: string
+  parentId: string | null
+  depth: number
+  type: TurnType
+  status: Outcome
+  model: string | null
+  tokens: number
+  timestamp: string
+  preview: string
+  /** Labels of the sessions whose head this is. */
+  session?: string
+  hasChildren: boolean
+  requestId: string
+}
+
+export interface SessionView {
+  label: string
+  folder: string
+  headTurnId: string | null
+  depth: number
+  persona: string | null
+  updatedAt: string
+  archived: boolean
+}
+
+export interface TurnView {
+  kind: 'turn'
+  id: string
+  parentId: string | null
+  depth: number
+  type: TurnType
+  status: Outcome
+  query: Message[]
+  response: Message
+  toolCalls: ToolCall[]
+  model: { requested: string | null; actual: string | null }
+  thinkingConfig: ThinkingConfig | null
+  tokenCount: number
+  usage: Usage
+  compaction: Compaction | null
+  promptHash: string | null
+  label: Label
+  runId: string
+  timestamp: string
+  hasChildren: boolean
+  sessions: string[]
+  thread: ThreadView
+}
+
+/** The same turn seen with all before it. */
+export interface ThreadView {
+  threadKey: string
+  totalTokens: number
+  persona: string | null
+  systemPrompt: string | null
+  /** Ids from the root to this turn. */
+  ancestry: string[]
+}
+
+export interface RunView {
+  kind: 'run'
+  id: string
+  runKind: RunKind
+  state: RunState
+  session: string | null
+  createdAt: string
+  finishedAt: string | null
+  steps: { seq: number; kind: StepKind; name?: string; status?: string }[]
+}
+
+export type Shown = TurnView | RunView | ({ kind: 'session' } & SessionView) | ({ kind: 'persona' } & Persona)
+
+export interface ImportReport {
+  imported: number
+  skipped: number
+  /** Sessions that the imported turns brought along, under the labels they have now. */
+  sessions: { folder: string; label: string }[]
+}
+
+/** Everything a person or program can ask of a heddle, whichever door they come through. `folder` is where they stand. */
+export interface App {
+  sessions(filter?: { folder?: string }): Promise<SessionView[]>
+  renameSession(folder: string, session: string, label: string): Promise<SessionView>
+  archiveSession(folder: string, session: string, archived: boolean): Promise<SessionView>
+  append(
+    folder: string,
+    input: { session: string; draft: TurnDraft; parent?: string; persona?: string },
+  ): Promise<{ turnId: string; session: string; depth: number }>
+  fork(
+    folder: string,
+    input: { turn: string; label?: string; persona?: string },
+  ): Promise<{ session: string; headTurnId: string }>
+  /** The path to a session's head or a turn, or every turn there is. Oldest first. */
+  log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>
+  /** What a model would be given next at this place. */
+  context(folder: string, of: string): Promise<TurnLine[]>
+  show(folder: string, reference: string): Promise<Shown>
+  diff(folder: string, a: string, b: string): Promise<{ ancestor: string | null; a: string[]; b: string[] }>
+  /** One JSON text per turn, with everything; parents before children. */
+  exportTurns(folder: string, session?: string): AsyncIterable<string>
+  importTurns(lines: AsyncIterable<string>): Promise<ImportReport>
+  personas(): Promise<Persona[]>
+  setPersona(persona: Persona): Promise<void>
+  events(query: { after?: string; limit?: number }): Promise<Event[]>
+  follow(query: { after?: string; signal: AbortSignal }): AsyncIterable<Event>
+  /** Forgets events that are older than the configured retention. */
+  prune(): Promise<{ events: number }>
+  backup(file: string): Promise<{ bytes: number; turns: number }>
+  close(): Promise<void>
+}

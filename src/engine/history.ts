@@ -1,0 +1,81 @@
+import type { TurnLine } from '../domain/app.ts'
+import type { PlacedTurn, Thread } from '../domain/turn.ts'
+import { findSessions } from '../store/sessions.ts'
+import type { Reading } from '../store/store.ts'
+import { findTurn, readAllTurns, readPath, readThreads } from '../store/threads.ts'
+
+const previewLength = 120
+
+/** The path to a thread, oldest first; at most the last `limit` turns. */
+export async function listPath(rows: Reading, end: Thread, limit = end.depth): Promise<TurnLine[]> {
+  return turnLines(rows, await readPath(rows, end, Math.max(1, end.depth - limit + 1)))
+}
+
+/** Every turn that is stored, oldest first. */
+export async function listTree(rows: Reading): Promise<TurnLine[]> {
+  const found: PlacedTurn[] = []
+  for await (const page of readAllTurns(rows)) found.push(...page)
+  const byTime = (a: PlacedTurn, b: PlacedTurn) =>
+    a.turn.timestamp - b.turn.timestamp || (a.turn.id < b.turn.id ? -1 : 1)
+  return turnLines(rows, found.sort(byTime))
+}
+
+/** What a model would be given: the nearest compaction, the turns it keeps word for word, and what came after it. */
+export async function contextPath(rows: Reading, end: Thread): Promise<PlacedTurn[]> {
+  if (end.contextStart === 0) return readPath(rows, end)
+  const [start] = await readThreads(rows, end, end.contextStart)
+  const compaction = start && (await findTurn(rows, start.turnId))
+  const firstKept = (compaction?.turn.compaction?.toDepth ?? 0) + 1
+  const recent = await readPath(rows, end, firstKept)
+  const kept = recent.filter(({ thread }) => thread.depth < end.contextStart)
+  const after = recent.filter(({ thread }) => thread.depth > end.contextStart)
+  return [...(compaction ? [compaction] : []), ...kept, ...after]
+}
+
+/** Two paths without what they share, oldest first, and the last turn that they share. */
+export async function diffPaths(
+  rows: Reading,
+  a: Thread,
+  b: Thread,
+): Promise<{ ancestor: string | null; a: string[]; b: string[] }> {
+  const [left, right] = await Promise.all([readThreads(rows, a), readThreads(rows, b)])
+  let shared = 0
+  while (shared < left.length && left[shared]?.turnId === right[shared]?.turnId) shared++
+  return {
+    ancestor: left[shared - 1]?.turnId ?? null,
+    a: left.slice(shared).map(({ turnId }) => turnId),
+    b: right.slice(shared).map(({ turnId }) => turnId),
+  }
+}
+
+/** Turns as lines of a list, in the order given. */
+export async function turnLines(rows: Reading, turns: PlacedTurn[]): Promise<TurnLine[]> {
+  const heads = Map.groupBy(await findSessions(rows), (session) => session.headTurnId)
+  return turns.map(({ turn, thread }) => {
+    const sessions = heads.get(turn.id)?.map(({ label }) => label) ?? []
+    return {
+      id: turn.id,
+      parentId: turn.parentTurnId,
+      depth: thread.depth,
+      type: turn.type,
+      status: turn.status,
+      model: turn.model.actual,
+      tokens: turn.tokenCount,
+      timestamp: new Date(turn.timestamp).toISOString(),
+      preview: preview(
+        turn.type === 'compaction' ? turn.responseMessage.content : (turn.queryMessages[0]?.content ?? ''),
+      ),
+      ...(sessions.length > 0 && { session: sessions.join(', ') }),
+      hasChildren: thread.hasChildren,
+      requestId: turn.runId,
+    }
+  })
+}
+
+function preview(text: string): string {
+  const line = text
+    .slice(0, previewLength * 4)
+    .replace(/\s+/gu, ' ')
+    .trim()
+  return line.length > previewLength ? `${line.slice(0, previewLength - 1)}…` : line
+}

@@ -1,0 +1,112 @@
+import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import { HeddleError } from '../domain/errors.ts'
+import { parseReference } from '../domain/reference.ts'
+import { type Thread, threadKey } from '../domain/turn.ts'
+import { findPersona } from '../store/personas.ts'
+import { findRun, readSteps, runIdsLike, toolCallsOf } from '../store/runs.ts'
+import { findSessions } from '../store/sessions.ts'
+import type { Reading } from '../store/store.ts'
+import { findTurn, readThreads } from '../store/threads.ts'
+import { promptText } from '../store/turns.ts'
+import { noPersona } from './fork.ts'
+import { notFound, routeToThread, sessionNamed } from './route.ts'
+import { viewSession } from './sessions.ts'
+
+/** The whole of what a reference names. A bare word is a session, else a turn, else a run. */
+export async function show(rows: Reading, text: string, folder: string): Promise<Shown> {
+  const { kind, id } = parseReference(text)
+  switch (kind) {
+    case 'session':
+      return { kind: 'session', ...(await viewSession(rows, await sessionNamed(rows, text, folder))) }
+    case 'persona':
+      return { kind: 'persona', ...((await findPersona(rows, id)) ?? (await Promise.reject(noPersona(id)))) }
+    case 'run':
+      return viewRun(rows, id)
+    case 'turn':
+      return viewTurn(rows, await routeToThread(rows, text, folder))
+    case null:
+      return showBare(rows, id, folder)
+    default:
+      throw new HeddleError(
+        'wrong_kind',
+        `there are no ${kind} references yet`,
+        'use turn:, run:, session: or persona:',
+      )
+  }
+}
+
+async function showBare(rows: Reading, word: string, folder: string): Promise<Shown> {
+  const [session] = await findSessions(rows, { label: word, folder })
+  if (session) return { kind: 'session', ...(await viewSession(rows, session)) }
+  try {
+    return await viewTurn(rows, await routeToThread(rows, word, folder))
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== 'not_found') throw error
+    return viewRun(rows, word)
+  }
+}
+
+async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
+  const placed = await findTurn(rows, thread.turnId)
+  if (!placed) throw notFound('turn', thread.turnId)
+  const { turn } = placed
+  const [steps, sessions, ancestors, systemPrompt] = await Promise.all([
+    readSteps(rows, turn.runId),
+    findSessions(rows, { head: turn.id }),
+    readThreads(rows, thread),
+    turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
+  ])
+  return {
+    kind: 'turn',
+    id: turn.id,
+    parentId: turn.parentTurnId,
+    depth: thread.depth,
+    type: turn.type,
+    status: turn.status,
+    query: turn.queryMessages,
+    response: turn.responseMessage,
+    toolCalls: toolCallsOf(turn.toolCalls, steps),
+    model: turn.model,
+    thinkingConfig: turn.thinkingConfig,
+    tokenCount: turn.tokenCount,
+    usage: turn.usage,
+    compaction: turn.compaction,
+    promptHash: turn.promptHash,
+    label: turn.label,
+    runId: turn.runId,
+    timestamp: new Date(turn.timestamp).toISOString(),
+    hasChildren: thread.hasChildren,
+    sessions: sessions.map(({ label }) => label),
+    thread: {
+      threadKey: threadKey(thread),
+      totalTokens: thread.totalTokens,
+      persona: thread.personaId,
+      systemPrompt: systemPrompt ?? null,
+      ancestry: ancestors.map(({ turnId }) => turnId),
+    },
+  }
+}
+
+async function viewRun(rows: Reading, id: string): Promise<RunView> {
+  const [only, ...others] = /^[0-9a-z]{3,20}$/.test(id) ? await runIdsLike(rows, id) : []
+  if (others.length > 0 && only !== id)
+    throw new HeddleError('ambiguous', `"${id}" fits several runs`, 'write more of the id')
+  const run = only === undefined ? undefined : await findRun(rows, only)
+  if (!run) throw notFound('session, turn or run', id)
+  const session = run.sessionId && (await findSessions(rows)).find((other) => other.id === run.sessionId)
+  return {
+    kind: 'run',
+    id: run.id,
+    runKind: run.kind,
+    state: run.state,
+    session: session ? session.label : null,
+    createdAt: new Date(run.createdAt).toISOString(),
+    finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
+    steps: (await readSteps(rows, run.id)).map(({ seq, kind, payload }) => ({ seq, kind, ...named(payload) })),
+  }
+}
+
+function named(payload: unknown): { name?: string; status?: string } {
+  const { name, status } = payload as { name?: unknown; status?: unknown }
+  return { ...(typeof name === 'string' && { name }), ...(typeof status === 'string' && { status }) }
+}

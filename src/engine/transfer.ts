@@ -1,0 +1,220 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ImportReport } from '../domain/app.ts'
+import { HeddleError } from '../domain/errors.ts'
+import { checkLabel, type Session } from '../domain/session.ts'
+import type { PlacedTurn, Thread } from '../domain/turn.ts'
+import { recordEvent } from '../store/events.ts'
+import { findPersona, putPersona } from '../store/personas.ts'
+import { findRun, insertRun, insertStep, readSteps } from '../store/runs.ts'
+import { findSessions, insertSegment } from '../store/sessions.ts'
+import type { Reading, Store, Tx } from '../store/store.ts'
+import { findThread, findTurn, insertPlacedTurn, readAllTurns, readPath } from '../store/threads.ts'
+import { keepPrompt, promptText } from '../store/turns.ts'
+import { startSession } from './append.ts'
+import { type ExportedTurn, parseExported } from './exported-turn.ts'
+import { freeLabel } from './fork.ts'
+import type { World } from './world.ts'
+
+const pageLines = 100
+
+/** Each turn as one object with everything it rests on; parents before children. A whole tree, or one path. */
+export async function* exportTurns(store: Store, end?: Thread): AsyncIterable<ExportedTurn> {
+  const rows = await store.read(async (newest) => newest)
+  const told = new Set<string>()
+  const heads = Map.groupBy(await findSessions(rows), (session) => session.headTurnId)
+  const pages = end ? onePage(await readPath(rows, end)) : readAllTurns(rows)
+  for await (const page of pages)
+    for (const placed of page) yield exported(rows, placed, heads.get(placed.turn.id) ?? [], told)
+}
+
+/**
+ * Stores exported turns under the ids they have. A turn that is already here, the same to the last byte, is skipped;
+ * one that differs stops the import, and the lines before it stay imported.
+ */
+export async function importTurns(world: World, lines: AsyncIterable<string>): Promise<ImportReport> {
+  const report: ImportReport = { imported: 0, skipped: 0, sessions: [] }
+  let tips = new Map<string, string>()
+  const store = async (items: Item[]) => {
+    const done = await world.store.write('import', (tx) => importPage(tx, world, items, tips))
+    tips = done.tips
+    report.imported += done.imported
+    report.skipped += done.skipped
+    report.sessions.push(...done.sessions)
+  }
+  for await (const page of pagesOf(lines, world)) {
+    try {
+      await store(page.items)
+    } catch (error) {
+      if (!(error instanceof LineFailed)) throw error
+      await store(page.items.slice(0, error.index))
+      throw error.cause
+    }
+    if (page.failure) throw page.failure
+  }
+  return report
+}
+
+interface Item {
+  exported: ExportedTurn
+  fresh: Fresh
+}
+
+/** Lines read ahead, as many as go into one transaction; a line that cannot be read ends the page and the file. */
+async function* pagesOf(
+  lines: AsyncIterable<string>,
+  world: World,
+): AsyncIterable<{ items: Item[]; failure?: unknown }> {
+  let items: Item[] = []
+  let number = 0
+  for await (const line of lines) {
+    number++
+    if (line.trim() === '') continue
+    try {
+      const exported = parseExported(line, number)
+      items.push({ exported, fresh: { segmentId: world.newId(), sessions: exported.sessions.map(() => ids(world)) } })
+    } catch (failure) {
+      yield { items, failure }
+      return
+    }
+    if (items.length < pageLines) continue
+    yield { items }
+    items = []
+  }
+  yield { items }
+}
+
+/** Carries which line of a page failed out of its transaction. */
+class LineFailed extends Error {
+  readonly index: number
+  constructor(index: number, cause: unknown) {
+    super('a line failed', { cause })
+    this.index = index
+  }
+}
+
+async function importPage(tx: Tx, world: World, items: Item[], before: ReadonlyMap<string, string>) {
+  const done = { imported: 0, skipped: 0, sessions: [] as ImportReport['sessions'], tips: new Map(before) }
+  for (const [index, { exported: item, fresh }] of items.entries()) {
+    const { segmentId, sessions } = await importTurn(tx, world, item, done.tips, fresh).catch((cause) => {
+      throw new LineFailed(index, cause)
+    })
+    if (item.turn.parentTurnId !== null) done.tips.delete(item.turn.parentTurnId)
+    if (segmentId) done.tips.set(item.turn.id, segmentId)
+    done.sessions.push(...sessions)
+    done.imported += segmentId ? 1 : 0
+    done.skipped += segmentId ? 0 : 1
+  }
+  return done
+}
+
+interface Fresh {
+  segmentId: string
+  sessions: { sessionId: string; segmentId: string }[]
+}
+
+async function importTurn(tx: Tx, world: World, item: ExportedTurn, tips: Map<string, string>, fresh: Fresh) {
+  const { turn } = item
+  const known = await findTurn(tx, turn.id)
+  if (known) {
+    const here = await exported(tx, known, [], new Set())
+    if (!isDeepStrictEqual(comparable(here), comparable(item))) throw differs(turn.id)
+    return { segmentId: null, sessions: [] }
+  }
+  const parent = turn.parentTurnId === null ? null : await findThread(tx, turn.parentTurnId)
+  if (parent === undefined) throw parentMissing(turn.id, turn.parentTurnId)
+  await writeFoundation(tx, item, world.clock.now())
+  // A line of turns shares one segment as long as the file goes straight on from its tip.
+  const segmentId = (parent && tips.get(parent.turnId)) ?? fresh.segmentId
+  if (segmentId === fresh.segmentId) await insertSegment(tx, { id: segmentId, below: parent })
+  const { parentTurnId: _, ...content } = turn
+  await insertPlacedTurn(tx, { segmentId, parent, personaId: item.personaId }, content)
+  const sessions = await importSessions(tx, world, item, fresh)
+  await recordEvent(tx, {
+    at: world.clock.now(),
+    kind: 'turn.imported',
+    subject: `turn:${turn.id}`,
+    payload: { parentId: turn.parentTurnId },
+  })
+  return { segmentId, sessions }
+}
+
+/** Recreates the labels that pointed at this turn, beside whatever this store already calls by that name. */
+async function importSessions(tx: Tx, world: World, { turn, sessions }: ExportedTurn, fresh: Fresh) {
+  const made: { folder: string; label: string }[] = []
+  for (const [index, { folder, label, personaId }] of sessions.entries()) {
+    const chosen = freeLabel(checkLabel(label), await findSessions(tx, { folder }))
+    await startSession(tx, {
+      ...(fresh.sessions[index] as { sessionId: string; segmentId: string }),
+      folder,
+      label: chosen,
+      parentTurnId: turn.id,
+      now: world.clock.now(),
+      ...(personaId !== null && (await findPersona(tx, personaId)) && { personaId }),
+    })
+    made.push({ folder, label: chosen })
+  }
+  return made
+}
+
+async function writeFoundation(tx: Tx, item: ExportedTurn, now: number): Promise<void> {
+  if (item.persona && !(await findPersona(tx, item.persona.id))) await putPersona(tx, item.persona, now)
+  if (item.prompt !== null && item.turn.promptHash !== null) await keepPrompt(tx, item.turn.promptHash, item.prompt)
+  if (await findRun(tx, item.run.id)) return
+  await insertRun(tx, item.run)
+  for (const step of item.steps) await insertStep(tx, { runId: item.run.id, ...step })
+}
+
+async function exported(
+  rows: Reading,
+  { turn, thread }: PlacedTurn,
+  sessions: Session[],
+  told: Set<string>,
+): Promise<ExportedTurn> {
+  const run = await findRun(rows, turn.runId)
+  if (!run) throw new Error(`turn ${turn.id} has no run ${turn.runId}`)
+  const steps = await readSteps(rows, turn.runId)
+  // A prompt and a persona are told once, with the first turn that needs them.
+  const isNew = (key: string) => !told.has(key) && told.add(key)
+  const personaId = thread.personaId
+  return {
+    turn,
+    personaId,
+    run,
+    steps: steps.map(({ seq, kind, payload }) => ({ seq, kind, payload })),
+    prompt:
+      turn.promptHash && isNew(`prompt:${turn.promptHash}`)
+        ? ((await promptText(rows, turn.promptHash)) ?? null)
+        : null,
+    persona: personaId && isNew(`persona:${personaId}`) ? ((await findPersona(rows, personaId)) ?? null) : null,
+    sessions: sessions.map(({ folder, label, personaId }) => ({ folder, label, personaId })),
+  }
+}
+
+/** What must be the same for a turn to count as already here: everything but who points at it now. */
+function comparable({ turn, personaId, run, steps }: ExportedTurn) {
+  return { turn, personaId, run: { ...run, sessionId: null }, steps }
+}
+
+async function* onePage(page: PlacedTurn[]): AsyncIterable<PlacedTurn[]> {
+  yield page
+}
+
+function ids(world: World) {
+  return { sessionId: world.newId(), segmentId: world.newId() }
+}
+
+function differs(id: string): HeddleError {
+  return new HeddleError(
+    'turn_differs',
+    `turn:${id} is already here with other content`,
+    `compare them: heddle show turn:${id}; the lines before it were imported, nothing was changed`,
+  )
+}
+
+function parentMissing(id: string, parentId: string | null): HeddleError {
+  return new HeddleError(
+    'parent_missing',
+    `turn:${id} follows turn:${parentId}, which is neither here nor earlier in the file`,
+    'export the whole session or the whole tree and import that',
+  )
+}

@@ -1,0 +1,170 @@
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
+import { type Backup, damaged } from './backup-file.ts'
+import {
+  databaseCorrupt,
+  explainSqlite,
+  sqliteBusy,
+  sqliteCode,
+  sqliteCorrupt,
+  sqliteNotADatabase,
+} from './failures.ts'
+import { freePath, stamp, syncFolder } from './folder.ts'
+import { type EmptyTables, fillTables, type Steps } from './restore-rows.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import { besides, inspectFile, isOfAnotherProgram } from './sqlite-file.ts'
+import { applyToSqlite, createDraft, finishDraft, lostReference, migrateSqlite, removeDraft } from './sqlite-migrate.ts'
+import type { StoreContext } from './store.ts'
+
+/** Builds the database beside its place, then swaps it in; what was there is moved aside and never deleted. */
+export async function restoreFile(
+  file: string,
+  backup: Backup,
+  steps: Steps,
+  context: StoreContext,
+): Promise<string | null> {
+  const old = holdAlone(file)
+  const draft = `${file}.restoring-${process.pid}`
+  try {
+    removeAbandonedDrafts(file)
+    await buildDraft(draft, backup, steps, context)
+    context.crash('restore.before_swap')
+    return swap(file, draft, context)
+  } catch (error) {
+    throw explainSqlite(error, file)
+  } finally {
+    old?.close()
+    removeDraft(draft)
+  }
+}
+
+/**
+ * Takes the existing database for ourselves until the connection is closed: a process that went on with the file
+ * after it was moved aside would write what nobody reads again. A damaged file cannot be asked who has it.
+ */
+function holdAlone(file: string): SqliteConnection | undefined {
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) return undefined
+  if (isOfAnotherProgram(file))
+    throw new HeddleError(
+      'database_foreign',
+      `${file} is a database of another program`,
+      'move it away, or name another place with --home; nothing was changed',
+    )
+  // SQLite takes a damaged file for a new one and deletes its log: it must not see such a file at all.
+  if (isDamaged(file)) return undefined
+  const connection = new SqliteConnection(file)
+  try {
+    // Only the sole user of a file can turn its log off. The log's content is copied into the file, so that it is one whole.
+    connection.script('PRAGMA journal_mode = DELETE')
+    connection.exec('BEGIN EXCLUSIVE')
+    return connection
+  } catch (error) {
+    connection.close()
+    const code = sqliteCode(error)
+    if (code === sqliteBusy) throw inUse(file)
+    if (code === sqliteCorrupt || code === sqliteNotADatabase) return undefined
+    throw explainSqlite(error, file)
+  }
+}
+
+function isDamaged(file: string): boolean {
+  try {
+    inspectFile(file)
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function buildDraft(draft: string, backup: Backup, steps: Steps, context: StoreContext): Promise<void> {
+  const connection = createDraft(draft)
+  try {
+    for (const migration of steps.first) applyToSqlite(connection, migration, context)
+    connection.exec('BEGIN IMMEDIATE')
+    await fillTables(backup, tablesOn(connection))
+    const lost = lostReference(connection)
+    if (lost) throw damaged(backup.file, lost)
+    connection.exec('COMMIT')
+    checkIntegrity(connection, draft)
+    await migrateSqlite(connection, draft, steps.all, context)
+    finishDraft(connection)
+  } finally {
+    connection.close()
+  }
+}
+
+function tablesOn(connection: SqliteConnection): EmptyTables {
+  return {
+    columns(table) {
+      const rows = connection.all({ sql: 'SELECT name FROM pragma_table_info(?)', parameters: [table] })
+      return (rows as { name: string }[]).map(({ name }) => name)
+    },
+    insert(table, columns, rows) {
+      const names = columns.map((column) => `"${column}"`).join(', ')
+      const sql = `INSERT INTO "${table}" (${names}) VALUES (${columns.map(() => '?').join(', ')})`
+      for (const row of rows) connection.run({ sql, parameters: columns.map((column) => row[column]) })
+    },
+    count(table) {
+      const [row] = connection.all({ sql: `SELECT count(*) AS count FROM "${table}"`, parameters: [] })
+      return (row as { count: number }).count
+    },
+  }
+}
+
+function checkIntegrity(connection: SqliteConnection, draft: string): void {
+  const [row] = connection.all({ sql: 'PRAGMA integrity_check(1)', parameters: [] }) as { integrity_check: string }[]
+  if (row?.integrity_check !== 'ok') throw databaseCorrupt(draft, row?.integrity_check ?? 'it cannot be checked')
+}
+
+/** Two renames. A kill between them leaves no database, which `inspectFile` notices and says how to go on. */
+function swap(file: string, draft: string, context: StoreContext): string | null {
+  const folder = dirname(file)
+  const moved = moveAside(file, freePath(`${file}.before-restore-${stamp(context.clock.now())}`))
+  try {
+    syncFolder(folder)
+    context.crash('restore.between_swap')
+    if (existsSync(file)) throw inUse(file)
+    renameSync(draft, file)
+  } catch (error) {
+    for (const { from, to } of moved) if (!existsSync(from)) renameSync(to, from)
+    throw error
+  }
+  syncFolder(folder)
+  context.crash('restore.after_swap')
+  return moved[0]?.to ?? null
+}
+
+/** Moves the file first, then what lies beside it: a log without its file is refused, a file without its log is not. */
+function moveAside(file: string, aside: string): { from: string; to: string }[] {
+  const parts = ['', ...besides].filter((part) => existsSync(file + part))
+  return parts.map((part) => {
+    renameSync(file + part, aside + part)
+    return { from: file + part, to: aside + part }
+  })
+}
+
+function removeAbandonedDrafts(file: string): void {
+  const prefix = `${basename(file)}.restoring-`
+  for (const name of readdirSync(dirname(file))) {
+    const pid = Number(/^\d+$/.exec(name.slice(prefix.length))?.[0])
+    if (name.startsWith(prefix) && pid > 0 && !isAlive(pid)) removeDraft(join(dirname(file), name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function inUse(file: string): HeddleError {
+  return new HeddleError(
+    'database_in_use',
+    `another process has ${file} open`,
+    `end it first (find it with: lsof ${file}), then restore again; nothing was changed`,
+    { retry: 'later' },
+  )
+}

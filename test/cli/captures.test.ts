@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { width } from '../../src/cli/screen.ts'
+import { newHeddle, type TestHeddle } from './heddle.ts'
+
+// What people see, kept as files so that a change of a screen is read by someone. Rewrite them with: npx vitest run -u
+describe('the main screens', () => {
+  let heddle: TestHeddle
+  let first: string
+  const say = (label: string, user: string, assistant: string, ...more: string[]) =>
+    heddle.json<{ turnId: string }>('append', '-s', label, '--user', user, '--assistant', assistant, ...more)
+
+  beforeAll(async () => {
+    heddle = newHeddle()
+    first = (await say('main', 'which port does the api use?', '8080, see src/server.ts:12')).turnId
+    await say('main', 'and in production?', '443, behind the proxy')
+    await heddle.run('fork', first, '--as', 'second-try')
+    await say('second-try', 'what about ipv6?', 'not yet')
+    await say('sockets', 'could it listen on a unix socket instead of a port?', 'yes', '--parent', first)
+    await say('main', 'write that down, please: which ports, which proxy, and why TLS ends there and not here', 'done')
+    await heddle.run('append', '--assistant', 'ports 8080 and 443', '--compact-to', '2')
+    await heddle.run('personas', 'set', 'atlas', '--name', 'Atlas', '--deny', 'exec')
+  })
+  afterAll(() => heddle.remove())
+
+  /** Ids, times and places differ from run to run: the same ones get the same stand-in. */
+  function steady(text: string): string {
+    const ids = new Map<string, string>()
+    const standIn = (id: string) => {
+      const known = ids.get(id.slice(-6)) ?? String(ids.size + 1).padStart(6, '0')
+      ids.set(id.slice(-6), known)
+      return known.padStart(id.length, '.')
+    }
+    return text
+      .replaceAll(heddle.home, '~/.heddle')
+      .replaceAll(heddle.folder, '~/shop')
+      .replace(/\b[0-9a-hjkmnp-tv-z]{20}\b/g, standIn)
+      .replace(/(?<=(?:turn|run):)[0-9a-hjkmnp-tv-z]{6}\b/g, standIn)
+      .replace(/ *\d+s ago/g, (age) => '0s ago'.padStart(age.length))
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
+      .replace(/v24\.\d+\.\d+/, 'v24.0.0')
+      .replace(/\d+ MB free under \S+/, '9000 MB free under ~')
+      .replace(/[\d.]+ MB$/m, '0.1 MB')
+  }
+
+  test.each([
+    ['bare', []],
+    ['log', ['log']],
+    ['log-context', ['log', '--context']],
+    ['graph', ['log', '--all', '--graph']],
+    ['sessions', ['sessions']],
+    ['show-turn', ['show', 'TURN']],
+    ['show-session', ['show', 'session:main']],
+    ['diff', ['diff', 'main', 'second-try']],
+    ['personas', ['personas']],
+    ['doctor', ['doctor']],
+    ['help', ['--help']],
+  ])('%s fits 80 columns and reads as agreed', async (name, args) => {
+    const { out } = await heddle.run(...args.map((arg) => arg.replace('TURN', first)))
+    const text = steady(out)
+    const wide = text.split('\n').filter((line) => width(line) > 80 && !line.includes('~'))
+    expect(wide).toEqual([])
+    await expect(text).toMatchFileSnapshot(join(import.meta.dirname, 'captures', `${name}.txt`))
+  })
+})

@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { oldNodes } from './setup/old-nodes.ts'
+
+const root = join(import.meta.dirname, '..')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const place = mkdtempSync(join(tmpdir(), 'heddle-package-'))
+const project = join(place, 'project')
+const installed = join(project, 'node_modules/heddle')
+
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+describe('the packed package, installed elsewhere', () => {
+  beforeAll(() => {
+    unpack(pack())
+    symlinkInstalled()
+  })
+
+  test('holds the built program and no sources or tests', () => {
+    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'bin/heddle', 'dist/cli/main.js', 'dist/index.d.ts']))
+    expect(files.filter((path) => /^(src|test)\b|(?<!\.d)\.ts$/.test(path))).toEqual([])
+  })
+
+  test('holds every file that the sources keep beside their code', () => {
+    const beside = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
+      .map((entry) => join(entry.parentPath, entry.name).replace(join(root, 'src'), join(installed, 'dist')))
+    expect(beside.filter((path) => !existsSync(path))).toEqual([])
+  })
+
+  test('runs on Node 24, also through the link that npm makes', () => {
+    const answer = { code: 0, stdout: `${manifest.version}\n`, stderr: '' }
+    expect(run([process.execPath, join(installed, 'bin/heddle'), '--version'])).toEqual(answer)
+    expect(run([process.execPath, join(project, 'node_modules/.bin/heddle'), '--version'])).toEqual(answer)
+  })
+
+  test.each(oldNodes(place))('on $name says in one line which command works, and ends with code 2', ({ command }) => {
+    const { code, stdout, stderr } = run([...command, join(installed, 'bin/heddle'), '--version'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/^heddle needs Node 24, this is v\S+: run npx -p node@24 -p heddle heddle\n$/)
+  })
+
+  test.each(['heddle', 'heddle/testing'])(
+    '%s can be imported, and offers nothing that is not a public name',
+    (name) => {
+      const program = `console.log(JSON.stringify(Object.keys(await import('${name}'))))`
+      const { stdout, stderr } = run([process.execPath, '--input-type=module', '--eval', program])
+      expect(stderr).toBe('')
+      expect(publicNames(name)).toEqual(expect.arrayContaining(JSON.parse(stdout)))
+    },
+  )
+
+  test('gives its types to a program that is compiled against it', () => {
+    const importing = (name: string) => `import type { ${publicNames(name).join(', ')} } from '${name}'`
+    const wrong = "// @ts-expect-error: there is no such name\nimport type { noSuchName } from 'heddle'"
+    writeFileSync(join(project, 'index.ts'), importing('heddle'))
+    writeFileSync(join(project, 'testing.ts'), importing('heddle/testing'))
+    writeFileSync(join(project, 'wrong.ts'), wrong)
+    const compilerOptions = { module: 'nodenext', strict: true, noEmit: true, skipLibCheck: true, types: [] }
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+    const tsc = join(root, 'node_modules/.bin/tsc')
+    expect(run([process.execPath, tsc, '-p', project])).toEqual({ code: 0, stdout: '', stderr: '' })
+  })
+})
+
+/** Packs a copy, so that neither a second test run nor the developer's own dist is disturbed. */
+function pack(): string {
+  const workshop = join(place, 'workshop')
+  mkdirSync(workshop)
+  for (const name of ['package.json', 'bin', 'src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE']) {
+    cpSync(join(root, name), join(workshop, name), { recursive: true })
+  }
+  symlinkSync(join(root, 'node_modules'), join(workshop, 'node_modules'))
+  const npm = spawnSync('npm', ['pack', '--pack-destination', place], { cwd: workshop, encoding: 'utf8' })
+  if (npm.status !== 0) throw new Error(`npm pack failed:\n${npm.stdout}${npm.stderr}`)
+  return join(place, `heddle-${manifest.version}.tgz`)
+}
+
+/** Does what npm does with a tarball, without asking the registry for dependencies that are here already. */
+function unpack(tarball: string): void {
+  mkdirSync(installed, { recursive: true })
+  const tar = spawnSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'], { encoding: 'utf8' })
+  if (tar.status !== 0) throw new Error(`tar failed:\n${tar.stderr}`)
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }))
+}
+
+function symlinkInstalled(): void {
+  for (const name of Object.keys(manifest.dependencies)) {
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
+  }
+  mkdirSync(join(project, 'node_modules/.bin'))
+  symlinkSync('../heddle/bin/heddle', join(project, 'node_modules/.bin/heddle'))
+}
+
+function publicNames(module: string): string[] {
+  const door = module === 'heddle' ? 'index: ' : 'testing: '
+  const lines = readFileSync(join(root, 'test/public-names.txt'), 'utf8').split('\n')
+  return lines.filter((line) => line.startsWith(door)).map((line) => line.slice(door.length))
+}
+
+function run([program = '', ...args]: string[], env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd: existsSync(project) ? project : place,
+    encoding: 'utf8',
+    timeout: 20_000,
+    env: { PATH: process.env['PATH'], HOME: place, HEDDLE_HOME: join(place, 'home'), ...env },
+  })
+  return { code: status, stdout, stderr }
+}

@@ -1,0 +1,78 @@
+import { onTestFinished } from 'vitest'
+import { idSource } from '../../src/domain/id.ts'
+import { append } from '../../src/engine/append.ts'
+import { fork } from '../../src/engine/fork.ts'
+import type { World } from '../../src/engine/world.ts'
+import { type OpenOptions, openStore, type Place } from '../../src/store/open.ts'
+import { putPersona } from '../../src/store/personas.ts'
+import { context, type Database, newPlace } from '../setup/places.ts'
+import { type AllRows, allRows } from './all-rows.ts'
+import { backupOf } from './backup-lines.ts'
+
+export type OpenWorld = World & { place: Place }
+
+/** An empty place that goes with the test. */
+export function emptyPlace(database: Database): Place {
+  const { place, remove } = newPlace(database)
+  onTestFinished(remove)
+  return place
+}
+
+/** Opens a place as the engine needs it, until the test is over or `close` is called. */
+export async function openWorld(place: Place, options: OpenOptions = {}): Promise<OpenWorld> {
+  const store = await openStore(place, context, options)
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= store.close()
+    return closing
+  }
+  onTestFinished(close)
+  return { store: { ...store, close }, place, clock: context.clock, newId: idSource(context.clock, context.random) }
+}
+
+/** A store that holds a little of everything: forks, a persona, a prompt, tool calls, a compaction, letters of all kinds. */
+export async function filledWorld(database: Database, options: OpenOptions = {}): Promise<OpenWorld> {
+  const world = await openWorld(emptyPlace(database), options)
+  await fill(world)
+  return world
+}
+
+/** How many turns `fill` adds. */
+export const filledTurns = 6
+
+/** The place of such a store after it was closed, with its rows and a backup. */
+export async function filledPlace(
+  database: Database,
+  options: OpenOptions = {},
+): Promise<{ place: Place; rows: AllRows; backup: string }> {
+  const { place, store } = await filledWorld(database, options)
+  const known = { place, rows: await allRows(store), backup: await backupOf(store) }
+  await store.close()
+  return known
+}
+
+export async function fill(world: World): Promise<void> {
+  await world.store.write('persona', (tx) =>
+    putPersona(tx, { id: 'ada', identity: { name: 'Ada', soul: 'calm' }, permissions: { tools: {} } }, 1),
+  )
+  const folder = '/work'
+  const turnIds: string[] = []
+  const add = async (label: string, extra: object = {}) => {
+    const draft = {
+      query: [{ content: `question ${turnIds.length} "\\ \u2028 \u0000 äß漢字 😀\r\n` }],
+      response: { content: 'answer' },
+      ...extra,
+    }
+    turnIds.push((await append(world, { folder, label, draft, personaId: 'ada' })).turnId)
+  }
+  await add('main', { systemPrompt: 'You are calm.\u2028' })
+  await add('main', {
+    usage: { inputTokens: 10, outputTokens: 3, cachedTokens: 2, costUsd: 0.1 + 0.2 },
+    toolCalls: [{ id: 'c1', name: 'read_file', input: { path: 'a' }, output: 'text', status: 'ok' }],
+  })
+  await add('main')
+  await add('main', { query: [], compactsTo: 2 })
+  await fork(world, { folder, turnId: turnIds[1] ?? '', label: 'side' })
+  await add('side')
+  await add('other')
+}

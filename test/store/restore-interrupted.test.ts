@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { CrashPoint } from '../../src/domain/crash-points.ts'
+import { openStore, type Place } from '../../src/store/open.ts'
+import { restoreBackup } from '../../src/store/restore.ts'
+import { start } from '../contract/program.ts'
+import { context, databases } from '../setup/places.ts'
+import { rowsIn } from './all-rows.ts'
+import { backupOf } from './backup-lines.ts'
+import { emptyPlace, filledPlace, filledTurns, openWorld } from './filled-world.ts'
+import type { Act } from './programs/act.ts'
+
+type FilePlace = Place & { kind: 'sqlite' }
+
+describe.each(databases)('F37 a restore into %s that is killed', (database) => {
+  test.each<CrashPoint>(['restore.before_swap', 'restore.after_swap'])(
+    'at %s leaves the old database or the new one, and can be repeated',
+    async (point) => {
+      const { place, rows } = await filledPlace(database)
+      const empty = await openWorld(emptyPlace(database))
+      const file = await backupOf(empty.store)
+      expect(await killedAt(point, { act: 'restore', place, file })).toBe('SIGKILL')
+
+      const turns = point === 'restore.before_swap' ? rows['turns'] : []
+      expect((await rowsIn(place))['turns']).toEqual(turns)
+      await restoreBackup(place, file, { context })
+      expect((await rowsIn(place))['turns']).toEqual([])
+    },
+  )
+})
+
+describe('F37 a restore into SQLite that is killed between the two renames', () => {
+  async function halfRestored() {
+    const { place, rows, backup } = await filledPlace('sqlite')
+    expect(await killedAt('restore.between_swap', { act: 'restore', place, file: backup })).toBe('SIGKILL')
+    return { place: place as FilePlace, rows, backup }
+  }
+
+  test('lets no start turn into an empty database, and names both ways on', async () => {
+    const { place } = await halfRestored()
+    const before = readdirSync(dirname(place.file))
+    const error = await openStore(place, context).catch((refusal) => refusal)
+
+    expect(error).toMatchObject({ code: 'restore_unfinished', message: expect.stringContaining(place.file) })
+    expect(error.remedy).toMatch(/heddle restore FILE; or .*: mv \S+before-restore-\S+ \S+heddle\.db$/)
+    expect(readdirSync(dirname(place.file))).toEqual(before)
+  })
+
+  test('can be repeated, and leaves no draft', async () => {
+    const { place, rows, backup } = await halfRestored()
+    await restoreBackup(place, backup, { context })
+
+    expect(await rowsIn(place)).toEqual(rows)
+    expect(filesBeside(place)).toEqual([expect.stringMatching(/^heddle\.db\.before-restore-[0-9_]+$/)])
+  })
+
+  test('can be taken back with the command that it names', async () => {
+    const { place, rows } = await halfRestored()
+    const { remedy } = await openStore(place, context).catch((refusal) => refusal)
+    const command = /mv .*$/.exec(remedy)?.[0] ?? ''
+    const [code] = await once(spawn('/bin/sh', ['-c', command]), 'close')
+
+    expect(code).toBe(0)
+    expect(await rowsIn(place)).toEqual(rows)
+  })
+
+  test('keeps a log that lay beside a damaged file, and its place in the way back', async () => {
+    const { place, backup } = await filledPlace('sqlite')
+    const { file } = place as FilePlace
+    writeFileSync(file, 'no database')
+    writeFileSync(`${file}-wal`, 'its log')
+    await killedAt('restore.between_swap', { act: 'restore', place, file: backup })
+    const { remedy } = await openStore(place, context).catch((refusal) => refusal)
+    const [code] = await once(spawn('/bin/sh', ['-c', /mv .*$/.exec(remedy)?.[0] ?? '']), 'close')
+
+    expect(code).toBe(0)
+    expect([readFileSync(file, 'utf8'), readFileSync(`${file}-wal`, 'utf8')]).toEqual(['no database', 'its log'])
+  })
+})
+
+test('a first restore that is killed before its end lets no start turn into an empty database', async () => {
+  const { backup } = await filledPlace('sqlite')
+  const place = emptyPlace('sqlite')
+  await killedAt('restore.before_swap', { act: 'restore', place, file: backup })
+
+  await expect(openStore(place, context)).rejects.toMatchObject({
+    code: 'restore_unfinished',
+    remedy: expect.stringMatching(/^restore again: heddle restore FILE; or begin with an empty database: rm /),
+  })
+  await restoreBackup(place, backup, { context })
+  expect((await rowsIn(place))['turns']).toHaveLength(filledTurns)
+})
+
+describe('what cannot be asked whether it is in use is moved aside as it is', () => {
+  test.each<[string, (file: string) => void]>([
+    ['a file of other bytes', (file) => writeFileSync(file, 'no database at all')],
+    ['an empty file', (file) => writeFileSync(file, '')],
+    ['half a database', (file) => writeFileSync(file, readFileSync(file).subarray(0, 20_000))],
+    ['a folder', putFolder],
+  ])('%s', async (_, damage) => {
+    const { place, rows, backup } = await filledPlace('sqlite')
+    const { file } = place as FilePlace
+    damage(file)
+    const before = contentOf(file)
+    const { keptAside } = await restoreBackup(place, backup, { context })
+
+    expect(contentOf(keptAside ?? '')).toEqual(before)
+    expect(await rowsIn(place)).toEqual(rows)
+  })
+
+  test('a log whose file is gone', async () => {
+    const { place, rows, backup } = await filledPlace('sqlite')
+    const { file } = place as FilePlace
+    rmSync(file)
+    writeFileSync(`${file}-wal`, 'what is left')
+    const { keptAside } = await restoreBackup(place, backup, { context })
+
+    expect(readFileSync(keptAside ?? '', 'utf8')).toBe('what is left')
+    expect(existsSync(`${file}-wal`)).toBe(false)
+    expect(await rowsIn(place)).toEqual(rows)
+  })
+})
+
+test('a process that is stopped at any opening of the file while it is restored writes into the new one', async () => {
+  for (let opening = 1; opening <= 5; opening++) {
+    const { place, backup } = await filledPlace('sqlite')
+    const child = stoppedAt(opening, { act: 'append', place, turns: 1 })
+    await child.stopped
+    const refused = await restoreBackup(place, backup, { context }).then(
+      () => undefined,
+      (error) => error.code,
+    )
+    child.go()
+    expect([undefined, 'database_in_use']).toContain(refused)
+    const said = await child.said
+    const turns = (await rowsIn(place))['turns'] ?? []
+    expect({ opening, ids: turns.map(({ id }) => id) }).toEqual({
+      opening,
+      ids: expect.arrayContaining([said.turnId]),
+    })
+  }
+})
+
+async function killedAt(point: CrashPoint, act: Act): Promise<number | NodeJS.Signals> {
+  return start('../store/programs/act', act, { env: { HEDDLE_CRASH_AT: point } }).end
+}
+
+function filesBeside({ file }: FilePlace): string[] {
+  return readdirSync(dirname(file)).filter((name) => name !== 'heddle.db')
+}
+
+function putFolder(file: string): void {
+  rmSync(file)
+  mkdirSync(file)
+  writeFileSync(join(file, 'x'), 'y')
+}
+
+function contentOf(path: string): string | string[] {
+  return existsSync(join(path, 'x')) ? readdirSync(path) : readFileSync(path, 'latin1')
+}
+
+/** A process that stops when it opens the database file for the n-th time. */
+function stoppedAt(opening: number, act: Act) {
+  const { file } = act.place as FilePlace
+  const flags = ['-f', '-P', file, '-e', 'trace=openat', '-e', `inject=openat:signal=STOP:when=${opening}`]
+  const program = join(import.meta.dirname, 'programs/act.ts')
+  const child: ChildProcess = spawn('strace', [...flags, process.execPath, program, JSON.stringify(act)])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const stopped = Promise.withResolvers<void>()
+  let pid = 0
+  createInterface({ input: child.stderr ?? process.stdin }).on('line', (line) => {
+    const [, found] = /^(?:\[pid +(\d+)\] )?--- stopped by SIGSTOP/.exec(line) ?? []
+    if (!/stopped by SIGSTOP/.test(line)) return
+    pid = Number(found ?? 0)
+    stopped.resolve()
+  })
+  const said = new Promise<{ turnId: string }>((resolve) => {
+    createInterface({ input: child.stdout ?? process.stdin }).once('line', (line) => resolve(JSON.parse(line)))
+  })
+  return { stopped: stopped.promise, said, go: () => process.kill(pid, 'SIGCONT') }
+}

@@ -1,0 +1,188 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { describe, expect, inject, test } from 'vitest'
+import { append } from '../../src/engine/append.ts'
+import { pruneEvents, readEvents } from '../../src/store/events.ts'
+import { openStore, type Place } from '../../src/store/open.ts'
+import { restoreBackup } from '../../src/store/restore.ts'
+import { expectSound } from '../contract/whole.ts'
+import { context, databases } from '../setup/places.ts'
+import { allRows, rowsIn } from './all-rows.ts'
+import { backupOf, readLines, writeLines } from './backup-lines.ts'
+import { emptyPlace, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
+import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
+
+const ways = databases.flatMap((from) => databases.map((to) => ({ from, to })))
+const draft = { query: [{ content: 'and now?' }], response: { content: 'on' } }
+
+describe.each(ways)('a backup of $from restored into $to', ({ from, to }) => {
+  test('gives back every row, and the store goes on from there', async () => {
+    const { rows, backup } = await filledPlace(from)
+    const place = emptyPlace(to)
+    const { bytes } = await restoreBackup(place, backup, { context })
+
+    const world = await openWorld(place)
+    expect(bytes).toBe(readFileSync(backup).length)
+    expect(await allRows(world.store)).toEqual(rows)
+    expectSound(place)
+    const { depth } = await append(world, { folder: '/work', label: 'main', draft })
+    expect(depth).toBe(5)
+    expect((await world.store.read((found) => readEvents(found))).length).toBe((rows['events']?.length ?? 0) + 1)
+  })
+
+  test('lets the cursors of the old database expire, and new ones work', async () => {
+    const old = await filledWorld(from)
+    const [seen] = await old.store.read((rows) => readEvents(rows))
+    const place = emptyPlace(to)
+    await restoreBackup(place, await backupOf(old.store), { context })
+
+    const { store } = await openWorld(place)
+    await expect(store.read((rows) => readEvents(rows, seen?.cursor))).rejects.toMatchObject({ code: 'cursor_expired' })
+    const [first, second] = await store.read((rows) => readEvents(rows))
+    expect((await store.read((rows) => readEvents(rows, first?.cursor)))[0]).toEqual(second)
+  })
+
+  test('forgets which events were pruned, since their places mean nothing elsewhere', async () => {
+    const old = await filledWorld(from)
+    const [first] = await old.store.read((rows) => readEvents(rows))
+    await old.store.write('prune', (tx) => pruneEvents(tx, (first?.at ?? 0) + 1))
+    const kept = await old.store.read((rows) => readEvents(rows))
+    const place = emptyPlace(to)
+    await restoreBackup(place, await backupOf(old.store), { context })
+
+    const { store } = await openWorld(place)
+    const events = await store.read((rows) => readEvents(rows))
+    expect(events.map(({ subject }) => subject)).toEqual(kept.map(({ subject }) => subject))
+    expect(await store.read((rows) => readEvents(rows, events[0]?.cursor))).toEqual(events.slice(1))
+  })
+})
+
+describe.each(databases)('restoring into %s', (database) => {
+  test('keeps aside what was there, whole', async () => {
+    const { place, rows } = await filledPlace(database)
+    const empty = await openWorld(emptyPlace(database))
+    const { keptAside, turns } = await restoreBackup(place, await backupOf(empty.store), { context })
+
+    expect(turns).toBe(0)
+    expect((await rowsIn(place))['turns']).toEqual([])
+    expect(await rowsIn(asidePlace(place, keptAside))).toEqual(rows)
+  })
+
+  test('answers that nothing was kept where nothing was', async () => {
+    const { backup } = await filledPlace(database)
+    const { keptAside, turns } = await restoreBackup(emptyPlace(database), backup, { context })
+    expect({ keptAside, turns }).toEqual({ keptAside: null, turns: filledTurns })
+  })
+
+  test('brings the rows of an older schema up to the newest', async () => {
+    const { rows, backup } = await filledPlace(database)
+    const place = emptyPlace(database)
+    await restoreBackup(place, backup, { context, migrations: laterMigrations })
+
+    const found = await rowsIn(place, { migrations: laterMigrations })
+    expect(found['marks']).toHaveLength(filledTurns)
+    expect(found['sessions']?.map(({ colour }) => colour)).toEqual(['green', 'green', 'green'])
+    expect(found['turns']).toEqual(rows['turns'])
+  })
+
+  test('refuses the backup of a newer heddle, and changes nothing', async () => {
+    const newer = await filledPlace(database, { migrations: laterMigrations })
+    const { place, rows } = await filledPlace(database)
+
+    await expect(restoreBackup(place, newer.backup, { context })).rejects.toMatchObject({
+      code: 'schema_newer',
+      message: expect.stringContaining(`schema ${schemaLater}; this one knows ${schemaNow}`),
+    })
+    expect(await rowsIn(place)).toEqual(rows)
+  })
+
+  test('goes back to the backup of an older heddle from a schema that it does not know', async () => {
+    const { place, rows, backup } = await filledPlace(database)
+    await (await openStore(place, context, { migrations: laterMigrations })).close()
+
+    await expect(openStore(place, context)).rejects.toMatchObject({ code: 'schema_newer' })
+    await restoreBackup(place, backup, { context })
+    expect(await rowsIn(place)).toEqual(rows)
+  })
+
+  test.each([
+    ['a row that refers to nothing', 'steps', { run_id: 'gone', seq: 1, kind: 'reply', payload_json: '{}' }],
+    ['a row that breaks a rule of its table', 'segments', { id: 'x', parent_id: null, fork_depth: -1 }],
+    ['a row twice', 'meta', { key: 'k', value: 'v' }],
+    ['a column that would become SQL', 'meta', { 'key", "value") VALUES (1, 2) --': 'x' }],
+    ['a table that would become SQL', 'meta" (key) VALUES (1) --', { key: 'k', value: 'v' }],
+  ])('refuses a backup with %s, and changes nothing', async (_, table, row) => {
+    const { place, rows, backup } = await filledPlace(database)
+    const [header] = readLines(backup) as [{ tables: string[] }]
+    writeLines(backup, [{ ...header, tables: [table] }, [0, row], [0, row]])
+
+    await expect(restoreBackup(place, backup, { context })).rejects.toThrow()
+    expect(await rowsIn(place)).toEqual(rows)
+  })
+
+  test('refuses a damaged backup, and changes nothing', async () => {
+    const { place, rows, backup } = await filledPlace(database)
+    writeFileSync(backup, readFileSync(backup).subarray(0, -20))
+
+    await expect(restoreBackup(place, backup, { context })).rejects.toMatchObject({ code: 'backup_damaged' })
+    expect(await rowsIn(place)).toEqual(rows)
+  })
+
+  test('refuses to put aside the tables of another program', async () => {
+    const { backup } = await filledPlace(database)
+    const place = emptyPlace(database)
+    await occupy(place)
+    await expect(restoreBackup(place, backup, { context })).rejects.toMatchObject({ code: 'database_foreign' })
+  })
+})
+
+test('a SQLite file that a process has open is not restored over, and nothing is left behind', async () => {
+  const world = await filledWorld('sqlite')
+  const backup = await backupOf(world.store)
+  await expect(restoreBackup(world.place, backup, { context })).rejects.toMatchObject({
+    code: 'database_in_use',
+    retry: 'later',
+  })
+  await append(world, { folder: '/work', label: 'main', draft })
+  expect(readdirSync(dirname(world.store.place)).sort()).toEqual(['heddle.db', 'heddle.db-shm', 'heddle.db-wal'])
+})
+
+test('a change that is being made on PostgreSQL is waited for, and not lost when it takes too long', async () => {
+  const world = await filledWorld('postgres')
+  const backup = await backupOf(world.store)
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const writing = world.store.write('append', async (tx) => {
+    await tx.run(tx.build.insertInto('prompts').values({ hash: 'h', text: 't' }))
+    begun.resolve()
+    await end.promise
+  })
+  await begun.promise
+  await expect(restoreBackup(world.place, backup, { context })).rejects.toMatchObject({ code: 'database_in_use' })
+  end.resolve()
+  await writing
+  expect((await allRows(world.store))['prompts']).toHaveLength(2)
+})
+
+function asidePlace(place: Place, kept: string | null): Place {
+  if (place.kind === 'sqlite') return { ...place, file: kept ?? '' }
+  const url = new URL(place.url)
+  url.searchParams.set('schema', kept ?? '')
+  return { ...place, url: url.toString() }
+}
+
+/** Puts something into the place that is not ours. */
+async function occupy(place: Place): Promise<void> {
+  if (place.kind === 'sqlite') {
+    const db = new DatabaseSync(place.file)
+    db.exec('CREATE TABLE theirs (a)')
+    db.close()
+    return
+  }
+  const schema = new URL(place.url).searchParams.get('schema')
+  const client = new pg.Client(inject('postgresUrl'))
+  await client.connect()
+  await client.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs (a int)`)
+  await client.end()
+}
