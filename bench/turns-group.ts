@@ -1,4 +1,6 @@
 import { append } from '../src/engine/append.ts'
+import type { World } from '../src/engine/world.ts'
+import { recordEvent } from '../src/store/events.ts'
 import { type Figure, measurePairs, ratio } from './figures.ts'
 import { draftOf, folder, grow, openWorld, type Scratch } from './scratch.ts'
 
@@ -6,25 +8,40 @@ const callers = 100
 const writesEach = 4
 
 /** Concurrent callers share commits; each awaits its own write before the next, as sessions do. */
-export async function measureGroup(scratch: Scratch): Promise<Figure> {
+export async function measureGroup(scratch: Scratch): Promise<Figure[]> {
   scratch.say(`${callers} concurrent callers`)
   const world = await openWorld(scratch, 'group')
   const draft = draftOf(670)
   const labels = Array.from({ length: callers }, (_, caller) => `caller-${caller}`)
   await grow(world, labels, callers, draft)
-  const writeInTurn = async (label: string) => {
-    for (let write = 0; write < writesEach; write++) await append(world, { folder, label, draft })
+  const appends = await measureSharing(labels, (label) => append(world, { folder, label, draft }))
+  const rows = await measureSharing(labels, (label) => writeOneRow(world, label))
+  await world.store.close()
+  const writes = callers * writesEach
+  return [
+    ratio(`${writes} appends by ${callers} callers at once / one after another`, 0.2, appends, ['at once', 'in turn']),
+    ratio(`${writes} writes of one row, likewise`, null, rows, ['at once', 'in turn']),
+  ]
+}
+
+function measureSharing(callers: string[], write: (caller: string) => Promise<unknown>) {
+  const writeSome = async (caller: string) => {
+    for (let number = 0; number < writesEach; number++) await write(caller)
   }
-  const pairs = await measurePairs(
+  return measurePairs(
     {
-      ours: () => Promise.all(labels.map(writeInTurn)),
+      ours: () => Promise.all(callers.map(writeSome)),
       floor: async () => {
-        for (const label of labels) await writeInTurn(label)
+        for (const caller of callers) await writeSome(caller)
       },
     },
     { pairs: 21, warmUp: 4 },
   )
-  await world.store.close()
-  const name = `${callers * writesEach} writes by ${callers} concurrent callers / one after another`
-  return ratio(name, 0.2, pairs, ['together', 'in turn'])
+}
+
+/** The least that `store.write` can be asked for. */
+function writeOneRow({ store, clock }: World, label: string): Promise<void> {
+  return store.write('session', (tx) =>
+    recordEvent(tx, { at: clock.now(), kind: 'session.renamed', subject: `session:${label}`, payload: {} }),
+  )
 }

@@ -19,7 +19,7 @@ export async function turns(scratch: Scratch): Promise<Figure[]> {
     await measurePath(scratch, { bytes: usual, goal: 1.2 }),
     await measurePath(scratch, { bytes: short, goal: null }),
     await measureListing(scratch),
-    await measureGroup(scratch),
+    ...(await measureGroup(scratch)),
     await measureSize(scratch, { bytes: usual, goal: 1.6 }),
     await measureSize(scratch, { bytes: short, goal: null }),
   ]

@@ -19,7 +19,12 @@ function heddle(...args: string[]): string {
   })
 }
 function show(...args: string[]): void {
-  shown.push(`$ heddle ${args.join(' ')}`, ...heddle(...args).trimEnd().split('\n'))
+  shown.push(
+    `$ heddle ${args.join(' ')}`,
+    ...heddle(...args)
+      .trimEnd()
+      .split('\n'),
+  )
 }
 const say = (label: string, user: string, assistant: string) =>
   heddle('append', '-s', label, '--user', user, '--assistant', assistant)
@@ -35,17 +40,20 @@ show('diff', 'main', 'second-try')
 rmSync(place, { recursive: true })
 
 const [line, column, margin] = [20, 8.4, 16]
-const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 const colour = (text: string) =>
-  escape(text)
+  escaped(text)
     .replace(/turn:[0-9a-z]{6}/g, '<tspan fill="#e5c07b">$&</tspan>')
     .replace(/\([a-z-]+\)/g, '<tspan fill="#98c379">$&</tspan>')
     .replace(/^\$ .*/, '<tspan font-weight="bold">$&</tspan>')
-const rows = shown.map((text, row) => `<text x="${margin}" y="${margin + line * (row + 0.8)}">${colour(text)}</text>`)
+const rows = shown.map(
+  (text, row) =>
+    `<text x="${margin}" y="${margin + line * (row + 0.8)}" style="white-space:pre">${colour(text)}</text>`,
+)
 const [width, height] = [80 * column + 2 * margin, shown.length * line + 2 * margin]
 writeFileSync(
   join(root, 'docs/guide/screen.svg'),
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="14" fill="#dcdfe4" xml:space="preserve">
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="14" fill="#dcdfe4">
 <rect width="${width}" height="${height}" rx="8" fill="#282c34"/>
 ${rows.join('\n')}
 </svg>

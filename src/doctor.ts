@@ -1,8 +1,8 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Config, loadConfig } from './config.ts'
+import { type Config, loadConfig } from './config/config.ts'
 import { HeddleError } from './domain/errors.ts'
-import type { HomePaths } from './home.ts'
+import type { HomePaths } from './home/home.ts'
 import { examinePlace } from './store/examine.ts'
 import type { Place } from './store/open.ts'
 

@@ -1,5 +1,5 @@
 export { type AppSettings, openApp, restoreApp, version } from './app.ts'
-export { type Config, loadConfig } from './config.ts'
+export { type Config, loadConfig } from './config/config.ts'
 export type {
   App,
   ImportReport,
@@ -18,4 +18,4 @@ export type { Label } from './domain/label.ts'
 export type { Message, Part, Role, Source, ThinkingConfig } from './domain/message.ts'
 export type { Identity, ModelConfig, Permissions, Persona } from './domain/persona.ts'
 export type { ToolCall, Usage } from './domain/turn.ts'
-export { ensureHome, type HomePaths, homePaths, resolveHome } from './home.ts'
+export { ensureHome, type HomePaths, homePaths, resolveHome } from './home/home.ts'

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp } from './app.ts'
-import { loadConfig } from './config.ts'
+import { loadConfig } from './config/config.ts'
 import type { App } from './domain/app.ts'
 import type { Clock, Millis, Random } from './domain/clock.ts'
-import { ensureHome, homePaths } from './home.ts'
+import { ensureHome, homePaths } from './home/home.ts'
 
 /** A whole heddle in a temporary home, on SQLite, for tests of programs that use one. */
 export interface TestApp extends App {

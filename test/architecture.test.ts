@@ -51,18 +51,6 @@ describe('a room imports only what the table allows', () => {
     ])
   })
 
-  test('a part of the config follows the rules of the config', () => {
-    const files = (target: string) => [
-      file('src/config-file.ts', `import '${target}'`),
-      file('src/config.ts'),
-      file('src/store/writer.ts'),
-    ]
-    expect(violations(files('./config.ts'))).toEqual([])
-    expect(violations(files('./store/writer.ts'))).toEqual([
-      'src/config-file.ts: imports src/store/writer.ts, but config.ts may import domain',
-    ])
-  })
-
   test.each([
     ['a file outside src', '../../test/setup/tally.ts', 'test/setup/tally.ts'],
     ['a file above the project', '../../../elsewhere.ts', '../elsewhere.ts'],

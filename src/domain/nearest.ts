@@ -1,9 +1,8 @@
 /** The candidate a mistyped word most likely meant, or nothing when none is close enough to be worth naming. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const typed = word.toLowerCase()
-  // A guess that changes more than a third of a word is noise, and the cost of comparing grows with the square.
+  // A guess that changes more than a third of a word is noise.
   const limit = Math.max(1, Math.floor(typed.length / 3))
-  if (typed.length > longestWord) return undefined
   let best: string | undefined
   let bestEdits = limit + 1
   for (const candidate of candidates) {
@@ -16,8 +15,6 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   }
   return best
 }
-
-const longestWord = 100
 
 /** Letters to add, drop, change or swap with their neighbour to turn one word into the other. */
 function editDistance(from: string, to: string): number {

@@ -23,8 +23,8 @@ export interface Reference {
 /** Reads `turn:4c1e`, `session:main`, `main`. A colon that follows no known kind belongs to the id. */
 export function parseReference(text: string): Reference {
   const colon = text.indexOf(':')
-  const kind = referenceKinds.find((known) => known === text.slice(0, colon))
-  const id = kind && colon > 0 ? text.slice(colon + 1) : text
+  const kind = colon < 0 ? undefined : referenceKinds.find((known) => known === text.slice(0, colon))
+  const id = kind ? text.slice(colon + 1) : text
   if (id === '')
     throw new Misuse(`"${text}" names nothing`, 'write a reference such as turn:4c1e or session:main', 'bad_reference')
   return { kind: kind ?? null, id }

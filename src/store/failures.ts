@@ -24,8 +24,11 @@ export function wantsRetry(error: unknown): boolean {
 /** SQLite's primary result code, or undefined for anything that did not come from SQLite. */
 export function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
-  return error.errcode & 0xff
+  // The index of the log finds no space: SQLite calls that an I/O error, but the disk has not failed.
+  return error.errcode === indexCannotGrow ? sqliteFull : error.errcode & 0xff
 }
+
+const indexCannotGrow = 4874
 
 export const sqliteBusy = 5
 export const sqliteIoError = 10

@@ -9,21 +9,18 @@ export const mayImport: Record<string, readonly string[]> = {
   memory: ['domain', 'store'],
   engine: ['domain', 'store', 'tools', 'skills', 'agents', 'memory'],
   gateway: ['domain'],
-  cli: ['domain', 'gateway', 'app.ts', 'config.ts', 'home.ts', 'doctor.ts', 'system.ts'],
+  cli: ['domain', 'gateway', 'app.ts', 'config', 'home', 'doctor.ts', 'system.ts'],
   'system.ts': ['domain'],
-  'config.ts': ['domain'],
-  'home.ts': ['domain', 'config.ts'],
-  'doctor.ts': ['domain', 'store', 'config.ts', 'home.ts'],
+  config: ['domain'],
+  home: ['domain', 'config'],
+  'doctor.ts': ['domain', 'store', 'config', 'home'],
   'app.ts': [
     ...['domain', 'store', 'models', 'tools', 'skills', 'agents', 'memory', 'engine', 'gateway'],
-    ...['system.ts', 'config.ts', 'home.ts', 'doctor.ts'],
+    ...['system.ts', 'config', 'home', 'doctor.ts'],
   ],
-  'index.ts': ['domain', 'app.ts', 'config.ts', 'home.ts'],
-  'testing.ts': ['domain', 'store', 'models', 'app.ts', 'system.ts', 'config.ts', 'home.ts'],
+  'index.ts': ['domain', 'app.ts', 'config', 'home'],
+  'testing.ts': ['domain', 'store', 'models', 'app.ts', 'system.ts', 'config', 'home'],
 }
-
-/** Files at the top that may be split: config-file.ts follows the rules of config.ts. */
-export const belongsToStem = ['config', 'home', 'doctor']
 
 /** What can be read in one sitting. */
 export const mostLines = 400

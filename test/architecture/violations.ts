@@ -1,16 +1,6 @@
 import { type Facts, factsOf, isCode, unknownTarget } from './facts.ts'
 import { listOfNames, publicNames } from './public-names.ts'
-import {
-  belongsToStem,
-  databaseModules,
-  machine,
-  mayImport,
-  mostLines,
-  sql,
-  turns,
-  vagueNames,
-  vagueWords,
-} from './rules.ts'
+import { databaseModules, machine, mayImport, mostLines, sql, turns, vagueNames, vagueWords } from './rules.ts'
 import type { SourceFile } from './tree.ts'
 
 /** Everything in these files that breaks a rule of the house, as lines that start with the path. */
@@ -49,12 +39,9 @@ function forbiddenWebImports({ path, imports }: Facts): string[] {
     .map(({ target }) => `${path}: imports ${target}, but web may import only the types of src/gateway/api.ts`)
 }
 
-/** The room of a file below src: its folder, or for a file at the top its own name (config-file.ts is config.ts). */
+/** The room of a file below src: its folder, or for a file at the top its own name. */
 function roomOf(path: string): string {
-  const [, first = '', ...deeper] = path.split('/')
-  if (deeper.length > 0) return first
-  const stem = belongsToStem.find((name) => first.startsWith(`${name}-`))
-  return stem === undefined ? first : `${stem}.ts`
+  return path.split('/')[1] ?? ''
 }
 
 /** The package by its own name, and a path nobody can read, would be ways around every rule. */

@@ -178,10 +178,11 @@ describe.each(databases)('write on %s', (database) => {
     })
     await store.snapshot(async (rows) => {
       for await (const page of rows.pages('prompts')) {
-        expect(page.length).toBe(500)
+        expect(page.length).toBeLessThanOrEqual(500)
         break
       }
-      expect((await allPages(rows, 'prompts')).map((page) => page.length)).toEqual([500, 500, 201])
+      const names = (await allPages(rows, 'prompts')).flat().map(({ hash }) => String(hash))
+      expect(names.sort()).toEqual(await notes(rows))
       expect(await rows.tables()).toEqual([
         ...['meta', 'personas', 'prompts', 'segments', 'runs', 'steps', 'turns', 'threads', 'sessions', 'events'],
       ])

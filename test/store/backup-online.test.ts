@@ -1,45 +1,40 @@
 import { expect, test } from 'vitest'
 import { restoreBackup } from '../../src/store/restore.ts'
-import type { Appending, Said } from '../contract/appender.ts'
 import { type Program, start } from '../contract/program.ts'
 import { expectWhole } from '../contract/whole.ts'
 import { context, databases } from '../setup/places.ts'
 import { backupOf } from './backup-lines.ts'
 import { emptyPlace, openWorld } from './filled-world.ts'
-
-const turns = 150
+import type { Writing } from './programs/write-on.ts'
 
 test.each(databases)(
   'F37 a backup of %s taken while four processes write is whole and has every turn acknowledged before it',
   async (database) => {
     const world = await openWorld(emptyPlace(database))
-    const appending: Appending = { place: world.place, labels: [], turns }
-    const programs = ['a', 'b', 'c', 'd'].map((label) =>
-      start('appender', { ...appending, labels: [label, 'shared'] } satisfies Appending),
-    )
-    await Promise.all(programs.map((program) => program.hear()))
-    for (const program of programs) program.tell('go')
-    const before = (await Promise.all(programs.map(hearTen))).flat()
+    const writing = (label: string): Writing => ({ place: world.place, labels: [label, 'shared'] })
+    const programs = ['a', 'b', 'c', 'd'].map((label) => start('../store/programs/write-on', writing(label)))
+    const before = (await Promise.all(programs.map((program) => hearTurns(program, 20)))).flat()
 
     const file = await backupOf(world.store)
-    await Promise.all(programs.map((program) => program.hearAll()))
+    const after = (await Promise.all(programs.map(stop))).flat()
     const place = emptyPlace(database)
-    const restored = await restoreBackup(place, file, { context })
+    const { turns } = await restoreBackup(place, file, { context })
 
-    const copy = await openWorld(place)
-    const lengths = await expectWhole(copy, before)
-    expect(lengths.reduce((sum, length) => sum + length)).toBe(restored.turns)
-    // Otherwise the writers had stopped, and nothing was shown.
-    expect(restored.turns).toBeLessThan(turns * 8)
-    await expectWhole(world, before)
+    const lengths = await expectWhole(await openWorld(place), before)
+    expect(lengths.reduce((sum, length) => sum + length)).toBe(turns)
+    expect(turns).toBeLessThan(before.length + after.length)
+    await expectWhole(world, [...before, ...after])
   },
 )
 
-async function hearTen(program: Program): Promise<string[]> {
+async function hearTurns(program: Program, count: number): Promise<string[]> {
   const turnIds: string[] = []
-  while (turnIds.length < 10) {
-    const said = (await program.hear()) as Said
-    if ('turnId' in said) turnIds.push(said.turnId)
-  }
+  while (turnIds.length < count) turnIds.push((await program.hear()) as string)
   return turnIds
+}
+
+async function stop(program: Program): Promise<string[]> {
+  const [one] = await hearTurns(program, 1)
+  program.tell('stop')
+  return [one ?? '', ...((await program.hearAll()) as string[])]
 }

@@ -29,6 +29,7 @@ try {
   if (!(error instanceof HeddleError)) throw error
   speak({ code: error.code, remedy: error.remedy })
 }
+process.exit(0)
 
 async function perform(): Promise<void> {
   const { place } = asked

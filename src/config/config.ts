@@ -1,0 +1,152 @@
+import { lstat, readFile, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
+import { type Checked, checkConfig, listed, remedyFor } from './check.ts'
+import type { Env } from './interpolate.ts'
+import { ApiKey } from './key.ts'
+import { dotted } from './path.ts'
+import { ConfigInvalid, type ConfigProblem } from './problem.ts'
+import { redact } from './redact.ts'
+import type { durabilities, memoryShareModes, planGates, providers, Settings, schedulings } from './schema.ts'
+
+/** A model that the owner named in `models`. */
+export interface NamedModel {
+  provider: (typeof providers)[number]
+  model: string
+  apiKey?: ApiKey
+  baseURL?: string
+  contextWindow?: number
+  /** USD per million tokens. */
+  price?: { input: number; output: number }
+}
+
+/** The configuration with every default filled in and every reference resolved. */
+export interface Config {
+  name: string
+  /** `sqlite` or a postgres:// address. May hold a password: print `configShow(config).database` instead. */
+  database: string
+  durability: (typeof durabilities)[number]
+  models: Record<string, NamedModel>
+  /** `model` is absent only when `models` is empty. */
+  agent: { model?: string; fallbacks: string[]; default: string }
+  /** Running specialist runs; seconds of running time. */
+  agents: { maxConcurrent: number; defaultTimeout: number }
+  engine: { maxRunning: number; leaseSeconds: number }
+  scheduling: (typeof schedulings)[number]
+  plans: (typeof planGates)[number]
+  budgets: { perRequest: { usd: number; tokens: number; steps: number }; perDay: { usd: number } }
+  /** Absolute. */
+  workspace: string
+  /** Absolute; besides the home's own. */
+  skills: string[]
+  tools: {
+    /** Absent: all tools. Empty: none. */
+    allow?: string[]
+    deny: string[]
+    ask: string[]
+    exec: { network: boolean }
+    subagents: {
+      maxSpawnDepth: number
+      maxChildrenPerAgent: number
+      maxConcurrent: number
+      memoryShareMode: (typeof memoryShareModes)[number]
+    }
+  }
+  retention: { eventDays: number }
+  /** What the owner should mend although the rest works: keys whose variable is not set. */
+  warnings: ConfigProblem[]
+  /** Dotted path → text as written (redacted), for every value that refers to a variable or secret. */
+  written: Record<string, string>
+}
+
+export interface LoadOptions {
+  /** What `~` stands for. */
+  userHome?: string
+  /** For a file that somebody named: its absence is then an error, not a reason for defaults. */
+  mustExist?: boolean
+}
+
+/** Reads the configuration; a file that is not there means the defaults. Throws every problem at once. */
+export async function loadConfig(file: string, env: Env, options: LoadOptions = {}): Promise<Config> {
+  const text = await readConfigText(file)
+  if (text === undefined && options.mustExist) {
+    throw new HeddleError(
+      'config_missing',
+      `There is no file ${file}.`,
+      'name an existing file with --config, or leave it out',
+    )
+  }
+  const checked = checkConfig(text ?? '', env)
+  if (!checked.settings) throw new ConfigInvalid(file, checked.problems)
+  return resolved(checked.settings, checked, options.userHome ?? homedir())
+}
+
+/** Everything that keeps a text from being used as configuration; empty when it can be. */
+export function configProblems(text: string, env: Env): ConfigProblem[] {
+  return checkConfig(text, env).problems
+}
+
+/** The file's text, or nothing when there is no file. */
+export async function readConfigText(file: string): Promise<string | undefined> {
+  try {
+    const found = await stat(file)
+    if (!found.isFile()) throw unreadable(file, 'it is not a file')
+    if (found.size > 1024 * 1024) throw unreadable(file, 'it is larger than 1 MB')
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file))
+  } catch (error) {
+    if (error instanceof HeddleError) throw error
+    if (error instanceof TypeError) throw unreadable(file, 'it is not UTF-8 text')
+    const code = (error as NodeJS.ErrnoException).code
+    // A link to nowhere is a configuration that got lost: defaults would quietly drop its denials and budgets.
+    if (code === 'ENOENT' && !(await isLink(file))) return undefined
+    throw unreadable(file, code === 'ENOENT' ? 'it is a link to a file that does not exist' : `reading it gave ${code}`)
+  }
+}
+
+async function isLink(file: string): Promise<boolean> {
+  return lstat(file).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  )
+}
+
+function unreadable(file: string, why: string): HeddleError {
+  return new HeddleError('config_unreadable', `Cannot read ${file}: ${why}.`, `mend or remove ${file}`)
+}
+
+function resolved(settings: Settings, checked: Checked, userHome: string): Config {
+  const { references, warnings } = checked
+  const whole = (folder: string) => (folder.startsWith('~') ? join(userHome, folder.slice(1)) : folder)
+  const models: [string, NamedModel][] = Object.entries(settings.models).map(([name, { apiKey, ...model }]) => [
+    name,
+    apiKey === undefined ? model : { ...model, apiKey: keyOf(name, apiKey, checked) },
+  ])
+  const { model, ...agent } = settings.agent
+  const chosen = model ?? (Object.hasOwn(settings.models, 'main') ? 'main' : models[0]?.[0])
+  return {
+    ...settings,
+    models: Object.fromEntries(models),
+    agent: chosen === undefined ? agent : { model: chosen, ...agent },
+    workspace: whole(settings.workspace),
+    skills: settings.skills.map(whole),
+    warnings,
+    written: Object.fromEntries(Array.from(references.written, ([path, text]) => [path, redact(text)])),
+  }
+}
+
+function keyOf(name: string, value: string, { references }: Checked): ApiKey {
+  const path = dotted(['models', name, 'apiKey'])
+  const missing = references.missing.find((found) => dotted(found.path) === path)?.names
+  const secret = references.secrets.find((found) => dotted(found.path) === path)?.name
+  const written = references.written.get(path) ?? value
+  if (missing) {
+    const message = `The model ${name} has no key: ${listed(missing)} is not set.`
+    return new ApiKey(written, new HeddleError('key_missing', message, remedyFor(missing)))
+  }
+  if (secret) {
+    const message = `The model ${name} has no key: the secret ${redact(secret)} cannot be read yet.`
+    return new ApiKey(written, new HeddleError('key_missing', message, 'keep the key in an environment variable'))
+  }
+  return new ApiKey(written, value)
+}

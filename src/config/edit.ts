@@ -1,0 +1,66 @@
+import { readFile, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
+import { configProblems, readConfigText } from './config.ts'
+import { fileTrouble, placeFile } from './files.ts'
+import { ConfigInvalid } from './problem.ts'
+import { type ReplaceOptions, replaceConfig } from './replace.ts'
+
+/**
+ * Lets somebody edit a copy of the configuration, which replaces the file only when it is valid and the file is still
+ * the one that was copied. Otherwise the copy stays, and the error names it. `runEditor` answers the exit code.
+ */
+export async function editConfig(
+  file: string,
+  runEditor: (copy: string) => Promise<number>,
+  options: ReplaceOptions,
+): Promise<{ changed: boolean }> {
+  const oldText = await readConfigText(file)
+  const copy = await copyFor(file, oldText ?? '')
+  const exitCode = await runEditor(copy).catch(async (error: unknown) => {
+    // No editor could be started, so nothing was written that would be lost.
+    if ((await readCopy(copy)) === (oldText ?? '')) await unlink(copy)
+    throw error
+  })
+  const newText = await readCopy(copy)
+  if (newText === (oldText ?? '')) {
+    await unlink(copy)
+    if (exitCode === 0) return { changed: false }
+    throw new HeddleError('editor_failed', `The editor ended with ${exitCode}; nothing was changed.`, editorRemedy)
+  }
+  if (exitCode !== 0) {
+    const message = `The editor ended with ${exitCode}; ${file} was not changed, and what you wrote is in ${copy}.`
+    throw new HeddleError('editor_failed', message, editorRemedy)
+  }
+  const problems = configProblems(newText, options.env)
+  if (problems.length > 0) {
+    throw new ConfigInvalid(copy, problems, `${file} was not changed: mend ${copy} and move it there, or edit again`)
+  }
+  try {
+    await replaceConfig(file, newText, oldText, options)
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error
+    throw new HeddleError(error.code, `${error.message} What you wrote is in ${copy}.`, error.remedy, { cause: error })
+  }
+  await unlink(copy)
+  return { changed: true }
+}
+
+const editorRemedy = 'set VISUAL or EDITOR to an editor that waits until you close the file'
+
+async function copyFor(file: string, text: string): Promise<string> {
+  try {
+    for (let number = 1; ; number++) {
+      const copy = join(dirname(file), `heddle.edit-${number}.yaml`)
+      if (await placeFile(copy, text)) return copy
+    }
+  } catch (error) {
+    throw fileTrouble(error, 'config_unwritable', `Cannot make a copy of ${file}`)
+  }
+}
+
+async function readCopy(copy: string): Promise<string> {
+  return readFile(copy, 'utf8').catch((error: unknown) => {
+    throw fileTrouble(error, 'editor_failed', `Cannot read ${copy} after the editor closed it`)
+  })
+}

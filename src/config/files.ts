@@ -1,0 +1,83 @@
+import { link, open, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
+
+/**
+ * Puts a complete file (0600) at a path that is free, and says whether it did. What is there already stays as it is,
+ * and nobody ever sees half a file: a name is given only to content that is on disk.
+ */
+export async function placeFile(path: string, text: string): Promise<boolean> {
+  const draft = await writeDraft(path, text)
+  try {
+    await link(draft, path)
+    return true
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false
+    throw error
+  } finally {
+    await unlink(draft)
+  }
+}
+
+/** Gives a file another name, over whatever had it; durable when it returns. */
+export async function renameDurably(from: string, to: string, renamed: () => void): Promise<void> {
+  await rename(from, to)
+  renamed()
+  await syncFolder(dirname(to))
+}
+
+/** Makes new names in a folder survive a power cut. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Whether a failure of the file system is the expected one. */
+export function isCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+}
+
+const troubles: Record<string, [why: string, remedy: string]> = {
+  EROFS: ['the file system is read-only', 'mount it writable, or choose another home with --home DIR'],
+  EACCES: ['permission is denied', 'make the folder writable for this user, or choose another home with --home DIR'],
+  EPERM: ['permission is denied', 'make the folder writable for this user, or choose another home with --home DIR'],
+  ENOSPC: ['the disk is full', 'free some space and try again'],
+  EDQUOT: ['the disk quota is used up', 'free some space and try again'],
+  EEXIST: ['a file stands where a folder should be', 'move that file away, or choose another home with --home DIR'],
+  ENOTDIR: ['a file stands where a folder should be', 'move that file away, or choose another home with --home DIR'],
+}
+
+/** A failure of the file system as an error with its remedy; any other failure as it is. */
+export function fileTrouble(error: unknown, code: string, what: string): unknown {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return error
+  const unknown = [`${error.syscall} gave ${error.code}`, 'look at the folder and its file system']
+  const [why, remedy] = troubles[String(error.code)] ?? unknown
+  return new HeddleError(code, `${what}: ${why}.`, remedy ?? '', { cause: error })
+}
+
+async function writeDraft(path: string, text: string): Promise<string> {
+  for (let attempt = 0; ; attempt++) {
+    // Two machines that share the folder can have equal process ids: the exclusive open decides.
+    const draft = join(dirname(path), `.${basename(path)}.${process.pid}-${attempt}.tmp`)
+    try {
+      const handle = await open(draft, 'wx', 0o600)
+      try {
+        await handle.chmod(0o600)
+        await handle.writeFile(text)
+        await handle.sync()
+      } catch (error) {
+        await unlink(draft)
+        throw error
+      } finally {
+        await handle.close()
+      }
+      return draft
+    } catch (error) {
+      if (!isCode(error, 'EEXIST')) throw error
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import type { ConfigPath } from './path.ts'
+
+export const durabilities = ['full', 'normal'] as const
+export const providers = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
+export const schedulings = ['auto', 'coordinator'] as const
+export const planGates = ['ask', 'auto', 'always'] as const
+export const memoryShareModes = ['isolated', 'handoff', 'inherit-readonly'] as const
+
+// Every rule is the end of a sentence that begins with the path: "`agents.maxConcurrent` at line 4 must be …".
+const text = (must = 'must be text') => z.string({ error: must }).min(1, { error: must })
+const flag = () => z.boolean({ error: 'must be true or false' })
+const choice = <const T extends readonly string[]>(values: T) =>
+  z.enum(values, { error: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` })
+
+function count(least: number) {
+  const error = `must be a whole number of at least ${least}`
+  return z.int({ error }).min(least, { error })
+}
+
+function amount() {
+  const error = 'must be a number of at least 0'
+  return z.number({ error }).min(0, { error })
+}
+
+function matching(pattern: RegExp, must: string) {
+  return z.string({ error: must }).regex(pattern, { error: must })
+}
+
+const names = (of: string) => z.array(text(), { error: `must be a list of ${of}, such as [one, two]` })
+const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be a whole path that starts with / or ~/')
+const address = () => matching(/^https?:\/\/[^\s/]+/, 'must be an address that starts with http:// or https://')
+const modelName = matching(
+  /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9._:-]*$/,
+  'is not a name: use letters, digits, . _ : and -',
+)
+const sectionRule = { error: 'must be a section with keys of its own' }
+
+/** A section whose lines are all commented out is read as empty, and a missing one as its defaults. */
+function section<T extends z.core.$ZodShape>(shape: T) {
+  return z.preprocess((value) => value ?? {}, z.strictObject(shape, sectionRule))
+}
+
+const model = z.strictObject(
+  {
+    provider: choice(providers),
+    model: text(),
+    apiKey: text('must be text, best a reference to an environment variable').exactOptional(),
+    baseURL: address().exactOptional(),
+    contextWindow: count(1).exactOptional(),
+    price: z.strictObject({ input: amount(), output: amount() }, sectionRule).exactOptional(),
+  },
+  sectionRule,
+)
+
+/** Every key of `heddle.yaml` with its rule and its default: docs/guide/config.md says what they mean. */
+export const configSchema = z.strictObject(
+  {
+    name: text().default('my-heddle'),
+    database: z
+      .string({ error: 'must be sqlite or an address that starts with postgres://' })
+      .refine((value) => value === 'sqlite' || (/^postgres(?:ql)?:\/\//.test(value) && URL.canParse(value)), {
+        error: 'must be sqlite or an address that starts with postgres://',
+      })
+      .default('sqlite'),
+    durability: choice(durabilities).default('full'),
+    models: z.preprocess((value) => value ?? {}, z.record(modelName, model, sectionRule)),
+    agent: section({
+      model: text('must be the name of a model').exactOptional(),
+      fallbacks: names('names of models').default(() => []),
+      default: matching(/^@[A-Za-z0-9][\w-]*$/, 'must be an agent, such as "@coordinator"').default('@coordinator'),
+    }),
+    agents: section({ maxConcurrent: count(1).default(3), defaultTimeout: count(1).default(300) }),
+    engine: section({ maxRunning: count(1).default(16), leaseSeconds: count(1).default(10) }),
+    scheduling: choice(schedulings).default('auto'),
+    plans: choice(planGates).default('ask'),
+    budgets: section({
+      perRequest: section({
+        usd: amount().default(5),
+        tokens: count(1).default(2_000_000),
+        steps: count(1).default(200),
+      }),
+      perDay: section({ usd: amount().default(20) }),
+    }),
+    workspace: folder().default('~/heddle-workspace'),
+    skills: z.array(folder(), { error: 'must be a list of folders, such as [~/my-agents]' }).default(() => []),
+    tools: section({
+      allow: names('tools').exactOptional(),
+      deny: names('tools').default(() => []),
+      ask: names('tools').default(() => ['write_file', 'edit_file', 'exec']),
+      exec: section({ network: flag().default(false) }),
+      subagents: section({
+        maxSpawnDepth: count(0).default(1),
+        maxChildrenPerAgent: count(1).default(5),
+        maxConcurrent: count(1).default(8),
+        memoryShareMode: choice(memoryShareModes).default('handoff'),
+      }),
+    }),
+    retention: section({ eventDays: count(1).default(30) }),
+  },
+  sectionRule,
+)
+
+/** What the schema makes of a valid file, before keys and folders are resolved. */
+export type Settings = z.output<typeof configSchema>
+
+/** The keys that a section may have; empty where names are free (`models`) or there is no section. */
+export function keysAt(path: ConfigPath): string[] {
+  const found = schemaAt(path)
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : []
+}
+
+/** The longest part of the path that the schema knows. */
+export function knownPart(path: readonly string[]): readonly string[] {
+  let length = path.length
+  while (length > 0 && !schemaAt(path.slice(0, length))) length--
+  return path.slice(0, length)
+}
+
+function schemaAt(path: ConfigPath): z.core.$ZodType | undefined {
+  let schema: z.core.$ZodType = configSchema
+  for (const part of path) {
+    let inner: z.core.$ZodType | undefined
+    if (schema instanceof z.ZodObject && Object.hasOwn(schema.shape, part)) inner = schema.shape[part]
+    else if (schema instanceof z.ZodRecord && modelName.safeParse(part).success) inner = schema.valueType
+    if (!inner) return undefined
+    schema = bare(inner)
+  }
+  return schema
+}
+
+/** Without what only says that a value may be missing. */
+function bare(schema: z.core.$ZodType): z.core.$ZodType {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodExactOptional) return bare(schema.def.innerType)
+  if (schema instanceof z.ZodPipe) return bare(schema.def.out)
+  return schema
+}

@@ -1,0 +1,47 @@
+import { Misuse } from '../domain/errors.ts'
+import { nearest } from '../domain/nearest.ts'
+import { valueAt } from './check.ts'
+import type { Config } from './config.ts'
+import { ApiKey } from './key.ts'
+import { type ConfigPath, dotted, segmentsOf } from './path.ts'
+import { redact, redactTree } from './redact.ts'
+import { keysAt, knownPart } from './schema.ts'
+
+/** The effective configuration for people: defaults filled in, references as written, nothing that is a key. */
+export function configShow(config: Config): Record<string, unknown> {
+  const { warnings: _, written, ...settings } = config
+  return redactTree(asWritten(settings, [], written)) as Record<string, unknown>
+}
+
+/** One effective value as `configShow` would show it; `undefined` for a known key without a value. */
+export function configGet(config: Config, path: string): unknown {
+  return valueAt(configShow(config), knownPath(path))
+}
+
+/** Reads a path that somebody typed; refuses one that no configuration can have, and names the nearest. */
+export function knownPath(path: string): string[] {
+  const segments = segmentsOf(path)
+  if (!segments) throw new Misuse(`${redact(path)} is not the path of a key.`, 'write it as agents.maxConcurrent')
+  const known = knownPart(segments)
+  if (known.length === segments.length) return segments
+  const wrong = segments[known.length] ?? ''
+  const candidates = keysAt(known)
+  const guess = nearest(wrong, candidates)
+  const where = known.length === 0 ? 'the configuration' : `\`${dotted(known)}\``
+  const message = `There is no key \`${redact(wrong)}\` in ${where}.`
+  if (guess) throw new Misuse(message, `did you mean ${dotted([...known, guess])}?`, 'config_key_unknown')
+  const keys =
+    candidates.length > 0 ? `keys there: ${candidates.join(', ')}` : 'see what there is with: heddle config show'
+  throw new Misuse(message, keys, 'config_key_unknown')
+}
+
+function asWritten(value: unknown, path: ConfigPath, written: Record<string, string>): unknown {
+  if (value instanceof ApiKey) return value.written
+  const at = dotted(path)
+  if (typeof value === 'string') return Object.hasOwn(written, at) ? written[at] : value
+  if (Array.isArray(value)) return value.map((item, index) => asWritten(item, [...path, index], written))
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, asWritten(inner, [...path, key], written)]),
+  )
+}
