@@ -5,7 +5,7 @@ import { crashAt } from './domain/crash-points.ts'
 import { idSource } from './domain/id.ts'
 import { append } from './engine/append.ts'
 import { fork } from './engine/fork.ts'
-import { contextPath, diffPaths, listPath, listTree, turnLines } from './engine/history.ts'
+import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
 import { routeToThread } from './engine/route.ts'
 import { archive, listSessions, rename, setPersona } from './engine/sessions.ts'
 import { show } from './engine/show.ts'
@@ -82,6 +82,7 @@ function assemble(world: World, store: Store, context: StoreContext, { config }:
       store.read(async (rows) =>
         all ? listTree(rows) : listPath(rows, await routeToThread(rows, of, folder), limit || undefined),
       ),
+    tips: () => store.read(listTips),
     context: (folder, of) =>
       store.read(async (rows) => turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)))),
     show: (folder, reference) => store.read((rows) => show(rows, reference, folder)),

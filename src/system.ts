@@ -10,7 +10,22 @@ export const systemClock: Clock = {
   sleep: (duration, signal) => wait(duration, undefined, signal ? { signal } : {}).catch(() => undefined),
 }
 
-/** The machine's own randomness: the only file that asks for it. */
-export const systemRandom: Random = {
-  bytes: (count) => randomBytes(count),
+const drawn = 4096
+
+/** The machine's own randomness: the only file that asks for it. Drawn in bulk, each byte handed out once. */
+export const systemRandom: Random = pooled((count) => randomBytes(count))
+
+function pooled(draw: (count: number) => Uint8Array): Random {
+  let pool: Uint8Array = new Uint8Array()
+  let next = 0
+  return {
+    bytes(count) {
+      if (next + count > pool.length) {
+        pool = draw(Math.max(count, drawn))
+        next = 0
+      }
+      next += count
+      return pool.slice(next - count, next)
+    },
+  }
 }

@@ -14,21 +14,17 @@ export const registerLog: Register = (program, run) => {
     .description('the turns that lead to a session’s head, or to any turn')
     .option('-a, --all', 'every turn there is')
     .option('--graph', 'draw the branches')
+    .option('--tips', 'only turns that nobody has continued, with or without a session')
     .option('--context', 'only what a model would be given next: from the last compaction on')
     .option('--limit <n>', `at most the last n turns; 0 for all (default: all in JSON, ${screenTurns} on screen)`)
     .addHelpText('after', '\nExamples: heddle log main    heddle log turn:4c1e07    heddle log --all --graph')
     .action(
       run(async (here, [of], options) => {
-        const all = options['all'] === true
+        const [all, context, tips] = [options['all'] === true, options['context'] === true, options['tips'] === true]
         const limit = limitFrom(options['limit'], here.json || all ? 0 : screenTurns)
-        const turns = await read(here, of, { all, context: options['context'] === true, limit })
-        return {
-          json: { turns },
-          text: screen(here, turns, of, {
-            whole: all || options['context'] === true,
-            graph: all || options['graph'] === true,
-          }),
-        }
+        const turns = await read(here, of, { all, context, tips, limit })
+        const graph = all || options['graph'] === true
+        return { json: { turns }, text: screen(here, turns, of, { whole: all || context || tips, graph }) }
       }),
     )
 
@@ -54,9 +50,14 @@ export const registerLog: Register = (program, run) => {
     )
 }
 
-async function read(here: Here, of: string | undefined, query: { all: boolean; context: boolean; limit: number }) {
+async function read(
+  here: Here,
+  of: string | undefined,
+  query: { all: boolean; context: boolean; tips: boolean; limit: number },
+) {
   const app = await here.app()
   if (query.context) return app.context(here.folder, of ?? 'main')
+  if (query.tips) return app.tips()
   if (!query.all && of === undefined) {
     const [newest] = await app.sessions({ folder: here.folder })
     // Nothing was named and nothing is there: an empty log, not an error.

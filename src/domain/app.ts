@@ -102,6 +102,8 @@ export interface App {
   ): Promise<{ session: string; headTurnId: string }>
   /** The path to a session's head or a turn, or every turn there is. Oldest first. */
   log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>
+  /** Turns that nobody has continued, whether a session points at them or not. */
+  tips(): Promise<TurnLine[]>
   /** What a model would be given next at this place. */
   context(folder: string, of: string): Promise<TurnLine[]>
   show(folder: string, reference: string): Promise<Shown>

@@ -2,8 +2,10 @@ import type { Clock, Random } from './clock.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeDigits = 9
-const tailDigits = 11
-const tailLimit = 32n ** BigInt(tailDigits)
+const highDigits = 5
+const lowDigits = 6
+const highLimit = 32 ** highDigits
+const lowLimit = 32 ** lowDigits
 
 /** How many characters of an id people see and type. */
 export const shownTail = 6
@@ -13,19 +15,24 @@ export const idPattern = /^[0-9a-hjkmnp-tv-z]{20}$/
 
 /** Makes ids that sort in the order they were made within a process, and by the millisecond across processes. */
 export function idSource(clock: Clock, random: Random): () => string {
-  let lastTime = -1
-  let lastTail = 0n
+  let time = -1
+  let high = 0
+  let low = 0
   return () => {
     const now = clock.now()
+    const [chanceHigh, chanceLow] = chance(random)
     // A small random step keeps ids of one millisecond in order and their last digits unlike each other.
-    const stepped = lastTail + 1n + (chance(random) & 0xffff_ffffn)
-    if (now > lastTime || stepped >= tailLimit) {
-      lastTime = Math.max(now, lastTime + 1)
-      lastTail = chance(random) % tailLimit
-    } else {
-      lastTail = stepped
+    low += 1 + chanceLow
+    if (low >= lowLimit) {
+      low -= lowLimit
+      high++
     }
-    return digits(BigInt(lastTime), timeDigits) + digits(lastTail, tailDigits)
+    if (now > time || high >= highLimit) {
+      time = Math.max(now, time + 1)
+      high = chanceHigh
+      low = chanceLow
+    }
+    return digits(time, timeDigits) + digits(high, highDigits) + digits(low, lowDigits)
   }
 }
 
@@ -34,18 +41,20 @@ export function tail(id: string): string {
   return id.slice(-shownTail)
 }
 
-function chance(random: Random): bigint {
-  let value = 0n
-  for (const byte of random.bytes(8)) value = (value << 8n) | BigInt(byte)
-  return value
+/** Numbers below 2^25 and 2^30: all 55 bits of a tail, in parts that fit the machine's integers. */
+function chance(random: Random): [high: number, low: number] {
+  const bytes = random.bytes(8)
+  const word = (at: number) =>
+    ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16) | ((bytes[at + 2] ?? 0) << 8) | (bytes[at + 3] ?? 0)
+  return [word(0) >>> 7, word(4) >>> 2]
 }
 
-function digits(value: bigint, count: number): string {
+function digits(value: number, count: number): string {
   let text = ''
   let rest = value
   for (let i = 0; i < count; i++) {
-    text = alphabet[Number(rest & 31n)] + text
-    rest >>= 5n
+    text = alphabet[rest % 32] + text
+    rest = Math.floor(rest / 32)
   }
   return text
 }

@@ -2,7 +2,7 @@ import type { TurnLine } from '../domain/app.ts'
 import type { PlacedTurn, Thread } from '../domain/turn.ts'
 import { findSessions } from '../store/sessions.ts'
 import type { Reading } from '../store/store.ts'
-import { findTurn, readAllTurns, readPath, readThreads } from '../store/threads.ts'
+import { findTurn, readAllTurns, readPath, readThreads, readTips } from '../store/threads.ts'
 
 const previewLength = 120
 
@@ -18,6 +18,15 @@ export async function listTree(rows: Reading): Promise<TurnLine[]> {
   const byTime = (a: PlacedTurn, b: PlacedTurn) =>
     a.turn.timestamp - b.turn.timestamp || (a.turn.id < b.turn.id ? -1 : 1)
   return turnLines(rows, found.sort(byTime))
+}
+
+/** Turns that nobody has continued, oldest first. */
+export async function listTips(rows: Reading): Promise<TurnLine[]> {
+  const tips = await Promise.all((await readTips(rows)).map(({ turnId }) => findTurn(rows, turnId)))
+  return turnLines(
+    rows,
+    tips.filter((tip) => tip !== undefined),
+  )
 }
 
 /** What a model would be given: the nearest compaction, the turns it keeps word for word, and what came after it. */

@@ -123,6 +123,13 @@ export function explainPostgres(error: unknown, place: string): unknown {
         'wait until it may be written again, or name the primary server in the `database` key of heddle.yaml',
         { retry: 'later', cause: error },
       )
+    if (error.code === '0A000' && error.message.includes('cached plan'))
+      return new HeddleError(
+        'schema_newer',
+        `a newer heddle has changed the tables of ${place} while this one was running`,
+        'stop this one and start the newer version',
+        { cause: error },
+      )
     if (error.code === '53300') return tooManyConnections(place, error)
     if (!/^(08|57P)/.test(error.code)) return error
   } else {

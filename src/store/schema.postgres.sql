@@ -43,9 +43,9 @@ CREATE TABLE runs (
   session_id text COLLATE "C",
   created_at bigint NOT NULL,
   finished_at bigint,
-  CONSTRAINT runs_check CHECK ((finished_at IS NULL) = (state = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text]))),
-  CONSTRAINT runs_kind_check CHECK (kind = ANY (ARRAY['turn'::text, 'task'::text, 'spawn'::text, 'delegate'::text, 'cron'::text, 'import'::text])),
-  CONSTRAINT runs_state_check CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'completed'::text, 'failed'::text, 'timeout'::text, 'cancelled'::text])),
+  CONSTRAINT runs_check CHECK ((finished_at IS NULL) = (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text)),
+  CONSTRAINT runs_kind_check CHECK (kind = 'turn'::text OR kind = 'task'::text OR kind = 'spawn'::text OR kind = 'delegate'::text OR kind = 'cron'::text OR kind = 'import'::text),
+  CONSTRAINT runs_state_check CHECK (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text OR state = 'completed'::text OR state = 'failed'::text OR state = 'timeout'::text OR state = 'cancelled'::text),
   CONSTRAINT runs_pkey PRIMARY KEY (id)
 );
 
@@ -83,7 +83,7 @@ CREATE TABLE steps (
   seq bigint NOT NULL,
   kind text COLLATE "C" NOT NULL,
   payload_json text COLLATE "C" NOT NULL,
-  CONSTRAINT steps_kind_check CHECK (kind = ANY (ARRAY['reply'::text, 'begun'::text, 'ended'::text])),
+  CONSTRAINT steps_kind_check CHECK (kind = 'reply'::text OR kind = 'begun'::text OR kind = 'ended'::text),
   CONSTRAINT steps_seq_check CHECK (seq > 0),
   CONSTRAINT steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT steps_pkey PRIMARY KEY (run_id, seq)
@@ -137,7 +137,7 @@ CREATE TABLE turns (
   CONSTRAINT turns_input_tokens_check CHECK (input_tokens >= 0),
   CONSTRAINT turns_integrity_check CHECK (integrity = ANY (ARRAY['trusted'::text, 'untrusted'::text])),
   CONSTRAINT turns_output_tokens_check CHECK (output_tokens >= 0),
-  CONSTRAINT turns_status_check CHECK (status = ANY (ARRAY['completed'::text, 'failed'::text, 'timeout'::text, 'cancelled'::text])),
+  CONSTRAINT turns_status_check CHECK (status = 'completed'::text OR status = 'failed'::text OR status = 'timeout'::text OR status = 'cancelled'::text),
   CONSTRAINT turns_token_count_check CHECK (token_count >= 0),
   CONSTRAINT turns_type_check CHECK (type = ANY (ARRAY['normal'::text, 'compaction'::text])),
   CONSTRAINT turns_prompt_hash_fkey FOREIGN KEY (prompt_hash) REFERENCES prompts(hash) DEFERRABLE,

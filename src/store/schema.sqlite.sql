@@ -33,12 +33,12 @@ CREATE TABLE prompts (
 
 CREATE TABLE runs (
   id          TEXT PRIMARY KEY,
-  kind        TEXT NOT NULL CHECK (kind IN ('turn', 'task', 'spawn', 'delegate', 'cron', 'import')),
-  state       TEXT NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'completed', 'failed', 'timeout', 'cancelled')),
+  kind        TEXT NOT NULL CHECK (kind = 'turn' OR kind = 'task' OR kind = 'spawn' OR kind = 'delegate' OR kind = 'cron' OR kind = 'import'),
+  state       TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting' OR state = 'completed' OR state = 'failed' OR state = 'timeout' OR state = 'cancelled'),
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
   finished_at INTEGER,
-  CHECK ((finished_at IS NULL) = (state IN ('queued', 'running', 'waiting')))
+  CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE segments (
@@ -65,7 +65,7 @@ CREATE TABLE sessions (
 CREATE TABLE steps (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
   seq          INTEGER NOT NULL CHECK (seq > 0),
-  kind         TEXT NOT NULL CHECK (kind IN ('reply', 'begun', 'ended')),
+  kind         TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'begun' OR kind = 'ended'),
   payload_json TEXT NOT NULL,
   PRIMARY KEY (run_id, seq)
 ) STRICT;
@@ -87,7 +87,7 @@ CREATE TABLE turns (
   id                    TEXT PRIMARY KEY,
   run_id                TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
   type                  TEXT NOT NULL CHECK (type IN ('normal', 'compaction')),
-  status                TEXT NOT NULL CHECK (status IN ('completed', 'failed', 'timeout', 'cancelled')),
+  status                TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled'),
   query_messages_json   TEXT NOT NULL,
   response_message_json TEXT NOT NULL,
   model_requested       TEXT,

@@ -64,12 +64,14 @@ export async function turnIdAt(rows: Reading, segmentId: string, depth: number):
  * whatever the depth.
  */
 export async function readPath(rows: Reading, end: Thread, fromDepth = 1): Promise<PlacedTurn[]> {
-  return (await rows.all(path({ turnId: end.turnId, fromDepth }))).map(placedFrom)
+  const found = await rows.all(path({ turnId: end.turnId, above: fromDepth - 1 }))
+  // Sorted here: the database would carry every turn's whole content through its sorter.
+  return found.map(placedFrom).sort((a, b) => a.thread.depth - b.thread.depth)
 }
 
 /** The same path without the turns' content. */
 export async function readThreads(rows: Reading, end: Thread, fromDepth = 1): Promise<Thread[]> {
-  return (await rows.all(placesOnPath({ turnId: end.turnId, fromDepth }))).map(threadFrom)
+  return (await rows.all(placesOnPath({ turnId: end.turnId, above: fromDepth - 1 }))).map(threadFrom)
 }
 
 /** Every turn there is, a page at a time, parents before children: segment after segment, each from its first depth. */
@@ -89,10 +91,10 @@ export async function readTips(rows: Reading): Promise<Thread[]> {
   const found = await rows.all(
     raw<ThreadRow>(
       rows.build,
-      sql`SELECT threads.* FROM segments
-          JOIN threads ON threads.segment_id = segments.id
-           AND threads.depth = (SELECT max(depth) FROM threads WHERE segment_id = segments.id)
-          WHERE threads.has_children = 0
+      sql`SELECT threads.* FROM segments CROSS JOIN threads
+          WHERE threads.segment_id = segments.id
+            AND threads.depth = (SELECT max(depth) FROM threads WHERE segment_id = segments.id)
+            AND threads.has_children = 0
           ORDER BY threads.turn_id`,
     ),
   )
@@ -154,7 +156,7 @@ async function segmentsInOrder(rows: Reading): Promise<string[]> {
 }
 
 // From the end's segment to the root's: which depths of each segment lie on the path. `low` itself belongs to the parent.
-const lineage = (turnId: string, fromDepth: number) => sql`
+const lineage = (turnId: string, above: number) => sql`
   WITH RECURSIVE line (segment_id, low, high) AS (
     SELECT segments.id, segments.fork_depth, threads.depth
     FROM threads JOIN segments ON segments.id = threads.segment_id
@@ -164,27 +166,30 @@ const lineage = (turnId: string, fromDepth: number) => sql`
     FROM line
     JOIN segments AS child ON child.id = line.segment_id
     JOIN segments AS parent ON parent.id = child.parent_id
-    WHERE line.low >= ${fromDepth}
+    WHERE line.low > ${above}
   )`
 
-const onPath = (fromDepth: number) => sql`
-  FROM line
-  JOIN threads ON threads.segment_id = line.segment_id
-   AND threads.depth > line.low AND threads.depth <= line.high AND threads.depth >= ${fromDepth}`
+// One lower bound: of two SQLite uses only the first, and reads the segment from there.
+const onPath = (above: number) => sql`
+  threads.segment_id = line.segment_id
+  AND threads.depth > CASE WHEN line.low > ${above} THEN line.low ELSE ${above} END
+  AND threads.depth <= line.high`
 
-const path = statement((db, arg: { turnId: string; fromDepth: number }) =>
+// CROSS JOIN: SQLite keeps that order. Left to choose, it may begin with all threads there are.
+const path = statement((db, arg: { turnId: string; above: number }) =>
   raw<PlacedRow>(
     db,
-    sql`${lineage(arg.turnId, arg.fromDepth)}
-        SELECT threads.*, turns.* ${onPath(arg.fromDepth)} JOIN turns ON turns.id = threads.turn_id
-        ORDER BY threads.depth`,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT threads.*, turns.* FROM line CROSS JOIN threads CROSS JOIN turns
+        WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id`,
   ),
 )
 
-const placesOnPath = statement((db, arg: { turnId: string; fromDepth: number }) =>
+const placesOnPath = statement((db, arg: { turnId: string; above: number }) =>
   raw<ThreadRow>(
     db,
-    sql`${lineage(arg.turnId, arg.fromDepth)} SELECT threads.* ${onPath(arg.fromDepth)} ORDER BY threads.depth`,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT threads.* FROM line CROSS JOIN threads WHERE ${onPath(arg.above)} ORDER BY threads.depth`,
   ),
 )
 

@@ -80,6 +80,7 @@ describe('turns and sessions', () => {
       toolCalls: [],
     })
     expect((await turnsOf('--all')).length).toBe(3)
+    expect((await turnsOf('--tips')).map(({ id }) => id)).toEqual([second.turnId, other.turnId])
   })
 
   test('--parent starts a new session, and insists on the head of an existing one', async () => {

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
+import { lockSession } from '../../src/store/sessions.ts'
 import type { StoreContext, Tx } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
 import { newWorld } from '../setup/places.ts'
@@ -163,6 +164,17 @@ test('a snapshot whose connection is lost is told so, and the next one sees the 
   })
   await expect(snapshot).rejects.toMatchObject({ code: 'database_unreachable' })
   expect(await store.snapshot(notes)).toEqual(['left', 'right'])
+})
+
+test('a process whose tables a newer one has changed under it is told so', async () => {
+  const { store, other } = await newStore()
+  const sessions = (tx: Tx) => lockSession(tx, 'nobody')
+  await store.write('append', sessions)
+  await other.query('ALTER TABLE sessions ADD COLUMN later TEXT')
+  await expect(store.write('append', sessions)).rejects.toMatchObject({
+    code: 'schema_newer',
+    remedy: 'stop this one and start the newer version',
+  })
 })
 
 function touch(tx: Tx, name: string): Promise<number> {

@@ -5,30 +5,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { idSource } from '../../src/domain/id.ts'
 import { append } from '../../src/engine/append.ts'
 import { openStore, type Place } from '../../src/store/open.ts'
-import { start } from '../contract/program.ts'
 import { expectWhole } from '../contract/whole.ts'
 import { context } from '../setup/places.ts'
 import { allRows } from './all-rows.ts'
-import { newFolder } from './backup-lines.ts'
+import { atEveryCall, type Met, type Victim } from './faults.ts'
 import type { AppendingOn, Said } from './programs/append-on.ts'
 
-// Opening a log fills its index with 8 small writes, and a start does that for three connections. They are all alike,
-// so the first and the last of each stand for them; every write after them is tried.
-const indexWrites = { each: 8, all: 24 }
+const timeout = 120_000
 const turns = 2
-
-interface Faulty {
-  said: Said[]
-  place: Place
-}
-
 const draft = { query: [{ content: 'question' }], response: { content: 'answer' } }
 const newId = idSource(context.clock, context.random)
-const folder = mkdtempSync(join(tmpdir(), 'heddle-test-'))
+
+// Opening a log fills its index with 8 small writes, and a start does that for three connections. They are all alike,
+// so the first and the last of each stand for them.
+const isLikeAnother = (n: number) => n <= 24 && n % 8 > 2
+
 /** A database with one turn, which every program gets a copy of. */
+const folder = mkdtempSync(join(tmpdir(), 'heddle-test-'))
 const template: Place & { kind: 'sqlite' } = { kind: 'sqlite', file: join(folder, 'heddle.db'), durability: 'full' }
-/** Programs start in half the time when they find each other's compiled code. */
-const compiled = join(folder, 'compiled')
 
 beforeAll(async () => {
   const store = await openStore(template, context)
@@ -38,93 +32,70 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('F15 a commit whose fsync fails is not acknowledged, nor is anything after it until a restart', async () => {
-  await untilOneSurvives('fsync,fdatasync', 'error=EIO', async ({ said, place }, n) => {
-    const codes = said.flatMap((line) => ('code' in line ? line.code : []))
-    const firstRefusal = said.findIndex((line) => 'code' in line)
-    const after = said.slice(firstRefusal).filter((line) => 'turnId' in line)
-    if (firstRefusal >= 0) expect({ n, after }).toEqual({ n, after: [] })
-    expect(new Set(codes)).toEqual(new Set(codes.length === 0 ? [] : ['storage_failed']))
-    await expectNothingLost({ said, place })
-    return codes.length === 0
-  })
-})
-
-test.each(['ENOSPC', 'EIO'])('F16 a write that fails with %s leaves all of a turn or nothing', async (error) => {
-  await untilOneSurvives('pwrite64', `error=${error}`, async (faulty) => {
-    const codes = faulty.said.flatMap((line) => ('code' in line ? line.code : []))
-    for (const code of codes) expect(['disk_full', 'storage_failed']).toContain(code)
-    if (error === 'ENOSPC') expect(codes).not.toContain('storage_failed')
-    await expectNothingLost(faulty)
-    return codes.length === 0
-  })
-})
-
-test.each(['pwrite64', 'fsync,fdatasync', 'ftruncate', 'unlink'])(
-  'F16 a kill at any %s leaves all of a turn or nothing',
-  async (calls) => {
-    await untilOneSurvives(calls, 'signal=KILL', async (faulty) => {
-      await expectNothingLost(faulty)
-      return faulty.said.some((line) => 'done' in line)
-    })
-  },
+test('F15 a commit whose fsync fails is not acknowledged, nor is anything after it until a restart', { timeout }, () =>
+  atEveryCall({ calls: 'fsync,fdatasync', fault: 'error=EIO' }, appending, async (met) => {
+    const refusals = refusalsIn(met)
+    expect(met.said).toEqual([...acknowledgedIn(met).map((turnId) => ({ turnId })), ...refusals, { done: true }])
+    expect(refusals).toEqual(refusals.map(() => ({ code: 'storage_failed' })))
+    await expectNothingLost(met)
+  }),
 )
 
-/** Lets the first call fail, then the second, and so on, two programs at a time, until a program meets no fault. */
-async function untilOneSurvives(
-  calls: string,
-  fault: string,
-  check: (faulty: Faulty, n: number) => Promise<boolean>,
-): Promise<void> {
-  let n = 0
-  let survived = false
-  const lane = async () => {
-    while (!survived) {
-      n = nextWrite(n, calls)
-      const mine = n
-      if (await check(await runWith(calls, `${fault}:when=${mine}`), mine)) survived = true
-    }
-  }
-  await Promise.all([lane(), lane()])
-  // The fault was met at least at the start, at the commits and at the end.
-  expect(n).toBeGreaterThan(2)
+// Every write fails once: each second one for want of space, the others because the disk fails.
+test.each([
+  { error: 'ENOSPC', codes: ['disk_full'], first: 1 },
+  { error: 'EIO', codes: ['disk_full', 'storage_failed'], first: 2 },
+])('F16 a write that fails with $error leaves all of a turn or nothing', { timeout }, ({ error, codes, first }) =>
+  atEveryCall({ calls: 'pwrite64', fault: `error=${error}`, first, step: 2, isLikeAnother }, appending, async (met) => {
+    for (const { code } of refusalsIn(met)) expect(codes).toContain(code)
+    await expectNothingLost(met)
+  }),
+)
+
+test.each([
+  { calls: 'pwrite64', isLikeAnother },
+  { calls: 'fsync,fdatasync' },
+  { calls: 'ftruncate' },
+  { calls: 'unlink' },
+])('F16 a kill at any $calls leaves all of a turn or nothing', { timeout }, (which) =>
+  atEveryCall({ ...which, fault: 'signal=KILL' }, appending, expectNothingLost),
+)
+
+interface Appender extends Victim {
+  place: Place
 }
 
-function nextWrite(n: number, calls: string): number {
-  const next = n + 1
-  if (calls !== 'pwrite64' || next > indexWrites.all || next % indexWrites.each <= 1) return next
-  return next + indexWrites.each - (next % indexWrites.each)
-}
-
-async function runWith(calls: string, fault: string): Promise<Faulty> {
-  const file = join(newFolder(), 'heddle.db')
+function appending(own: string): Appender {
+  const file = join(own, 'heddle.db')
   cpSync(template.file, file)
   const place: Place = { kind: 'sqlite', file, durability: 'full' }
-  const paths = ['', '-wal', '-shm'].flatMap((part) => ['-P', file + part])
-  const trace = ['-e', `trace=${calls}`, '-e', `inject=${calls}:${fault}`]
-  const program = start('../store/programs/append-on', { place, turns } satisfies AppendingOn, {
-    under: ['strace', '-f', '-o', '/dev/null', ...paths, ...trace],
-    env: { NODE_COMPILE_CACHE: compiled },
-  })
-  return { said: (await program.hearAll()) as Said[], place }
+  return { file, place, program: '../store/programs/append-on', input: { place, turns } satisfies AppendingOn }
 }
 
 /** What a restart finds: every acknowledged turn, each turn whole in all tables, and a store that goes on. */
-async function expectNothingLost({ said, place }: Faulty): Promise<void> {
+async function expectNothingLost(met: Met<Appender>): Promise<void> {
+  const { place } = met.victim
   const store = await openStore(place, context)
   const world = { store, place, clock: context.clock, newId }
   try {
-    const acknowledged = said.flatMap((line) => ('turnId' in line ? line.turnId : []))
+    const acknowledged = acknowledgedIn(met)
     const [length = 0] = await expectWhole(world, acknowledged)
     expect(length).toBeGreaterThanOrEqual(acknowledged.length + 1)
     expect(length).toBeLessThanOrEqual(turns + 1)
-    const { runs, turns: stored, threads, events } = await allRows(store)
-    const sizes = [runs, stored, threads, events?.filter(({ kind }) => kind === 'turn.added')].map(
-      (rows) => rows?.length,
-    )
+    const rows = await allRows(store)
+    const added = rows['events']?.filter(({ kind }) => kind === 'turn.added')
+    const sizes = [rows['runs'], rows['turns'], rows['threads'], added].map((found) => found?.length)
     expect(sizes).toEqual([length, length, length, length])
     await append(world, { folder: '/work', label: 'main', draft })
   } finally {
     await store.close()
   }
+}
+
+function acknowledgedIn({ said }: Met<Appender>): string[] {
+  return (said as Said[]).flatMap((line) => ('turnId' in line ? line.turnId : []))
+}
+
+function refusalsIn({ said }: Met<Appender>): { code: string }[] {
+  return (said as Said[]).filter((line) => 'code' in line)
 }

@@ -1,0 +1,112 @@
+import { cpSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readBackup } from '../../src/store/backup-file.ts'
+import type { Place } from '../../src/store/open.ts'
+import { dumpSchema } from '../../src/store/schema-dump.ts'
+import { start } from '../contract/program.ts'
+import { expectSound } from '../contract/whole.ts'
+import { databases } from '../setup/places.ts'
+import { type AllRows, rowsIn } from './all-rows.ts'
+import { newFolder } from './backup-lines.ts'
+import { atEveryCall } from './faults.ts'
+import { emptyPlace, filledPlace, filledTurns, openWorld } from './filled-world.ts'
+import { laterMigrations } from './later-schema.ts'
+import type { Act, Said } from './programs/act.ts'
+
+const timeout = 120_000
+const program = '../store/programs/act'
+const later = { migrations: laterMigrations }
+
+// Opening a log fills its index with 8 small writes that are all alike; the first and the last stand for them.
+const isLikeAnother = (n: number) => n <= 16 && n % 8 > 2
+
+test('F36 SQLite: an upgrade that is killed at any write leaves whole steps, and the next start ends them', {
+  timeout,
+}, async () => {
+  const { place: template, rows } = await filledPlace('sqlite')
+  const dump = await newestSchema('sqlite')
+  const upgrading = (folder: string) => {
+    const place = filePlace(folder)
+    cpSync(template.kind === 'sqlite' ? template.file : '', place.file)
+    return { file: place.file, place, program, input: { act: 'upgrade', place, backups: join(folder, 'backups') } }
+  }
+  const kill = { calls: 'pwrite64', fault: 'signal=KILL', step: 2, isLikeAnother }
+  await atEveryCall(kill, upgrading, async ({ victim, said }) => {
+    await expectUpgraded(victim.place, rows, dump)
+    for (const line of said as Said[])
+      if ('backup' in line) expect((await readBackup(line.backup)).rows.get('turns')).toBe(filledTurns)
+  })
+})
+
+test('F36 SQLite: a first start that is killed at any write leaves nothing that the next one could mistake', {
+  timeout,
+}, async () => {
+  const dump = await newestSchema('sqlite')
+  const creating = (folder: string) => {
+    const place = filePlace(folder)
+    return { file: place.file, place, anyFile: true, program, input: { act: 'upgrade', place, backups: folder } }
+  }
+  await atEveryCall({ calls: 'pwrite64', fault: 'signal=KILL', step: 3 }, creating, async ({ victim }) => {
+    const { store } = await openWorld(victim.place, later)
+    expect(await dumpSchema(store)).toBe(dump)
+    await store.close()
+  })
+})
+
+describe.each(databases)('F36 %s', (database) => {
+  test.each(['migrate.before_commit#1', 'migrate.after_commit#1', 'migrate.before_commit#2', 'migrate.after_commit#2'])(
+    'an upgrade that is killed at %s is ended by the next start',
+    async (point) => {
+      const { place, rows } = await filledPlace(database)
+      const act: Act = { act: 'upgrade', place, backups: newFolder() }
+      expect(await start(program, act, { env: { HEDDLE_CRASH_AT: point } }).end).toBe('SIGKILL')
+      await expectUpgraded(place, rows, await newestSchema(database))
+    },
+  )
+
+  test('processes that start at once on an old schema: one makes the copy and upgrades, all of them work', async () => {
+    const { place, rows } = await filledPlace(database)
+    const backups = newFolder()
+    const act: Act = { act: 'upgrade', place, backups }
+    const programs = [1, 2, 3].map(() => start(program, act))
+    const said = (await Promise.all(programs.map((each) => each.hearAll()))) as Said[][]
+
+    expect(said.map((lines) => lines.at(-1))).toEqual([{ done: true }, { done: true }, { done: true }])
+    expect(said.flat().filter((line) => 'backup' in line)).toHaveLength(1)
+    expect(readdirSync(backups)).toHaveLength(1)
+    await expectUpgraded(place, rows, await newestSchema(database))
+  })
+
+  test('processes that start at once on nothing make one database', async () => {
+    const place = emptyPlace(database)
+    const programs = [1, 2, 3].map(() => start(program, { act: 'append', place, turns: 2 } satisfies Act))
+    const said = (await Promise.all(programs.map((each) => each.hearAll()))) as Said[][]
+
+    const turnIds = said.flat().flatMap((line) => ('turnId' in line ? line.turnId : []))
+    expect(turnIds).toHaveLength(6)
+    expect((await rowsIn(place))['turns']?.map(({ id }) => id).sort()).toEqual(turnIds.sort())
+    if (place.kind === 'sqlite') expect(readdirSync(dirname(place.file))).toEqual(['heddle.db'])
+  })
+})
+
+function filePlace(folder: string): Place & { kind: 'sqlite' } {
+  return { kind: 'sqlite', file: join(folder, 'heddle.db'), durability: 'full' }
+}
+
+async function newestSchema(database: (typeof databases)[number]): Promise<string> {
+  const { store } = await openWorld(emptyPlace(database), later)
+  return dumpSchema(store)
+}
+
+/** Opens the place as the newer program does, and finds the newest schema over the rows of old. */
+async function expectUpgraded(place: Place, rows: AllRows, dump: string): Promise<void> {
+  const { store } = await openWorld(place, later)
+  expect(await dumpSchema(store)).toBe(dump)
+  await store.close()
+  const found = await rowsIn(place, later)
+  expect(found['turns']).toEqual(rows['turns'])
+  expect(found['marks']).toHaveLength(filledTurns)
+  expect(found['sessions']?.map(({ colour }) => colour)).toEqual(['green', 'green', 'green'])
+  expectSound(place)
+}
