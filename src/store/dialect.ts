@@ -10,6 +10,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
+import type { Millis } from '../domain/clock.ts'
 import type { Tables } from './tables.ts'
 
 /** Words of the schema that the two databases spell differently. */
@@ -34,6 +35,10 @@ export interface Dialect {
   name: 'sqlite' | 'postgres'
   types: ColumnTypes
   builder: Builder
+  /** Held until the transaction ends: only one process at a time chooses what to run next. */
+  claimLock: RawBuilder<unknown>
+  /** The moment by which leases are judged: PostgreSQL's own clock, which all its users share; else the caller's. */
+  leaseClock(now: Millis): RawBuilder<number>
   /** Appended to a SELECT that must hold its rows until the transaction ends. */
   lockRows: RawBuilder<unknown>
   events: EventOrder
@@ -80,6 +85,8 @@ export const sqlite: Dialect = {
   }),
   // The one writer already holds the whole file.
   lockRows: sql``,
+  claimLock: sql`SELECT 1`,
+  leaseClock: (now) => sql<number>`${now}`,
   events: {
     order: sql`seq`,
     newestFirst: sql`seq DESC`,
@@ -111,6 +118,8 @@ export const postgres: Dialect = {
     },
   }),
   lockRows: sql`for update`,
+  claimLock: sql`SELECT pg_advisory_xact_lock(${0x434c4d})`,
+  leaseClock: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   events: {
     order: sql`xid, seq`,
     newestFirst: sql`xid DESC, seq DESC`,

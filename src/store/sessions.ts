@@ -36,9 +36,10 @@ export async function moveHead(tx: Tx, session: Session, headTurnId: string, now
 
 export async function findSessions(
   rows: Reading,
-  filter: { folder?: string; label?: string; head?: string } = {},
+  filter: { id?: string; folder?: string; label?: string; head?: string } = {},
 ): Promise<Session[]> {
   let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
+  if (filter.id !== undefined) query = query.where('id', '=', filter.id)
   if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
   if (filter.head !== undefined) query = query.where('head_turn_id', '=', filter.head)
