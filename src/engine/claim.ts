@@ -3,6 +3,7 @@ import type { Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { bindItems, itemsOfRun } from '../store/inbox.ts'
+import { isRegistered } from '../store/owners.ts'
 import { type Claim, countRunning, giveRun, holdClaimLock, lockRun, queuedRuns } from '../store/runs.ts'
 import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
@@ -31,6 +32,8 @@ export async function claimNext(
   for (;;) {
     const claimed = await engine.store.write('claim', async (tx) => {
       await holdClaimLock(tx)
+      // An owner that was declared dead and has not noticed must not take anything: nobody would look after it.
+      if (!(await isRegistered(tx, ownerId))) return undefined
       const { running, suspects } = await countRunning(tx)
       if (running >= engine.limits.maxRunning) return undefined
       // A run that took an owner down may do it again: such runs go one at a time, so that none takes a neighbour along.

@@ -26,6 +26,11 @@ export async function beat(tx: Tx, id: string, now: Millis): Promise<boolean> {
   return (await tx.run(setBeat({ id, now }))) === 1
 }
 
+/** False once somebody has declared the owner dead. */
+export async function isRegistered(rows: Reading, id: string): Promise<boolean> {
+  return (await rows.first(registered({ id }))) !== undefined
+}
+
 export async function removeOwner(tx: Tx, id: string): Promise<void> {
   await tx.run(tx.build.deleteFrom('owners').where('id', '=', id))
 }
@@ -56,6 +61,8 @@ export async function lostOwners(rows: Reading): Promise<string[]> {
   )
   return found.map(({ owner_id }) => owner_id as string)
 }
+
+const registered = statement((db, arg: { id: string }) => db.selectFrom('owners').select('id').where('id', '=', arg.id))
 
 const setBeat = statement((db, arg: { id: string; now: number }, { leaseClock }) =>
   db
