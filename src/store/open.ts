@@ -73,7 +73,12 @@ async function upgradeFile(
     await aloneOnSqlite(file, context, async () => {
       const from = await version()
       if (missingMigrations(from, known, file).length > 0)
-        await showBefore(openSqliteStore(place, context), from, known, beforeUpgrade)
+        await showBefore(
+          await whenFree(file, context, () => openSqliteStore(place, context)),
+          from,
+          known,
+          beforeUpgrade,
+        )
       await migrateSqlite(connection, file, known, context)
     })
   } finally {

@@ -14,7 +14,7 @@ import { freePath, stamp, syncFolder } from './folder.ts'
 import { type EmptyTables, fillTables, type Steps } from './restore-rows.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { besides, inspectFile, isOfAnotherProgram } from './sqlite-file.ts'
-import { applyToSqlite, createDraft, finishDraft, lostReference, migrateSqlite, removeDraft } from './sqlite-migrate.ts'
+import { applyToSqlite, createDraft, lostReference, migrateSqlite, removeDraft } from './sqlite-migrate.ts'
 import type { StoreContext } from './store.ts'
 
 /** Builds the database beside its place, then swaps it in; what was there is moved aside and never deleted. */
@@ -88,7 +88,6 @@ async function buildDraft(draft: string, backup: Backup, steps: Steps, context: 
     connection.exec('COMMIT')
     checkIntegrity(connection, draft)
     await migrateSqlite(connection, draft, steps.all, context)
-    finishDraft(connection)
   } finally {
     connection.close()
   }
@@ -117,36 +116,34 @@ function checkIntegrity(connection: SqliteConnection, draft: string): void {
   if (row?.integrity_check !== 'ok') throw databaseCorrupt(draft, row?.integrity_check ?? 'it cannot be checked')
 }
 
-/** Two renames. A kill between them leaves no database, which `inspectFile` notices and says how to go on. */
+/**
+ * Moves the old file aside and the new one in. A kill in between leaves no database, which `inspectFile` notices and
+ * says how to go on. The file goes before its log: a log without its file is refused, a file without its log is not.
+ */
 function swap(file: string, draft: string, context: StoreContext): string | null {
-  const folder = dirname(file)
-  const moved = moveAside(file, freePath(`${file}.before-restore-${stamp(context.clock.now())}`))
+  const aside = freePath(`${file}.before-restore-${stamp(context.clock.now())}`)
+  const moved: string[] = []
   try {
-    syncFolder(folder)
+    for (const part of ['', ...besides].filter((each) => existsSync(file + each))) {
+      renameSync(file + part, aside + part)
+      moved.push(part)
+    }
+    syncFolder(dirname(file))
     context.crash('restore.between_swap')
     if (existsSync(file)) throw inUse(file)
     renameSync(draft, file)
   } catch (error) {
-    for (const { from, to } of moved) if (!existsSync(from)) renameSync(to, from)
+    for (const part of moved) if (!existsSync(file + part)) renameSync(aside + part, file + part)
     throw error
   }
-  syncFolder(folder)
+  syncFolder(dirname(file))
   context.crash('restore.after_swap')
-  return moved[0]?.to ?? null
-}
-
-/** Moves the file first, then what lies beside it: a log without its file is refused, a file without its log is not. */
-function moveAside(file: string, aside: string): { from: string; to: string }[] {
-  const parts = ['', ...besides].filter((part) => existsSync(file + part))
-  return parts.map((part) => {
-    renameSync(file + part, aside + part)
-    return { from: file + part, to: aside + part }
-  })
+  return moved[0] === undefined ? null : aside + moved[0]
 }
 
 function removeAbandonedDrafts(file: string): void {
   const prefix = `${basename(file)}.restoring-`
-  for (const name of readdirSync(dirname(file))) {
+  for (const name of existsSync(dirname(file)) ? readdirSync(dirname(file)) : []) {
     const pid = Number(/^\d+$/.exec(name.slice(prefix.length))?.[0])
     if (name.startsWith(prefix) && pid > 0 && !isAlive(pid)) removeDraft(join(dirname(file), name))
   }

@@ -1,4 +1,5 @@
-import { type Backup, readBackup } from './backup-file.ts'
+import { damaged, readBackup } from './backup-file.ts'
+import { ConstraintViolated } from './failures.ts'
 import type { Migration } from './migration.ts'
 import type { Place } from './open.ts'
 import { restoreServer } from './restore-postgres.ts'
@@ -24,10 +25,14 @@ export async function restoreBackup(
   file: string,
   { context, migrations: known = migrations }: RestoreOptions,
 ): Promise<Restored> {
-  const backup: Backup = await readBackup(file)
+  const backup = await readBackup(file)
   const steps = { first: migrationsUpTo(backup.header.schema, known, file), all: known }
-  const keptAside = await (place.kind === 'sqlite'
-    ? restoreFile(place.file, backup, steps, context)
-    : restoreServer(place.url, backup, steps, context))
-  return { bytes: backup.bytes, turns: backup.rows.get('turns') ?? 0, keptAside }
+  try {
+    const keptAside = await (place.kind === 'sqlite'
+      ? restoreFile(place.file, backup, steps, context)
+      : restoreServer(place.url, backup, steps, context))
+    return { bytes: backup.bytes, turns: backup.rows.get('turns') ?? 0, keptAside }
+  } catch (error) {
+    throw error instanceof ConstraintViolated ? damaged(file, `it breaks a rule: ${error.message}`, error) : error
+  }
 }

@@ -27,7 +27,7 @@ CREATE TABLE personas (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE prompts (
-  hash TEXT PRIMARY KEY,
+  hash TEXT NOT NULL PRIMARY KEY,
   text TEXT NOT NULL
 ) STRICT;
 
@@ -84,7 +84,7 @@ CREATE TABLE threads (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE turns (
-  id                    TEXT PRIMARY KEY,
+  id                    TEXT NOT NULL PRIMARY KEY,
   run_id                TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
   type                  TEXT NOT NULL CHECK (type IN ('normal', 'compaction')),
   status                TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled'),

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import { databaseCorrupt, explainSqlite } from './failures.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -17,6 +17,8 @@ const quickCheckLimit = 64 * 1024 * 1024
 /**
  * Looks at a database file before anything writes to it. Answers 'missing' or 'ours'; whatever is damaged, cut short
  * or somebody else's is refused, so that no start ever turns into a silent empty database.
+ * Not for a process that has the file open: the system drops all of a process's locks on a file when it closes one
+ * descriptor of it, and SQLite would not know.
  */
 export function inspectFile(file: string): 'missing' | 'ours' {
   if (!existsSync(file)) {
@@ -66,30 +68,32 @@ export function sizeOf(file: string): number {
 
 /** Between the two renames of a restore the database is missing: an empty one in its place would look like a loss. */
 function refuseHalfRestored(file: string): void {
-  const name = basename(file)
   const folder = dirname(file)
-  const left = existsSync(folder) ? readdirSync(folder) : []
-  const kept = left.filter((other) => other.startsWith(`${name}.before-restore-`) && !besideAnother(other)).sort()
-  const draft = left.some((other) => other.startsWith(`${name}.restoring-`))
-  const newest = kept.at(-1)
-  if (newest === undefined && !draft) return
-  const old = newest === undefined ? undefined : join(folder, newest)
-  const back = ['', ...besides]
-    .filter((part) => old !== undefined && existsSync(old + part))
-    .map((part) => `mv ${old}${part} ${file}${part}`)
+  const left = (existsSync(folder) ? readdirSync(folder) : []).map((name) => join(folder, name))
+  const kept = left
+    .filter((path) => path.startsWith(`${file}.before-restore-`) && !isBesideAnother(path))
+    .sort()
+    .at(-1)
+  const draft = left.find((path) => path.startsWith(`${file}.restoring-`))
+  if (kept === undefined && draft === undefined) return
+  const back = ['', ...besides].filter((part) => kept !== undefined && existsSync(kept + part))
   throw new HeddleError(
     'restore_unfinished',
-    `${file} is missing, because a restore was stopped halfway${old === undefined ? '' : `; the database before it is ${old}`}`,
+    `${file} is missing, but ${kept ?? draft} is there: a restore is under way or was stopped halfway, or the file was removed`,
     `restore again: heddle restore FILE; or ${
-      old === undefined
-        ? `begin with an empty database: rm ${join(folder, `${name}.restoring-`)}*`
-        : `go on with the database before it: ${back.join(' && ')}`
+      kept === undefined
+        ? `begin with an empty database: rm ${shellWord(draft ?? '')}*`
+        : `move that file elsewhere to begin with an empty database; or go on with what was there before: ${back.map((part) => `mv ${shellWord(kept + part)} ${shellWord(file + part)}`).join(' && ')}`
     }`,
   )
 }
 
-function besideAnother(name: string): boolean {
-  return besides.some((part) => name.endsWith(part))
+function shellWord(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`
+}
+
+function isBesideAnother(path: string): boolean {
+  return besides.some((part) => path.endsWith(part))
 }
 
 function readHeader(file: string): { size: number; header: Buffer } {

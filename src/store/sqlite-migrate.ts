@@ -1,5 +1,6 @@
 import { closeSync, linkSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
 import { sqlite } from './dialect.ts'
 import { explainSqlite } from './failures.ts'
 import { syncFolder } from './folder.ts'
@@ -29,7 +30,6 @@ function buildDraft(draft: string, known: readonly Migration[], context: StoreCo
   const connection = createDraft(draft)
   try {
     for (const migration of known) applyToSqlite(connection, migration, context)
-    finishDraft(connection)
   } finally {
     connection.close()
   }
@@ -38,15 +38,14 @@ function buildDraft(draft: string, known: readonly Migration[], context: StoreCo
 /** An empty database of ours that nobody else knows of, readable by its owner only. */
 export function createDraft(draft: string): SqliteConnection {
   removeDraft(draft)
-  closeSync(openSync(draft, 'wx', 0o600))
+  try {
+    closeSync(openSync(draft, 'wx', 0o600))
+  } catch (error) {
+    throw cannotMake(draft, error as NodeJS.ErrnoException)
+  }
   const connection = new SqliteConnection(draft)
   connection.script(`PRAGMA application_id = ${applicationId}`)
   return connection
-}
-
-/** Turns the log on before anyone knows the file: doing it later rewrites the header, and a kill could leave that half done. */
-export function finishDraft(connection: SqliteConnection): void {
-  connection.script('PRAGMA journal_mode = WAL')
 }
 
 export function removeDraft(draft: string): void {
@@ -108,6 +107,25 @@ export function lostReference(connection: SqliteConnection): string | undefined 
     parent: string
   }[]
   return lost[0] && `rows of ${lost[0].table} refer to rows of ${lost[0].parent} that are not there`
+}
+
+function cannotMake(draft: string, cause: NodeJS.ErrnoException): HeddleError {
+  if (cause.code === 'ENOSPC' || cause.code === 'EDQUOT')
+    return new HeddleError(
+      'disk_full',
+      `no space left to make ${draft}`,
+      'free some space on that disk and try again',
+      {
+        retry: 'later',
+        cause,
+      },
+    )
+  return new HeddleError(
+    'database_not_writable',
+    `${draft} cannot be made (${cause.message})`,
+    `see that the folder is there and that this user may write to it: ls -ld ${dirname(draft)}`,
+    { cause },
+  )
 }
 
 const migrationsTable = `CREATE TABLE IF NOT EXISTS migrations (

@@ -1,8 +1,10 @@
 import { statSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { newWorld } from '../setup/places.ts'
+import { openStore } from '../../src/store/open.ts'
+import { context, newWorld } from '../setup/places.ts'
 import { note, notes } from './notes.ts'
 import { start } from './program.ts'
 
@@ -39,6 +41,31 @@ test('F17: while another process holds the write lock for 2 s the event loop run
   }
   expect(Math.min(...blocked)).toBeLessThan(50)
   expect((await store.read(notes)).length).toBe(3 * blocked.length)
+})
+
+test('a place that another process has for itself is opened as soon as it lets go', async () => {
+  const { place, store: first, file } = await newFile()
+  await first.close()
+  const other = new DatabaseSync(file)
+  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  const waits: number[] = []
+  const sleep = async (duration: number) => {
+    if (waits.push(duration) === 3) other.close()
+  }
+  const store = await openStore(place, { ...context, clock: { ...context.clock, sleep } })
+  expect(await store.read(notes)).toEqual([])
+  await store.close()
+  expect(waits).toEqual([5, 5, 5])
+})
+
+test('a place that another process keeps for itself is refused after a while, with who to look for', async () => {
+  const { place, store: first, file } = await newFile()
+  await first.close()
+  const other = new DatabaseSync(file)
+  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  const opening = openStore(place, { ...context, clock: { ...context.clock, sleep: async () => undefined } })
+  await expect(opening).rejects.toMatchObject({ code: 'database_busy', remedy: expect.stringContaining('lsof') })
+  other.close()
 })
 
 test('F17: readers are not held up by a writer in another process', async () => {

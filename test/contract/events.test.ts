@@ -72,6 +72,25 @@ describe.each(databases)('events on %s', (database) => {
     expect(await done).toMatchObject([{ subject: 'turn:1' }])
   })
 
+  test('a hint wakes a follower before the sweep would', async () => {
+    const { store } = await newContractWorld()
+    const looks = [gate(), gate()]
+    let sleeps = 0
+    const { sleep } = manualClock()
+    const clock = {
+      ...systemClock,
+      sleep(duration: number, signal?: AbortSignal) {
+        looks[sleeps++]?.resolve()
+        return sleep(duration, signal)
+      },
+    }
+    const heard = hear(store, 1, { clock })
+    await looks[0]?.promise
+    await store.write('append', (tx) => happen(tx, 'turn:1'))
+    // On PostgreSQL it may wake in vain, held up by a transaction of another test.
+    await Promise.race([heard, looks[1]?.promise])
+  })
+
   test('what a body that failed had to tell is never heard', async () => {
     const { store } = await newContractWorld()
     const body = async (tx: Tx) => {

@@ -74,6 +74,16 @@ test('what cannot be provoked at will is explained like its kin', () => {
   expect(explained(new Error('timeout exceeded when trying to connect'))).toBe('database_busy')
 })
 
+test('a name that stands for several addresses, none of which answers, is explained by its code', () => {
+  const failure = Object.assign(new AggregateError([new Error('::1'), new Error('127.0.0.1')]), {
+    code: 'ECONNREFUSED',
+  })
+  expect(explainPostgres(failure, 'postgres://here/db')).toMatchObject({
+    ...unreachable,
+    message: 'postgres://here/db does not answer (ECONNREFUSED)',
+  })
+})
+
 test('the place that is shown has no password, wherever the address had it', () => {
   expect(shownUrl(`postgres://me:${secret}@here/db?password=${secret}&sslmode=require`)).toBe(
     'postgres://me@here/db?sslmode=require',

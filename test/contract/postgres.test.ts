@@ -46,19 +46,27 @@ test('a deadlock is answered by running the loser again, and both are stored onc
   expect(await stored()).toEqual(['by left', 'by right', 'left', 'right'])
 })
 
-test('a serialization failure is answered by running the body again, even if it makes nothing of it', async () => {
-  const { store, stored, other } = await newStore()
-  let runs = 0
-  const value = await store.write('append', async (tx) => {
-    await tx.run(raw(tx, repeatable))
-    await note(tx, 'mine')
-    if (++runs === 1) await other.query(`UPDATE prompts SET text = 'theirs' WHERE hash = 'left'`)
-    await touch(tx, 'left').catch(() => undefined)
-    return `after ${runs} runs`
-  })
-  expect(value).toBe('after 2 runs')
-  expect(await stored()).toEqual(['left', 'mine', 'right'])
-})
+const reactions: [string, () => Promise<void>][] = [
+  ['makes nothing of it', async () => undefined],
+  ['throws an error of its own', () => Promise.reject(new Error('my own'))],
+]
+
+test.for(reactions)(
+  'a serialization failure is answered by running the body again, even if it %s',
+  async ([, react]) => {
+    const { store, stored, other } = await newStore()
+    let runs = 0
+    const value = await store.write('append', async (tx) => {
+      await tx.run(raw(tx, repeatable))
+      await note(tx, 'mine')
+      if (++runs === 1) await other.query(`UPDATE prompts SET text = 'theirs' WHERE hash = 'left'`)
+      await touch(tx, 'left').catch(react)
+      return `after ${runs} runs`
+    })
+    expect(value).toBe('after 2 runs')
+    expect(await stored()).toEqual(['left', 'mine', 'right'])
+  },
+)
 
 test('a body that always collides is refused after ten runs, and nothing of it is stored', async () => {
   const { store, stored, other } = await newStore({ clock: { ...systemClock, sleep: async () => undefined } })

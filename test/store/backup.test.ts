@@ -47,6 +47,7 @@ describe.each(databases)('a backup of %s', (database) => {
       tables,
     })
     expect(lines[2]).toEqual([2, { hash: expect.any(String), text: 'You are calm.\u2028' }])
+    expect(Object.keys((lines.at(-2) as [number, object])[1])).toEqual(['seq', 'at', 'kind', 'subject', 'payload_json'])
     expect(lines.at(-1)).toEqual({
       rows: expect.objectContaining({ meta: 0, turns: filledTurns, sessions: 3 }),
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),

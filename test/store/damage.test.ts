@@ -126,6 +126,14 @@ describe('F18 after a kill, when the log holds turns that the file does not', ()
   })
 })
 
+test('a folder that is missing is said to be, rather than made', async () => {
+  const file = join(newFolder(), 'none', 'heddle.db')
+  await expect(openStore({ kind: 'sqlite', file, durability: 'full' }, context)).rejects.toMatchObject({
+    code: 'database_not_writable',
+    remedy: expect.stringContaining(dirname(file)),
+  })
+})
+
 test('F18 a missing file is made anew only where nothing hints at an older one', async () => {
   const place = emptyPlace('sqlite')
   const { store } = await openWorld(place)

@@ -3,7 +3,7 @@ import { migrations } from '../../src/store/schema-version.ts'
 
 const now = migrations.length
 
-/** What a later heddle may know: a new table filled from old rows, a table rebuilt under the rows that refer to it, a new column. */
+/** What a later heddle may know: a new table filled from old rows, and a new column. */
 export const laterMigrations: readonly Migration[] = [
   ...migrations,
   {

@@ -39,7 +39,7 @@ test('F36 SQLite: an upgrade that is killed at any write leaves whole steps, and
   })
 })
 
-test('F36 SQLite: a first start that is killed at any write leaves nothing that the next one could mistake', {
+test('F36 SQLite: a first start that is killed at any fsync leaves nothing that the next one could mistake', {
   timeout,
 }, async () => {
   const dump = await newestSchema('sqlite')
@@ -47,7 +47,7 @@ test('F36 SQLite: a first start that is killed at any write leaves nothing that 
     const place = filePlace(folder)
     return { file: place.file, place, anyFile: true, program, input: { act: 'upgrade', place, backups: folder } }
   }
-  await atEveryCall({ calls: 'pwrite64', fault: 'signal=KILL', step: 3 }, creating, async ({ victim }) => {
+  await atEveryCall({ calls: 'fsync', fault: 'signal=KILL' }, creating, async ({ victim }) => {
     const { store } = await openWorld(victim.place, later)
     expect(await dumpSchema(store)).toBe(dump)
     await store.close()

@@ -95,6 +95,23 @@ describe.each(databases)('the schema of %s', (database) => {
   })
 })
 
+test('SQLite: a step may rebuild a table that rows of others refer to', async () => {
+  const { place, rows } = await filledPlace('sqlite')
+  const rebuild: Migration = {
+    id: schemaNow + 1,
+    name: 'rebuild',
+    up: () => [
+      'CREATE TABLE rebuilt (hash TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT',
+      'INSERT INTO rebuilt SELECT hash, text FROM prompts',
+      'DROP TABLE prompts',
+      'ALTER TABLE rebuilt RENAME TO prompts',
+    ],
+  }
+  const found = await rowsIn(place, { migrations: [...laterMigrations.slice(0, schemaNow), rebuild] })
+  expect(found).toEqual(rows)
+  expectSound(place)
+})
+
 test('F36 PostgreSQL: a connection that is lost at any statement of an upgrade leaves whole steps, and the next start ends them', async () => {
   const statements = laterMigrations
     .filter(({ id }) => id > schemaNow)

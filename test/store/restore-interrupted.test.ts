@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { CrashPoint } from '../../src/domain/crash-points.ts'
 import { openStore, type Place } from '../../src/store/open.ts'
@@ -11,8 +12,11 @@ import { start } from '../contract/program.ts'
 import { context, databases } from '../setup/places.ts'
 import { rowsIn } from './all-rows.ts'
 import { backupOf } from './backup-lines.ts'
+import { atEveryCall } from './faults.ts'
 import { emptyPlace, filledPlace, filledTurns, openWorld } from './filled-world.ts'
 import type { Act } from './programs/act.ts'
+
+const program = '../store/programs/act'
 
 type FilePlace = Place & { kind: 'sqlite' }
 
@@ -82,6 +86,19 @@ describe('F37 a restore into SQLite that is killed between the two renames', () 
   })
 })
 
+test('a restore that fails between the two renames puts the old file back', async () => {
+  const { place, rows, backup } = await filledPlace('sqlite')
+  const failing = {
+    ...context,
+    crash(point: CrashPoint) {
+      if (point === 'restore.between_swap') throw new Error('no second rename')
+    },
+  }
+  await expect(restoreBackup(place, backup, { context: failing })).rejects.toThrow('no second rename')
+  expect(await rowsIn(place)).toEqual(rows)
+  expect(filesBeside(place as FilePlace)).toEqual([])
+})
+
 test('a first restore that is killed before its end lets no start turn into an empty database', async () => {
   const { backup } = await filledPlace('sqlite')
   const place = emptyPlace('sqlite')
@@ -93,6 +110,31 @@ test('a first restore that is killed before its end lets no start turn into an e
   })
   await restoreBackup(place, backup, { context })
   expect((await rowsIn(place))['turns']).toHaveLength(filledTurns)
+})
+
+describe('F37 a kill at any fsync of the old file', () => {
+  const kill = { calls: 'fsync', fault: 'signal=KILL' }
+
+  test('by which a restore takes it for itself lets the next start find all of it', async () => {
+    const { place, rows, backup } = await filledPlace('sqlite')
+    const restoring = (folder: string) => {
+      const own = copyOf(place, folder)
+      return { file: own.file, place: own, program, input: { act: 'restore', place: own, file: backup } }
+    }
+    await atEveryCall(kill, restoring, async ({ victim }) => expect(await rowsIn(victim.place)).toEqual(rows))
+  })
+
+  test('by which a start takes over what a killed restore has left lets the next one find all of it', async () => {
+    const { place, rows } = await filledPlace('sqlite')
+    const starting = (folder: string) => {
+      const own = copyOf(place, folder)
+      const db = new DatabaseSync(own.file)
+      db.exec('PRAGMA journal_mode = DELETE')
+      db.close()
+      return { file: own.file, place: own, program, input: { act: 'append', place: own, turns: 0 } }
+    }
+    await atEveryCall(kill, starting, async ({ victim }) => expect(await rowsIn(victim.place)).toEqual(rows))
+  })
 })
 
 describe('what cannot be asked whether it is in use is moved aside as it is', () => {
@@ -145,8 +187,15 @@ test('a process that is stopped at any opening of the file while it is restored 
   }
 })
 
+/** The database as it was when nobody had it open, in a folder of its own. */
+function copyOf(place: Place, folder: string): FilePlace {
+  const file = join(folder, 'heddle.db')
+  cpSync((place as FilePlace).file, file)
+  return { kind: 'sqlite', file, durability: 'full' }
+}
+
 async function killedAt(point: CrashPoint, act: Act): Promise<number | NodeJS.Signals> {
-  return start('../store/programs/act', act, { env: { HEDDLE_CRASH_AT: point } }).end
+  return start(program, act, { env: { HEDDLE_CRASH_AT: point } }).end
 }
 
 function filesBeside({ file }: FilePlace): string[] {
@@ -167,8 +216,8 @@ function contentOf(path: string): string | string[] {
 function stoppedAt(opening: number, act: Act) {
   const { file } = act.place as FilePlace
   const flags = ['-f', '-P', file, '-e', 'trace=openat', '-e', `inject=openat:signal=STOP:when=${opening}`]
-  const program = join(import.meta.dirname, 'programs/act.ts')
-  const child: ChildProcess = spawn('strace', [...flags, process.execPath, program, JSON.stringify(act)])
+  const path = join(import.meta.dirname, 'programs/act.ts')
+  const child: ChildProcess = spawn('strace', [...flags, process.execPath, path, JSON.stringify(act)])
   onTestFinished(() => void child.kill('SIGKILL'))
   const stopped = Promise.withResolvers<void>()
   let pid = 0

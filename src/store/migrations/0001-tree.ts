@@ -20,7 +20,7 @@ export const tree: Migration = {
     )${clustered}`,
 
     `CREATE TABLE prompts (
-      hash ${text} PRIMARY KEY,
+      hash ${text} NOT NULL PRIMARY KEY,
       text ${text} NOT NULL
     )${strict}`,
 
@@ -52,7 +52,7 @@ export const tree: Migration = {
     )${strict}`,
 
     `CREATE TABLE turns (
-      id                    ${text} PRIMARY KEY,
+      id                    ${text} NOT NULL PRIMARY KEY,
       run_id                ${text} NOT NULL REFERENCES runs (id) DEFERRABLE,
       type                  ${text} NOT NULL CHECK (type IN ('normal', 'compaction')),
       status                ${text} NOT NULL CHECK ${oneOf('status', ['completed', 'failed', 'timeout', 'cancelled'])},
