@@ -125,7 +125,7 @@ export class ProviderFailures {
     const code = errorCode(cause)
     if (code === 'UND_ERR_HEADERS_TIMEOUT') return this.timeout('idle', undefined)
     const { name } = this.#provider
-    if (cause instanceof Error && cause.message === 'bad port') return this.#unsendable(cause)
+    if (cause instanceof Error && /^(bad port|unknown scheme)$/.test(cause.message)) return this.#unsendable(cause)
     const remedy = `check that the server runs and that models.${name}.baseURL is right`
     return this.#later('provider_unreachable', `cannot be reached (${code ?? 'connection failed'})`, remedy, undefined)
   }

@@ -47,15 +47,18 @@ export class ReplyParts {
       case 'text-delta':
         this.#grow(part.delta)
         this.#text += part.delta
-        return this.#onDelta({ kind: 'text', text: part.delta })
+        this.#onDelta({ kind: 'text', text: part.delta })
+        return
       case 'reasoning-delta':
         this.#grow(part.delta)
-        return this.#onDelta({ kind: 'thinking', text: part.delta })
+        this.#onDelta({ kind: 'thinking', text: part.delta })
+        return
       case 'tool-input-start':
         if (++this.#callsBegun > mostCalls) throw this.#failures.tooLarge(`more than ${mostCalls} calls in one reply`)
         return
       case 'tool-input-delta':
-        return this.#grow(part.delta)
+        this.#grow(part.delta)
+        return
       case 'tool-call': {
         const { toolCallId: id, toolName: name, input: written, providerMetadata: metadata } = part
         this.#calls.push({ id, name, written, metadata })
@@ -65,13 +68,15 @@ export class ReplyParts {
         this.#actualModel = part.modelId
         return
       case 'raw':
-        // Read from every event, not from the last part: a stream that is cut after it has cost what it says.
-        this.#usage = this.#counted(part.rawValue) ?? this.#usage
+        // Read from the events too: a stream that is cut after its usage has cost what it says.
+        this.#usage = this.#toldUsage(part.rawValue) ?? this.#usage
         return
       case 'error':
-        return this.#refuse(part.error)
+        this.#refuse(part.error)
+        return
       case 'finish':
         this.#finish = { unified: part.finishReason.unified, raw: part.finishReason.raw }
+        this.#usage = this.#finalUsage(part.usage) ?? this.#usage
         return
       default:
         return
@@ -141,14 +146,20 @@ export class ReplyParts {
     if ('choices' in event) throw this.#failures.malformed(this.#usage)
   }
 
-  #counted(event: unknown): Usage | undefined {
-    const usage = (event as { usage?: unknown } | null | undefined)?.usage
+  #finalUsage({ inputTokens: input, outputTokens: output }: FinishPart['usage']): Usage | undefined {
+    if (input.total === undefined && output.total === undefined) return undefined
+    return this.#counted(input.total, output.total, input.cacheRead)
+  }
+
+  #toldUsage(event: unknown): Usage | undefined {
+    const usage = (event as { usage?: WireUsage | null } | null | undefined)?.usage
     if (typeof usage !== 'object' || usage === null) return undefined
-    const { prompt_tokens: input, completion_tokens: output, prompt_tokens_details: details } = usage as Counted
-    return priced(
-      { inputTokens: count(input), outputTokens: count(output), cachedTokens: count(details?.cached_tokens) },
-      this.#model.price,
-    )
+    return this.#counted(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details?.cached_tokens)
+  }
+
+  #counted(input: unknown, output: unknown, cached: unknown): Usage {
+    const tokens = { inputTokens: count(input), outputTokens: count(output), cachedTokens: count(cached) }
+    return priced(tokens, this.#model.price)
   }
 
   /** A server that counts nothing must not make a run look free. */
@@ -158,7 +169,9 @@ export class ReplyParts {
   }
 }
 
-interface Counted {
+type FinishPart = Extract<StreamPart, { type: 'finish' }>
+
+interface WireUsage {
   prompt_tokens?: unknown
   completion_tokens?: unknown
   prompt_tokens_details?: { cached_tokens?: unknown } | null

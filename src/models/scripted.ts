@@ -64,8 +64,8 @@ export function scriptedModel(
       const finish = scripted.finish ?? (calls.length > 0 ? 'calls' : 'stop')
       return {
         text,
-        // As with every model, the calls of a reply that was cut are not handed on.
-        calls: finish === 'length' ? [] : calls,
+        // As with every model, the calls of a reply that was stopped are not handed on.
+        calls: finish === 'calls' ? calls : [],
         finish,
         usage: usageOf(request, text, calls, price, scripted.usage),
         model: scripted.model ?? name,

@@ -30,6 +30,21 @@ export async function itemsOfRun(rows: Reading, runId: string): Promise<InboxIte
   return (await rows.all(ofRun({ runId }))).map(itemFrom)
 }
 
+/** Ids of the turns that these runs have left, oldest first. */
+export async function turnsOfRuns(rows: Reading, runIds: string[]): Promise<string[]> {
+  if (runIds.length === 0) return []
+  const found = await rows.all(
+    rows.build
+      .selectFrom('inbox')
+      .select('consumed_by_turn')
+      .distinct()
+      .where('run_id', 'in', runIds)
+      .where('consumed_by_turn', 'is not', null)
+      .orderBy('consumed_by_turn'),
+  )
+  return found.map(({ consumed_by_turn }) => consumed_by_turn as string)
+}
+
 /** Gives everything that waits for the session to the run that answers it. */
 export async function bindItems(tx: Tx, sessionId: string, runId: string): Promise<number> {
   return tx.run(bind({ sessionId, runId }))

@@ -4,6 +4,7 @@ import type { Usage } from '../domain/turn.ts'
 import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
+import type { Tables } from './tables.ts'
 
 /** What a request has cost so far, what is reserved for calls under way included. */
 export interface Spent extends Usage {
@@ -151,3 +152,25 @@ const settle = statement(
       .where('run_id', '=', arg.runId)
       .where('call', '=', arg.call),
 )
+
+export type UsageRow = Omit<Tables['usage'], 'call' | 'root_run_id' | 'state'> & { session_id: string | null }
+
+/** Every call that was made, with the session it was made for. */
+export async function allUsage(rows: Reading): Promise<UsageRow[]> {
+  return rows.all(
+    rows.build
+      .selectFrom('usage')
+      .innerJoin('runs', 'runs.id', 'usage.run_id')
+      .select([
+        'usage.run_id',
+        'usage.model',
+        'usage.input_tokens',
+        'usage.output_tokens',
+        'usage.cached_tokens',
+        'usage.cost_usd',
+        'usage.at',
+        'runs.session_id',
+      ])
+      .orderBy('usage.at'),
+  )
+}
