@@ -8,6 +8,34 @@ CREATE TABLE events (
   CONSTRAINT events_pkey PRIMARY KEY (xid, seq)
 );
 
+CREATE TABLE inbox (
+  id text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  payload_json text COLLATE "C" NOT NULL,
+  source text COLLATE "C" NOT NULL,
+  integrity text COLLATE "C" NOT NULL,
+  sources_json text COLLATE "C" NOT NULL,
+  wake bigint NOT NULL,
+  dedupe_key text COLLATE "C",
+  root_run_id text COLLATE "C",
+  run_id text COLLATE "C",
+  consumed_by_turn text COLLATE "C",
+  created_at bigint NOT NULL,
+  CONSTRAINT inbox_check CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL),
+  CONSTRAINT inbox_kind_check CHECK (kind = 'message'::text OR kind = 'result'::text OR kind = 'join'::text OR kind = 'trigger'::text OR kind = 'steer'::text OR kind = 'system'::text),
+  CONSTRAINT inbox_wake_check CHECK (wake = ANY (ARRAY[0::bigint, 1::bigint])),
+  CONSTRAINT inbox_consumed_by_turn_fkey FOREIGN KEY (consumed_by_turn) REFERENCES turns(id) DEFERRABLE,
+  CONSTRAINT inbox_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
+  CONSTRAINT inbox_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) DEFERRABLE,
+  CONSTRAINT inbox_pkey PRIMARY KEY (id),
+  CONSTRAINT inbox_dedupe_key_key UNIQUE (dedupe_key)
+);
+
+CREATE INDEX inbox_by_run ON inbox USING btree (run_id);
+
+CREATE INDEX inbox_waiting ON inbox USING btree (session_id, id) WHERE consumed_by_turn IS NULL;
+
 CREATE TABLE meta (
   key text COLLATE "C" NOT NULL,
   value text COLLATE "C" NOT NULL,
@@ -19,6 +47,14 @@ CREATE TABLE migrations (
   name text NOT NULL,
   applied_at bigint NOT NULL,
   CONSTRAINT migrations_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE owners (
+  id text COLLATE "C" NOT NULL,
+  pid bigint NOT NULL,
+  started_at bigint NOT NULL,
+  beat_at bigint NOT NULL,
+  CONSTRAINT owners_pkey PRIMARY KEY (id)
 );
 
 CREATE TABLE personas (
@@ -43,11 +79,45 @@ CREATE TABLE runs (
   session_id text COLLATE "C",
   created_at bigint NOT NULL,
   finished_at bigint,
+  via text COLLATE "C" NOT NULL DEFAULT 'import'::text,
+  root_run_id text COLLATE "C" NOT NULL DEFAULT ''::text,
+  parent_run_id text COLLATE "C",
+  depth bigint NOT NULL DEFAULT 0,
+  tool_call_id text COLLATE "C",
+  agent text COLLATE "C",
+  model_requested text COLLATE "C",
+  priority bigint NOT NULL DEFAULT 0,
+  requested_at bigint NOT NULL DEFAULT 0,
+  owner_id text COLLATE "C",
+  epoch bigint NOT NULL DEFAULT 0,
+  crashes bigint NOT NULL DEFAULT 0,
+  tries bigint NOT NULL DEFAULT 0,
+  active_ms bigint NOT NULL DEFAULT 0,
+  timeout_ms bigint,
+  deadline bigint,
+  waiting_for text COLLATE "C",
+  wake_at bigint,
+  cancel_reason text COLLATE "C",
+  effective_tools_json text COLLATE "C" NOT NULL DEFAULT '[]'::text,
+  integrity text COLLATE "C" NOT NULL DEFAULT 'trusted'::text,
+  sources_json text COLLATE "C" NOT NULL DEFAULT '[]'::text,
+  error_json text COLLATE "C",
   CONSTRAINT runs_check CHECK ((finished_at IS NULL) = (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text)),
+  CONSTRAINT runs_check1 CHECK ((state = 'running'::text) = (owner_id IS NOT NULL)),
+  CONSTRAINT runs_check2 CHECK ((state = 'waiting'::text) = (waiting_for IS NOT NULL)),
+  CONSTRAINT runs_integrity_check CHECK (integrity = 'trusted'::text OR integrity = 'untrusted'::text),
   CONSTRAINT runs_kind_check CHECK (kind = 'turn'::text OR kind = 'task'::text OR kind = 'spawn'::text OR kind = 'delegate'::text OR kind = 'cron'::text OR kind = 'import'::text),
   CONSTRAINT runs_state_check CHECK (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text OR state = 'completed'::text OR state = 'failed'::text OR state = 'timeout'::text OR state = 'cancelled'::text),
   CONSTRAINT runs_pkey PRIMARY KEY (id)
 );
+
+CREATE UNIQUE INDEX runs_live ON runs USING btree (session_id) WHERE finished_at IS NULL;
+
+CREATE INDEX runs_owned ON runs USING btree (owner_id) WHERE owner_id IS NOT NULL;
+
+CREATE INDEX runs_queued ON runs USING btree (priority DESC, requested_at, created_at, id) WHERE state = 'queued'::text;
+
+CREATE INDEX runs_unfinished ON runs USING btree (root_run_id) WHERE finished_at IS NULL;
 
 CREATE TABLE segments (
   id text COLLATE "C" NOT NULL,
@@ -83,7 +153,7 @@ CREATE TABLE steps (
   seq bigint NOT NULL,
   kind text COLLATE "C" NOT NULL,
   payload_json text COLLATE "C" NOT NULL,
-  CONSTRAINT steps_kind_check CHECK (kind = 'reply'::text OR kind = 'begun'::text OR kind = 'ended'::text),
+  CONSTRAINT steps_kind_check CHECK (kind = 'reply'::text OR kind = 'begun'::text OR kind = 'ended'::text OR kind = 'steer'::text),
   CONSTRAINT steps_seq_check CHECK (seq > 0),
   CONSTRAINT steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT steps_pkey PRIMARY KEY (run_id, seq)
@@ -144,3 +214,21 @@ CREATE TABLE turns (
   CONSTRAINT turns_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT turns_pkey PRIMARY KEY (id)
 );
+
+CREATE TABLE usage (
+  run_id text COLLATE "C" NOT NULL,
+  call bigint NOT NULL,
+  root_run_id text COLLATE "C" NOT NULL,
+  model text COLLATE "C" NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  input_tokens bigint NOT NULL,
+  output_tokens bigint NOT NULL,
+  cached_tokens bigint NOT NULL,
+  cost_usd double precision NOT NULL,
+  at bigint NOT NULL,
+  CONSTRAINT usage_state_check CHECK (state = 'reserved'::text OR state = 'spent'::text OR state = 'lost'::text),
+  CONSTRAINT usage_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
+  CONSTRAINT usage_pkey PRIMARY KEY (run_id, call)
+);
+
+CREATE INDEX usage_by_request ON usage USING btree (root_run_id);

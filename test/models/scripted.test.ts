@@ -103,6 +103,14 @@ describe('a test decides when it goes on', () => {
     await expect(reply).rejects.toBe(reason)
   })
 
+  test('also when it was aborted just before it came to the gate', async () => {
+    const stop = new AbortController()
+    const reason = new Error('cancelled')
+    const model = scriptedModel([{ pieces: ['a', gate()] }])
+    const reply = model.reply(aRequest({ signal: stop.signal }), () => stop.abort(reason))
+    await expect(reply).rejects.toBe(reason)
+  })
+
   test('a call that was aborted before is not counted', async () => {
     const model = scriptedModel([{ text: 'a' }])
     await expect(say(model, { signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow('no')
