@@ -39,6 +39,8 @@ export function engineOf(
       maxCrashes: 3,
       timeoutMs: config.agents.defaultTimeout * 1000,
       maxOutputTokens: 8192,
+      perRequest: { usd: config.budgets.perRequest.usd, tokens: config.budgets.perRequest.tokens },
+      perDayUsd: config.budgets.perDay.usd,
     },
     model(asked) {
       const name = asked ?? config.agent.model ?? models[0]?.name

@@ -7,9 +7,10 @@ import { recordEvent } from '../store/events.ts'
 import { bindItem, waitingItems } from '../store/inbox.ts'
 import { parkRun, requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { reserveUsage, settleUsage } from '../store/usage.ts'
+import { settleUsage } from '../store/usage.ts'
 import { makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, Stop } from './active-run.ts'
+import { reserve } from './budget.ts'
 import type { Claimed } from './claim.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
 import { type Ending, type LastReply, settle } from './settle.ts'
@@ -47,9 +48,7 @@ async function think(run: ActiveRun): Promise<LastReply | 'parked'> {
   const model = engine.model(claimed.run.modelRequested)
   const call = run.nextCall()
   const usage = { runId: claimed.run.id, call, rootRunId: claimed.run.rootRunId, model: model.name }
-  await hearAndReserve(run, (tx, request) =>
-    reserveUsage(tx, usage, mostUsage(request, model.price), engine.clock.now()),
-  )
+  await hearAndReserve(run, (tx, request) => reserve(tx, engine, usage, mostUsage(request, model.price)))
   engine.crash('model.before_request')
   try {
     const reply = await run.until(model.reply(requestFor(run, call), () => undefined))

@@ -26,6 +26,9 @@ export interface Limits {
   /** Running time of a run that was not given one. */
   timeoutMs: Millis
   maxOutputTokens: number
+  /** What one request, with all its runs, may cost. */
+  perRequest: { usd: number; tokens: number }
+  perDayUsd: number
 }
 
 /** What running things needs besides the world: someone who thinks, something to do it with, and limits. */

@@ -23,6 +23,8 @@ const limits: Limits = {
   maxCrashes: 3,
   timeoutMs: 60_000,
   maxOutputTokens: 1000,
+  perRequest: { usd: 5, tokens: 100_000 },
+  perDayUsd: 20,
 }
 
 /** Locks that a test takes away: the owner is dead to others and does not know it. */

@@ -201,6 +201,35 @@ describe.each(databases)('a run on %s', (database) => {
     expect(look.calls).toHaveLength(5)
   })
 
+  test.each([
+    ['tokens of a request', { perRequest: { usd: 5, tokens: 2500 } }, 'perRequest.tokens', 1],
+    ['money of a request', { perRequest: { usd: 0.0025, tokens: 10 ** 6 } }, 'perRequest.usd', 1],
+    ['money of a day', { perDayUsd: 0.0025 }, 'perDay.usd', 1],
+  ])(
+    'F29 a call that could exceed the %s is not made, and the turn says how to raise it',
+    async (_, budget, key, made) => {
+      const look = testTool('look', 'pure', () => 'nothing')
+      const model = scriptedModel(
+        () => ({ calls: [{ name: 'look' }], usage: { inputTokens: 900, outputTokens: 900 } }),
+        {
+          price: { input: 1, output: 1 },
+        },
+      )
+      under = await newEngine(database, model, { tools: [look], limits: budget })
+      await under.work()
+      const { runId } = await under.say('go')
+      const [placed] = await under.turns(1)
+      expect(placed?.turn.status).toBe('failed')
+      expect(placed?.turn.responseMessage.content).toContain(`heddle config set budgets.${key}`)
+      expect(model.requests).toHaveLength(made)
+      expect(await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))).toMatchObject({
+        calls: 1,
+        inputTokens: 900,
+        outputTokens: 900,
+      })
+    },
+  )
+
   test('running time ends a run whatever its tool does, and what there is of an answer is kept', async () => {
     const clock = manualClock()
     const held = gate()
