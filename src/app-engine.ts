@@ -33,6 +33,7 @@ export function engineOf(
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     limits: {
       maxRunning: config.engine.maxRunning,
+      maxChildren: config.agents.maxConcurrent,
       leaseMs: config.engine.leaseSeconds * 1000,
       maxSteps: config.budgets.perRequest.steps,
       maxTries: 5,

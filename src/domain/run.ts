@@ -55,6 +55,13 @@ export interface RunError {
   remedy: string
 }
 
+/** How a run ends, and what its turn says. */
+export interface Ending {
+  state: Outcome
+  text: string
+  error: RunError | null
+}
+
 /** One durable stretch of work that leaves exactly one turn. */
 export interface Run {
   id: string
@@ -69,6 +76,8 @@ export interface Run {
   depth: number
   /** The call in the parent that began it. */
   toolCallId: string | null
+  /** The session that hears of its end; null for a run that a person or trigger began. */
+  requesterSessionId: string | null
   agent: string | null
   modelRequested: string | null
   priority: number
@@ -114,6 +123,7 @@ export function newRun(begin: {
     parentRunId: null,
     depth: 0,
     toolCallId: null,
+    requesterSessionId: null,
     agent: null,
     modelRequested: null,
     priority: 0,

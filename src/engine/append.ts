@@ -3,6 +3,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import type { Thread } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
+import { liveRunOf } from '../store/runs.ts'
 import { insertSegment, insertSession, lockSessionByLabel, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
@@ -35,6 +36,7 @@ export async function append(world: World, input: AppendInput): Promise<Appended
     const session =
       (await lockSessionByLabel(tx, input.folder, label)) ??
       (await startSession(tx, { ...input, label, ...fresh, now }))
+    if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
     if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
     const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
     const turn = await writeJournal(tx, made, { sessionId: session.id, parent })
@@ -97,6 +99,15 @@ async function headOf(tx: Tx, turnId: string): Promise<Thread> {
   const thread = await findThread(tx, turnId)
   if (!thread) throw new HeddleError('not_found', `there is no turn ${turnId}`, 'list the turns with: heddle log --all')
   return thread
+}
+
+function sessionBusy({ label }: Session): HeddleError {
+  return new HeddleError(
+    'session_busy',
+    `a run is under way in session "${label}"`,
+    'wait for it (heddle ps), stop it (heddle cancel), or add to another session',
+    { retry: 'later' },
+  )
 }
 
 function notHead(session: Session): HeddleError {

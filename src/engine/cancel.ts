@@ -1,34 +1,36 @@
-import type { RunState } from '../domain/run.ts'
-import { askToCancel, findRun } from '../store/runs.ts'
-import { endUnowned, lockedRun, newIds } from './recover.ts'
+import type { Run, RunState } from '../domain/run.ts'
+import { askToCancel, findRun, runsOf } from '../store/runs.ts'
+import { newIds } from './deliver.ts'
+import { endUnowned, lockedRun } from './recover.ts'
 import { notFound } from './route.ts'
 import type { Engine } from './world.ts'
 
 /**
- * Stops a run for good: at once if nobody runs it, else its owner is told and ends it. Asking again changes nothing.
- * Answers the state it is in now.
+ * Stops a run and everything it began, for good: at once what nobody runs, through its owner what somebody does. Asking
+ * again changes nothing. Answers the state it is in now.
  */
 export async function cancel(engine: Engine, runId: string, reason: string): Promise<RunState> {
-  const known = await engine.store.read((rows) => findRun(rows, runId))
-  if (!known) throw notFound('run', runId)
+  const run = await engine.store.read((rows) => findRun(rows, runId))
+  if (!run) throw notFound('run', runId)
+  const state = await cancelOne(engine, run, reason)
+  // After the parent: from now on it begins nobody, so that this list is whole.
+  const children = await engine.store.read((rows) => runsOf(rows, { parentRunId: runId, live: true }))
+  for (const child of children) await cancel(engine, child.id, reason)
+  return state
+}
+
+function cancelOne(engine: Engine, known: Run, reason: string): Promise<RunState> {
   const ids = newIds(engine)
   return engine.store.write('cancel', async (tx) => {
     const found = await lockedRun(tx, known)
     if (!found || found.run.finishedAt !== null) return found?.run.state ?? known.state
     if (found.run.state === 'running') {
-      await askToCancel(tx, runId, reason)
+      await askToCancel(tx, known.id, reason)
       tx.hint('cancel')
       return 'running'
     }
-    const error = { code: 'cancelled', message: reason, remedy: `try again: heddle retry run:${runId}` }
-    await endUnowned(
-      tx,
-      engine,
-      found.run,
-      found.session,
-      { state: 'cancelled', text: `Cancelled: ${reason}`, error },
-      ids,
-    )
+    const error = { code: 'cancelled', message: reason, remedy: `try again: heddle retry run:${known.id}` }
+    await endUnowned(tx, engine, found, { state: 'cancelled', text: `Cancelled: ${reason}`, error }, ids)
     return 'cancelled'
   })
 }

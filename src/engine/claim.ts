@@ -34,10 +34,10 @@ export async function claimNext(
       await holdClaimLock(tx)
       // An owner that was declared dead and has not noticed must not take anything: nobody would look after it.
       if (!(await isRegistered(tx, ownerId))) return undefined
-      const { running, suspects } = await countRunning(tx)
+      const { running, suspects, children } = await countRunning(tx)
       if (running >= engine.limits.maxRunning) return undefined
       // A run that took an owner down may do it again: such runs go one at a time, so that none takes a neighbour along.
-      const found = await queuedRuns(tx, { ...only, limit: candidates })
+      const found = await queuedRuns(tx, { ...only, limit: candidates, parents: children >= engine.limits.maxChildren })
       const best = found.find(({ crashes }) => crashes === 0 || suspects === 0)
       return best && ((await take(tx, engine, best, ownerId)) ?? 'gone')
     })
@@ -52,7 +52,8 @@ async function take(tx: Tx, engine: Engine, candidate: Run, ownerId: string): Pr
   if (!session || run?.state !== 'queued') return undefined
   const effectiveTools = [...engine.tools.keys()]
   await giveRun(tx, run, ownerId, effectiveTools)
-  await bindItems(tx, session.id, run.id)
+  // A run that begins takes all that waits; one that goes on after a crash or a pause keeps the inputs it began with.
+  if (run.epoch === 0) await bindItems(tx, session.id, run.id)
   await recordEvent(tx, {
     at: engine.clock.now(),
     kind: 'run.started',

@@ -1,6 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { ModelFailure, type ModelRequest, type RequestedCall } from '../domain/model.ts'
+import type { Ending } from '../domain/run.ts'
 import type { ToolOutcome } from '../domain/tool.ts'
 import { noUsage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
@@ -13,7 +14,7 @@ import { ActiveRun, Stop } from './active-run.ts'
 import { reserve } from './budget.ts'
 import type { Claimed } from './claim.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
-import { type Ending, type LastReply, settle } from './settle.ts'
+import { type LastReply, settle } from './settle.ts'
 import type { Engine } from './world.ts'
 
 const firstPause: Millis = 1000

@@ -1,15 +1,15 @@
 import { HeddleError } from '../domain/errors.ts'
-import type { Run } from '../domain/run.ts'
+import type { Ending, Run } from '../domain/run.ts'
 import { bindItems } from '../store/inbox.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
 import { listOwners, lostOwners, removeOwner } from '../store/owners.ts'
 import { dueRuns, lockRun, requeueRun, runsOf } from '../store/runs.ts'
-import { lockSession } from '../store/sessions.ts'
 import { readSteps } from '../store/steps.ts'
 import type { Tx } from '../store/store.ts'
 import { loseUsage } from '../store/usage.ts'
+import { type EndIds, newIds } from './deliver.ts'
 import { Journal } from './journal.ts'
-import { type Ending, leaveTurn } from './settle.ts'
+import { leaveTurn, lockPlaces, type Places } from './settle.ts'
 import type { Engine } from './world.ts'
 
 /** What a look at the dead and the due came to. */
@@ -45,7 +45,7 @@ export async function wakeDue(engine: Engine): Promise<void> {
     await engine.store.write('recover', async (tx) => {
       const found = await lockedRun(tx, due)
       if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
-      if (isLate) return endUnowned(tx, engine, found.run, found.session, lateEnding(found.run), ids)
+      if (isLate) return endUnowned(tx, engine, found, lateEnding(found.run), ids)
       if (found.run.state !== 'waiting') return
       await requeueRun(tx, due.id)
       tx.hint('runs')
@@ -53,51 +53,46 @@ export async function wakeDue(engine: Engine): Promise<void> {
   }
 }
 
-async function free(engine: Engine, { id, sessionId }: Run, ownerId: string, recovered: Recovered): Promise<void> {
+async function free(engine: Engine, lost: Run, ownerId: string, recovered: Recovered): Promise<void> {
   const ids = newIds(engine)
   const outcome = await engine.store.write('recover', async (tx) => {
-    const found = await lockedRun(tx, { id, sessionId })
+    const found = await lockedRun(tx, lost)
     if (found?.run.ownerId !== ownerId) return 'nothing'
-    await loseUsage(tx, id)
+    await loseUsage(tx, lost.id)
     const crashes = found.run.crashes + 1
     tx.hint('runs')
     if (crashes < engine.limits.maxCrashes) {
-      await requeueRun(tx, id, crashes)
+      await requeueRun(tx, lost.id, crashes)
       return 'resumed'
     }
-    await endUnowned(tx, engine, found.run, found.session, quarantine(found.run, crashes), ids)
+    await endUnowned(tx, engine, found, quarantine(found.run, crashes), ids)
     return 'quarantined'
   })
-  if (outcome !== 'nothing') recovered[outcome].push(id)
+  if (outcome !== 'nothing') recovered[outcome].push(lost.id)
 }
 
-/** Ends a run that nobody runs; its session and its own row must be locked. */
+/** Ends a run that nobody runs; it must come from `lockedRun`. */
 export async function endUnowned(
   tx: Tx,
   engine: Pick<Engine, 'clock' | 'systemPrompt'>,
-  run: Run,
-  session: NonNullable<Awaited<ReturnType<typeof lockSession>>>,
+  { run, ...places }: Places & { run: Run },
   ending: Ending,
-  ids: { turnId: string; nextRunId: string },
+  ids: EndIds,
 ): Promise<void> {
   // What waited for this run is answered by its end, not by a run that nobody asked for.
-  await bindItems(tx, session.id, run.id)
+  await bindItems(tx, places.session.id, run.id)
   const journal = new Journal(run.id, await readSteps(tx, run.id))
-  await leaveTurn(tx, engine, { run, session, journal }, ending, {
-    ...ids,
-    model: journal.lastReply?.model ?? null,
-  })
+  await leaveTurn(tx, engine, { run, ...places, journal }, ending, ids, journal.lastReply?.model ?? null)
 }
 
-/** The run and its session, locked in that order's reverse: sessions come first. */
-export async function lockedRun(tx: Tx, { id, sessionId }: Pick<Run, 'id' | 'sessionId'>) {
-  const session = sessionId === null ? undefined : await lockSession(tx, sessionId)
-  const run = await lockRun(tx, id)
-  return session && run ? { session, run } : undefined
-}
-
-export function newIds(engine: Pick<Engine, 'newId'>): { turnId: string; nextRunId: string } {
-  return { turnId: engine.newId(), nextRunId: engine.newId() }
+/** A run with the sessions that its end would touch, locked in the one order: sessions before runs. */
+export async function lockedRun(
+  tx: Tx,
+  known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>,
+): Promise<(Places & { run: Run }) | undefined> {
+  const places = await lockPlaces(tx, known)
+  const run = await lockRun(tx, known.id)
+  return run && { run, ...places }
 }
 
 function quarantine(run: Run, crashes: number): Ending {

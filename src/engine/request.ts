@@ -1,6 +1,6 @@
 import type { Run } from '../domain/run.ts'
 import type { PlacedTurn, Usage } from '../domain/turn.ts'
-import { findItem, turnsOfRuns } from '../store/inbox.ts'
+import { findItem, turnsOfRequest, unansweredOf } from '../store/inbox.ts'
 import { findRun, runsOf } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
 import { findTurn } from '../store/threads.ts'
@@ -43,10 +43,8 @@ async function lookUp(rows: Reading, itemId: string): Promise<Request | undefine
   if (!run) return undefined
   const runs = await runsOf(rows, { rootRunId: run.rootRunId })
   if (runs.some(({ finishedAt }) => finishedAt === null)) return undefined
-  const turnIds = await turnsOfRuns(
-    rows,
-    runs.map(({ id }) => id),
-  )
+  if ((await unansweredOf(rows, run.rootRunId)).length > 0) return undefined
+  const turnIds = await turnsOfRequest(rows, run)
   const answer = await findTurn(rows, turnIds.at(-1) ?? item.consumedByTurn)
   return answer && { run, answer, turnIds, usage: await spentBy(rows, { rootRunId: run.rootRunId }) }
 }

@@ -1,11 +1,11 @@
 import type { InboxItem } from '../domain/inbox.ts'
 import type { Label } from '../domain/label.ts'
 import type { Part, Source } from '../domain/message.ts'
-import { newRun, type RunOrigin } from '../domain/run.ts'
+import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
-import { insertItem, itemByKey } from '../store/inbox.ts'
-import { insertRun, liveRunOf } from '../store/runs.ts'
+import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
+import { findRun, insertRun, liveRunOf } from '../store/runs.ts'
 import { lockSessionByLabel } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { startSession } from './append.ts'
@@ -55,7 +55,7 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
   })
 }
 
-/** The run that will take what waits: the queued one, or a new one. None while a run is under way; its end makes it. */
+/** The run that will take what waits: one that has not begun, or a new one. None while a run is under way; its end makes it. */
 export async function nextRun(
   tx: Tx,
   next: Pick<Submission, 'via' | 'priority' | 'model' | 'timeoutMs' | 'deadline'> & {
@@ -65,9 +65,11 @@ export async function nextRun(
   },
 ): Promise<string | null> {
   const live = await liveRunOf(tx, next.session.id)
-  if (live) return live.state === 'queued' ? live.id : null
+  if (live) return live.state === 'queued' && live.epoch === 0 ? live.id : null
+  const request = await requestOf(tx, next.session.id)
   await insertRun(tx, {
     ...newRun({ id: next.runId, kind: 'turn', via: next.via ?? 'user', sessionId: next.session.id, now: next.now }),
+    ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
     priority: next.priority ?? 0,
     modelRequested: next.model ?? null,
     timeoutMs: next.timeoutMs ?? null,
@@ -81,6 +83,13 @@ export async function nextRun(
   })
   tx.hint('runs')
   return next.runId
+}
+
+/** The request that everything that waits belongs to, if it is one: a run that only its results wake is part of it. */
+async function requestOf(tx: Tx, sessionId: string): Promise<Run | undefined> {
+  const requests = new Set((await waitingItems(tx, sessionId)).map(({ rootRunId }) => rootRunId))
+  const [only] = requests
+  return requests.size === 1 && only ? findRun(tx, only) : undefined
 }
 
 function itemFrom(input: Submission, id: string, session: Session, now: number): InboxItem {

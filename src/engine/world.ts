@@ -15,6 +15,8 @@ export interface World {
 export interface Limits {
   /** Runs that run at the same time, over all processes. */
   maxRunning: number
+  /** Those among them that work for another run. */
+  maxChildren: number
   /** How long an owner may be silent before its runs are given to others. */
   leaseMs: Millis
   /** Model calls of one run. */

@@ -1,4 +1,5 @@
 import type { InboxItem } from '../domain/inbox.ts'
+import type { Run } from '../domain/run.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -30,19 +31,35 @@ export async function itemsOfRun(rows: Reading, runId: string): Promise<InboxIte
   return (await rows.all(ofRun({ runId }))).map(itemFrom)
 }
 
-/** Ids of the turns that these runs have left, oldest first. */
-export async function turnsOfRuns(rows: Reading, runIds: string[]): Promise<string[]> {
-  if (runIds.length === 0) return []
+/** Turns of a request that its own session sees, oldest first: the first is the question's, the last is the answer. */
+export async function turnsOfRequest(
+  rows: Reading,
+  root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
+): Promise<string[]> {
   const found = await rows.all(
     rows.build
       .selectFrom('inbox')
       .select('consumed_by_turn')
       .distinct()
-      .where('run_id', 'in', runIds)
+      .where('session_id', '=', root.sessionId ?? '')
       .where('consumed_by_turn', 'is not', null)
+      .where((where) => where.or([where('root_run_id', '=', root.rootRunId), where('run_id', '=', root.id)]))
       .orderBy('consumed_by_turn'),
   )
   return found.map(({ consumed_by_turn }) => consumed_by_turn as string)
+}
+
+/** What a request has still to hear. */
+export async function unansweredOf(rows: Reading, rootRunId: string): Promise<string[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('inbox')
+      .select('id')
+      .where('root_run_id', '=', rootRunId)
+      .where('wake', '=', 1)
+      .where('consumed_by_turn', 'is', null),
+  )
+  return found.map(({ id }) => id)
 }
 
 /** Gives everything that waits for the session to the run that answers it. */

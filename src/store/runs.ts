@@ -98,7 +98,10 @@ export async function holdClaimLock(tx: Tx): Promise<void> {
 }
 
 /** Queued runs in the order in which they are claimed: priority, then the request's time, then their own. */
-export async function queuedRuns(rows: Reading, filter: { sessionId?: string; limit: number }): Promise<Run[]> {
+export async function queuedRuns(
+  rows: Reading,
+  filter: { sessionId?: string; parents?: boolean; limit: number },
+): Promise<Run[]> {
   let query = rows.build
     .selectFrom('runs')
     .selectAll()
@@ -108,13 +111,23 @@ export async function queuedRuns(rows: Reading, filter: { sessionId?: string; li
     .orderBy('created_at')
     .orderBy('id')
     .limit(filter.limit)
-  if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
+  if (filter.parents === true) query = query.where('parent_run_id', 'is', null)
+  const { sessionId } = filter
+  // A session's work is its own runs and all that its requests began elsewhere.
+  if (sessionId !== undefined)
+    query = query.where((where) =>
+      where.or([
+        where('session_id', '=', sessionId),
+        where('root_run_id', 'in', rows.build.selectFrom('runs').select('id').where('session_id', '=', sessionId)),
+      ]),
+    )
   return (await rows.all(query)).map(runFrom)
 }
 
-export async function countRunning(rows: Reading): Promise<{ running: number; suspects: number }> {
+/** What holds a slot: all of it, those that took an owner down before, and those that work for another run. */
+export async function countRunning(rows: Reading): Promise<{ running: number; suspects: number; children: number }> {
   const row = await rows.first(running({}))
-  return { running: row?.running ?? 0, suspects: row?.suspects ?? 0 }
+  return { running: row?.running ?? 0, suspects: Number(row?.suspects ?? 0), children: Number(row?.children ?? 0) }
 }
 
 /** Runs that nobody has and whose time has come: a retry that is due, or a deadline that has passed. */
@@ -174,6 +187,7 @@ const insert = statement((db, row: RunRow) =>
     parent_run_id: row.parent_run_id,
     depth: row.depth,
     tool_call_id: row.tool_call_id,
+    requester_session_id: row.requester_session_id,
     agent: row.agent,
     model_requested: row.model_requested,
     priority: row.priority,
@@ -249,9 +263,11 @@ const finish = statement(
 )
 
 const running = statement((db, _arg: object) =>
-  raw<{ running: number; suspects: number }>(
+  raw<{ running: number; suspects: number; children: number }>(
     db,
-    sql`SELECT count(*) AS running, coalesce(sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), 0) AS suspects
+    sql`SELECT count(*) AS running,
+               coalesce(sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), 0) AS suspects,
+               coalesce(sum(CASE WHEN parent_run_id IS NOT NULL THEN 1 ELSE 0 END), 0) AS children
         FROM runs WHERE owner_id IS NOT NULL`,
   ),
 )
@@ -269,6 +285,7 @@ function runRow(run: Run): RunRow {
     parent_run_id: run.parentRunId,
     depth: run.depth,
     tool_call_id: run.toolCallId,
+    requester_session_id: run.requesterSessionId,
     agent: run.agent,
     model_requested: run.modelRequested,
     priority: run.priority,
@@ -301,6 +318,7 @@ function runFrom(row: RunRow): Run {
     parentRunId: row.parent_run_id,
     depth: row.depth,
     toolCallId: row.tool_call_id,
+    requesterSessionId: row.requester_session_id,
     agent: row.agent,
     modelRequested: row.model_requested,
     priority: row.priority,

@@ -1,3 +1,17 @@
+CREATE TABLE agent_results (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id          TEXT NOT NULL UNIQUE REFERENCES runs (id) DEFERRABLE,
+  task_id         INTEGER,
+  skill_used      TEXT,
+  status          TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled'),
+  summary         TEXT NOT NULL,
+  output          TEXT NOT NULL,
+  artifacts_json  TEXT NOT NULL,
+  memory_ids      TEXT NOT NULL,
+  processed       INTEGER NOT NULL CHECK (processed IN (0, 1)),
+  created_at      INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE events (
   seq          INTEGER PRIMARY KEY AUTOINCREMENT,
   xid          INTEGER NOT NULL DEFAULT 0,
@@ -27,6 +41,21 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_by_run ON inbox (run_id);
 
 CREATE INDEX inbox_waiting ON inbox (session_id, id) WHERE consumed_by_turn IS NULL;
+
+CREATE TABLE join_members (
+  run_id  TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) DEFERRABLE,
+  join_id TEXT NOT NULL REFERENCES joins (id) DEFERRABLE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX join_members_by_join ON join_members (join_id);
+
+CREATE TABLE joins (
+  id          TEXT NOT NULL PRIMARY KEY,
+  session_id  TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
+  root_run_id TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  fired_at    INTEGER,
+  created_at  INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
@@ -65,9 +94,11 @@ CREATE TABLE runs (
   state       TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting' OR state = 'completed' OR state = 'failed' OR state = 'timeout' OR state = 'cancelled'),
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
-  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT,
+  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT,
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
 

@@ -40,6 +40,7 @@ export interface Tables {
     parent_run_id: string | null
     depth: number
     tool_call_id: string | null
+    requester_session_id: string | null
     agent: string | null
     model_requested: string | null
     priority: number
@@ -75,6 +76,21 @@ export interface Tables {
     consumed_by_turn: string | null
     created_at: number
   }
+  agent_results: {
+    id: Generated<number>
+    run_id: string
+    task_id: number | null
+    skill_used: string | null
+    status: Outcome
+    summary: string
+    output: string
+    artifacts_json: string
+    memory_ids: string
+    processed: number
+    created_at: number
+  }
+  joins: { id: string; session_id: string; root_run_id: string; fired_at: number | null; created_at: number }
+  join_members: { run_id: string; join_id: string }
   usage: {
     run_id: string
     call: number

@@ -17,6 +17,7 @@ export const folder = '/here'
 
 const limits: Limits = {
   maxRunning: 4,
+  maxChildren: 3,
   leaseMs: 10_000,
   maxSteps: 20,
   maxTries: 3,

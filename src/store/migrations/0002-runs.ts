@@ -5,13 +5,15 @@ import { oneOf } from './one-of.ts'
 export const runs: Migration = {
   id: 2,
   name: 'runs',
-  up: ({ int, text, real, clustered, strict }) => [
+  up: ({ int, text, real, sequenceKey, clustered, strict }) => [
     ...[
       `via ${text} NOT NULL DEFAULT 'import'`,
       `root_run_id ${text} NOT NULL DEFAULT ''`,
       `parent_run_id ${text}`,
       `depth ${int} NOT NULL DEFAULT 0`,
       `tool_call_id ${text}`,
+      // The session that hears of its end.
+      `requester_session_id ${text}`,
       `agent ${text}`,
       `model_requested ${text}`,
       `priority ${int} NOT NULL DEFAULT 0`,
@@ -65,6 +67,36 @@ export const runs: Migration = {
     )${strict}`,
     `CREATE INDEX inbox_waiting ON inbox (session_id, id) WHERE consumed_by_turn IS NULL`,
     `CREATE INDEX inbox_by_run ON inbox (run_id)`,
+
+    // The output of a run, never changed: written before anyone hears of it.
+    `CREATE TABLE agent_results (
+      id              ${sequenceKey},
+      run_id          ${text} NOT NULL UNIQUE REFERENCES runs (id) DEFERRABLE,
+      task_id         ${int},
+      skill_used      ${text},
+      status          ${text} NOT NULL CHECK ${oneOf('status', ['completed', 'failed', 'timeout', 'cancelled'])},
+      summary         ${text} NOT NULL,
+      output          ${text} NOT NULL,
+      artifacts_json  ${text} NOT NULL,
+      memory_ids      ${text} NOT NULL,
+      processed       ${int} NOT NULL CHECK (processed IN (0, 1)),
+      created_at      ${int} NOT NULL
+    )${strict}`,
+
+    // "Wake this session when all of these have ended": one wake, whatever the number of members.
+    `CREATE TABLE joins (
+      id          ${text} NOT NULL PRIMARY KEY,
+      session_id  ${text} NOT NULL REFERENCES sessions (id) DEFERRABLE,
+      root_run_id ${text} NOT NULL REFERENCES runs (id) DEFERRABLE,
+      fired_at    ${int},
+      created_at  ${int} NOT NULL
+    )${strict}`,
+    `CREATE TABLE join_members (
+      run_id  ${text} NOT NULL PRIMARY KEY REFERENCES runs (id) DEFERRABLE,
+      join_id ${text} NOT NULL REFERENCES joins (id) DEFERRABLE
+    )${clustered}`,
+    `CREATE INDEX join_members_by_join ON join_members (join_id)`,
+    `CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL`,
 
     // A model call's cost is reserved before it is made: a crash leaves a trace of what may have been spent.
     `CREATE TABLE usage (
