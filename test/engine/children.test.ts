@@ -83,6 +83,10 @@ describe.each(databases)('children on %s', (database) => {
     const { itemId } = await under.say('go')
     await held.reached
     await under.turns(1)
+    await under.until(async (rows) => {
+      const children = (await runsOf(rows, {})).filter(({ parentRunId }) => parentRunId !== null)
+      return children.filter(({ finishedAt }) => finishedAt !== null).length === 2
+    })
     await under.say('how is it going?')
     const between = await under.turns(2)
     expect(between[1]?.turn.responseMessage.content).toContain('how is it going?')
