@@ -262,9 +262,10 @@ function withOwnIds(calls: RequestedCall[], taken: Set<string>): RequestedCall[]
 
 /** Longer after each failure, spread by the run so that many do not come back at once. */
 function pauseBefore(tries: number, retryAfter: Millis | undefined, runId: string): Millis {
-  if (retryAfter !== undefined) return Math.min(retryAfter, longestPause)
-  const spread = 0.5 + (Number.parseInt(runId.slice(-2), 32) % 100) / 100
-  return Math.min(firstPause * 2 ** (tries - 1) * spread, longestPause)
+  if (retryAfter !== undefined) return Math.round(Math.min(retryAfter, longestPause))
+  const spread = 0.5 + (Number.parseInt(Buffer.from(runId.slice(-2)).toString('hex'), 16) % 100) / 100
+  // Moments are whole milliseconds: the rows refuse anything else.
+  return Math.round(Math.min(firstPause * 2 ** (tries - 1) * spread, longestPause))
 }
 
 function tooManySteps(most: number): HeddleError {

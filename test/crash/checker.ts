@@ -1,4 +1,4 @@
-import { type Evidence, type ProviderLine, readEvidence, type Row } from './evidence.ts'
+import { type Evidence, type ProviderLine, type Row, readEvidence } from './evidence.ts'
 
 // `node checker.ts evidence.json` prints {ok, problems}. Each problem begins with the invariant that is broken, as
 // numbered in SAFETY. What it says of a run is worked out anew from rows and logs, never with the engine's own code.
@@ -176,7 +176,9 @@ function checkRequests(): void {
   for (const run of runs) {
     const ofRun = rows.usage.filter(({ run_id }) => run_id === run['id'])
     const lost = ofRun.filter(({ state }) => state === 'lost').length
-    const failures = provider.filter((line) => idOf(line).runId === run['id'] && ['refused', 'broken'].includes(line.kind))
+    const failures = provider.filter(
+      (line) => idOf(line).runId === run['id'] && ['refused', 'broken'].includes(line.kind),
+    )
     const cutOff = run['state'] === 'cancelled' || run['state'] === 'timeout' ? 1 : 0
     const most = failures.length + evidence.kills + cutOff
     expect(lost <= most, 'I12', `run ${run['id']} lost ${lost} calls, and ${most} is all that went wrong`)

@@ -29,7 +29,7 @@ export interface CycleResult {
 
 const here = import.meta.dirname
 const providerProgram = join(here, '../../src/testing/provider-program.ts')
-const patience = 60_000
+const patience = 30_000
 let made = 0
 
 /** One life: a process is killed where it is told to, others recover what it left, and the checker judges the rest. */
