@@ -24,7 +24,7 @@ import type { HomePaths } from './home/home.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
 import { followEvents, pruneEvents, readEvents } from './store/events.ts'
 import { openStore, type Place } from './store/open.ts'
-import { fileLocks, noLocks } from './store/owner-locks.ts'
+import { fileLocks, holdAlone, noLocks } from './store/owner-locks.ts'
 import { listPersonas } from './store/personas.ts'
 import { restoreBackup } from './store/restore.ts'
 import type { Store, StoreContext } from './store/store.ts'
@@ -144,13 +144,14 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
     answer: (folder, itemId, signal) => answer(world, folder, itemId, signal),
     async work(only) {
       const session = only && (await store.read((rows) => sessionNamed(rows, `session:${only.session}`, only.folder)))
+      const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
       const worker = await startWorker(engine, {
         locks: settings.config.database === 'sqlite' ? fileLocks(settings.paths.run) : noLocks,
         pid: process.pid,
         onTrouble: (error) => settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`),
         ...(session && { sessionId: session.id }),
       })
-      return { ...worker.recovered, stop: () => worker.stop() }
+      return { ...worker.recovered, stop: () => worker.stop().finally(leave) }
     },
     runs: (filter) => store.read((rows) => listRuns(rows, world.clock.now(), filter)),
     async cancel(name, reason) {

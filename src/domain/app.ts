@@ -193,7 +193,7 @@ export interface App {
   submit(folder: string, question: Question): Promise<{ itemId: string; runId: string | null; session: string }>
   /** Resolves when everything the input caused is done, or answers `waiting` when the signal comes first. */
   answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
-  /** Runs what is queued, in this process: everything, or one session's. Needs a model. */
+  /** Runs what is queued, in this process: one session's, or everything; of the latter kind a home has only one. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
   runs(filter?: { all?: boolean }): Promise<RunLine[]>
   cancel(run: string, reason: string): Promise<{ id: string; state: RunState }>

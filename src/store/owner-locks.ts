@@ -1,5 +1,6 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
 import { sqliteBusy, sqliteCode } from './failures.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 
@@ -36,6 +37,33 @@ export function fileLocks(folder: string): OwnerLocks {
         connection.close()
       }
     },
+  }
+}
+
+/**
+ * Makes this process the only one of its kind in a folder, and says which one it is; refuses when another is. Given back
+ * by the returned function or by the end of the process, however it ends.
+ */
+export function holdAlone(folder: string, name: string, pid: number): () => void {
+  const file = join(folder, `${name}.lock`)
+  const pidFile = join(folder, `${name}.pid`)
+  const connection = new SqliteConnection(file)
+  try {
+    connection.script('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    connection.close()
+    if (sqliteCode(error) !== sqliteBusy) throw error
+    const other = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown'
+    throw new HeddleError(
+      'already_up',
+      `heddle is already at work in this home (process ${other})`,
+      `leave it to it, or stop it first: kill ${other}`,
+    )
+  }
+  writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 })
+  return () => {
+    rmSync(pidFile, { force: true })
+    connection.close()
   }
 }
 

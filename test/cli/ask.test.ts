@@ -84,3 +84,19 @@ test('a kill at any moment of a question loses nothing: the next one finds its a
     expect(turns.filter(({ preview }) => preview.includes(point))).toMatchObject([{ status: 'completed' }])
   }
 })
+
+test('up works through what was handed in, is alone in its home, and stops on SIGTERM without leaving anything', async () => {
+  await ask('first', '--no-wait')
+  const up = heddle.start('up')
+  await up.says('at work')
+  await provider.until(({ kind }) => kind === 'answered')
+  while ((await heddle.json<{ runs: unknown[] }>('ps')).runs.length > 0);
+  const second = await heddle.run('up', '--json')
+  expect(JSON.parse(second.out)).toMatchObject({
+    ok: false,
+    error: { code: 'already_up', remedy: expect.stringContaining(`kill ${up.pid}`) },
+  })
+  up.stop('SIGTERM')
+  expect(await up.ended).toMatchObject({ code: 0, out: 'stopped; what was under way is queued again\n' })
+  expect(await heddle.json('ps')).toEqual({ runs: [] })
+})
