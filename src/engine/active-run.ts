@@ -32,6 +32,8 @@ export class ActiveRun {
   /** What lies before the run; its own steps come after. */
   readonly context: ModelMessage[]
   readonly signal: AbortSignal
+  /** Attempts of the model call that is being made. */
+  tries: number
   readonly #since: Millis
   #calls: number
 
@@ -41,14 +43,8 @@ export class ActiveRun {
       steps: await readSteps(rows, claimed.run.id),
       calls: await lastCall(rows, claimed.run.id),
     }))
-    return new ActiveRun(
-      engine,
-      claimed,
-      new Journal(claimed.run.id, steps),
-      await contextOf(engine, claimed),
-      signal,
-      calls,
-    )
+    const journal = new Journal(claimed.run.id, steps)
+    return new ActiveRun(engine, claimed, journal, await contextOf(engine, claimed, journal.heard), signal, calls)
   }
 
   private constructor(
@@ -66,6 +62,7 @@ export class ActiveRun {
     this.signal = signal
     this.#since = engine.clock.monotonic()
     this.#calls = calls
+    this.tries = claimed.run.tries
   }
 
   /** Running time, that of earlier claims included. */
@@ -112,6 +109,7 @@ export class ActiveRun {
       for (const step of steps) await this.insert(tx, step)
     })
     this.journal.add(...steps)
+    this.tries = 0
   }
 
   /** Adds one step in a transaction that already holds the run; `journal.add` it after COMMIT. */

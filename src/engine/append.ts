@@ -1,3 +1,4 @@
+import type { WriteArea } from '../domain/crash-points.ts'
 import type { TurnDraft } from '../domain/draft.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
@@ -54,9 +55,17 @@ export async function append(world: World, input: AppendInput): Promise<Appended
     })
     return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
   }
-  return world.store.write('append', body).catch((error) => {
-    // Another process started this session at the same moment: run again, this turn follows its first one.
-    if (error instanceof HeddleError && error.code === 'label_taken') return world.store.write('append', body)
+  return writeAgainIfTaken(world, 'append', body)
+}
+
+/** Another process may start the session between our look and our write: the second look finds it. */
+export async function writeAgainIfTaken<T>(
+  { store }: World,
+  area: WriteArea,
+  body: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return store.write(area, body).catch((error) => {
+    if (error instanceof HeddleError && error.code === 'label_taken') return store.write(area, body)
     throw error
   })
 }

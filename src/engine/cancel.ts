@@ -12,15 +12,14 @@ import type { Engine } from './world.ts'
 export async function cancel(engine: Engine, runId: string, reason: string): Promise<RunState> {
   const run = await engine.store.read((rows) => findRun(rows, runId))
   if (!run) throw notFound('run', runId)
-  const state = await cancelOne(engine, run, reason)
-  // After the parent: from now on it begins nobody, so that this list is whole.
-  const children = await engine.store.read((rows) => runsOf(rows, { parentRunId: runId, live: true }))
+  const state = run.finishedAt === null ? await cancelOne(engine, run, reason) : run.state
+  // After the parent: from now on it begins nobody, so that this list is whole. A child that has ended may have begun some.
+  const children = await engine.store.read((rows) => runsOf(rows, { parentRunId: runId }))
   for (const child of children) await cancel(engine, child.id, reason)
   return state
 }
 
 function cancelOne(engine: Engine, known: Run, reason: string): Promise<RunState> {
-  const ids = newIds(engine)
   return engine.store.write('cancel', async (tx) => {
     const found = await lockedRun(tx, known)
     if (!found || found.run.finishedAt !== null) return found?.run.state ?? known.state
@@ -30,7 +29,7 @@ function cancelOne(engine: Engine, known: Run, reason: string): Promise<RunState
       return 'running'
     }
     const error = { code: 'cancelled', message: reason, remedy: `try again: heddle retry run:${known.id}` }
-    await endUnowned(tx, engine, found, { state: 'cancelled', text: `Cancelled: ${reason}`, error }, ids)
+    await endUnowned(tx, engine, found, { state: 'cancelled', text: `Cancelled: ${reason}`, error }, newIds(engine))
     return 'cancelled'
   })
 }

@@ -9,8 +9,6 @@ import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import type { Engine } from './world.ts'
 
-const candidates = 20
-
 /** A run that is ours until we say otherwise or are declared dead. */
 export interface Claimed {
   claim: Claim
@@ -37,8 +35,12 @@ export async function claimNext(
       const { running, suspects, children } = await countRunning(tx)
       if (running >= engine.limits.maxRunning) return undefined
       // A run that took an owner down may do it again: such runs go one at a time, so that none takes a neighbour along.
-      const found = await queuedRuns(tx, { ...only, limit: candidates, parents: children >= engine.limits.maxChildren })
-      const best = found.find(({ crashes }) => crashes === 0 || suspects === 0)
+      const [best] = await queuedRuns(tx, {
+        ...only,
+        limit: 1,
+        parents: children >= engine.limits.maxChildren,
+        innocent: suspects > 0,
+      })
       return best && ((await take(tx, engine, best, ownerId)) ?? 'gone')
     })
     // Cancelled between the look and the lock: look again.

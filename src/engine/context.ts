@@ -7,13 +7,18 @@ import { contextPath } from './history.ts'
 import { routeToHead } from './route.ts'
 import type { Engine } from './world.ts'
 
-/** What lies before a run: the path of its session from the last compaction on, and the inputs it answers. */
-export async function contextOf({ store }: Engine, { session, items }: Claimed): Promise<ModelMessage[]> {
+/** What lies before a run: the path of its session from the last compaction on, and the inputs it began with. */
+export async function contextOf(
+  { store }: Engine,
+  { session, items }: Claimed,
+  heard: ReadonlySet<string>,
+): Promise<ModelMessage[]> {
+  const before = items.filter(({ id }) => !heard.has(id))
   const path = await store.read(async (rows) => {
     const head = await routeToHead(rows, session.id)
     return head ? contextPath(rows, head) : []
   })
-  return [...path.flatMap(told), ...items.map(({ content }): ModelMessage => ({ role: 'user', content }))]
+  return [...path.flatMap(told), ...before.map(({ content }): ModelMessage => ({ role: 'user', content }))]
 }
 
 /** An input as the turn keeps it. */

@@ -10,24 +10,30 @@ import type { Tx } from '../store/store.ts'
 import { nextRun } from './submit.ts'
 import type { World } from './world.ts'
 
-/** Ids for one ending, made before its transaction so that a body that runs again writes the same rows. */
+/** Ids for one ending. It may wake two sessions, the requester's and its own, and each wake has ids of its own. */
 export interface EndIds {
   turnId: string
   nextRunId: string
-  joinId: string
-  joinItemId: string
   resultItemId: string
-  wakeRunId: string
+  joinId: string
+  requesterWake: Wake
+  ownWake: Wake
 }
 
+interface Wake {
+  itemId: string
+  runId: string
+}
+
+/** Made under the locks of the sessions: items are read in the order of their ids, which is then that of delivery. */
 export function newIds({ newId }: Pick<World, 'newId'>): EndIds {
   return {
     turnId: newId(),
     nextRunId: newId(),
     resultItemId: newId(),
     joinId: newId(),
-    joinItemId: newId(),
-    wakeRunId: newId(),
+    requesterWake: { itemId: newId(), runId: newId() },
+    ownWake: { itemId: newId(), runId: newId() },
   }
 }
 
@@ -53,7 +59,7 @@ export async function deliverResult(
   const content = `[agent_result:${id}] run:${tail(run.id)} ${run.agent ?? ''} ${ending.state}: ${summary}`
   await insertItem(tx, notice(ids.resultItemId, requester, 'result', content, run, false, now), `result:${run.id}`)
   const join = await joinOf(tx, run.id)
-  if (join) await fireIfMet(tx, join, requester, run, ids, now)
+  if (join) await fireIfMet(tx, join, requester, run, ids.requesterWake, now)
 }
 
 /** Opens one join over the children that this run began; if all have ended already, it is met at once. */
@@ -66,14 +72,14 @@ export async function joinChildren(tx: Tx, run: Run, session: Session, ids: EndI
     join,
     children.map(({ id }) => id),
   )
-  await fireIfMet(tx, { ...join, firedAt: null }, session, run, ids, now)
+  await fireIfMet(tx, { ...join, firedAt: null }, session, run, ids.ownWake, now)
 }
 
-async function fireIfMet(tx: Tx, join: Join, session: Session, run: Run, ids: EndIds, now: number): Promise<void> {
+async function fireIfMet(tx: Tx, join: Join, session: Session, run: Run, wake: Wake, now: number): Promise<void> {
   if ((await openMembers(tx, join.id)).length > 0 || !(await fireJoin(tx, join.id, now))) return
   const content = 'every agent that was started has ended; their results are above'
-  await insertItem(tx, notice(ids.joinItemId, session, 'join', content, run, true, now), `join:${join.id}`)
-  await nextRun(tx, { session, runId: ids.wakeRunId, now })
+  await insertItem(tx, notice(wake.itemId, session, 'join', content, run, true, now), `join:${join.id}`)
+  await nextRun(tx, { session, runId: wake.runId, now })
 }
 
 function notice(

@@ -68,6 +68,11 @@ export class Journal {
     return this.#payloads('reply').length
   }
 
+  /** Inputs that came while the run was under way: they are told in their place, not before it. */
+  get heard(): Set<string> {
+    return new Set(this.#payloads<SteerStep>('steer').flatMap(({ items }) => items.map(({ id }) => id)))
+  }
+
   /** What a turn keeps of its calls: where their payload is. A call without an end is told as unknown. */
   get entries(): ToolCallEntry[] {
     const ends = new Map(

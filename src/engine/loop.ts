@@ -8,7 +8,7 @@ import { recordEvent } from '../store/events.ts'
 import { bindItem, waitingItems } from '../store/inbox.ts'
 import { parkRun, requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { settleUsage } from '../store/usage.ts'
+import { loseUsage, settleUsage } from '../store/usage.ts'
 import { makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, Stop } from './active-run.ts'
 import { reserve } from './budget.ts'
@@ -45,6 +45,7 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, signal: Abor
 /** Asks the model once. A reply is nobody's until it is journalled; a failure that may pass parks the run. */
 async function think(run: ActiveRun): Promise<LastReply | 'parked'> {
   const { engine, claimed } = run
+  run.signal.throwIfAborted()
   if (run.journal.replies >= engine.limits.maxSteps) throw tooManySteps(engine.limits.maxSteps)
   const model = engine.model(claimed.run.modelRequested)
   const call = run.nextCall()
@@ -75,7 +76,9 @@ async function hearAndReserve(
   await run.write('step', async (tx) => {
     const steering = (await waitingItems(tx, session.id)).filter(({ kind }) => kind === 'steer')
     if (steering.length > 0) {
-      heard ??= run.journal.next('steer', { items: steering.map(({ id, content }) => ({ id, content })) })
+      // A body that runs again may find more: the number stays, what was heard is told anew.
+      heard ??= run.journal.next('steer', undefined)
+      heard.payload = { items: steering.map(({ id, content }) => ({ id, content })) }
       for (const item of steering) await bindItem(tx, item.id, id)
       await run.insert(tx, heard)
     }
@@ -86,7 +89,7 @@ async function hearAndReserve(
 
 async function afterFailure(run: ActiveRun, call: number, model: string, failure: ModelFailure): Promise<'parked'> {
   const { engine, claimed } = run
-  const tries = claimed.run.tries + 1
+  const tries = run.tries + 1
   const lost = { runId: claimed.run.id, call, model }
   if (failure.retry === 'never' || tries >= engine.limits.maxTries) {
     await run.write('step', (tx) => settleUsage(tx, lost, 'lost', failure.usage ?? noUsage))
@@ -182,6 +185,7 @@ async function stop(run: ActiveRun, error: unknown): Promise<void> {
       return
     case 'drain':
       return run.write('park', async (tx) => {
+        await loseUsage(tx, run.claimed.run.id)
         await requeueRun(tx, run.claimed.run.id)
         tx.hint('runs')
       })

@@ -31,7 +31,10 @@ export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks)
   for (const ownerId of [...dead, ...(await store.read(lostOwners))]) {
     // Removed first: an owner that only slept finds out at its next beat, and every write of its runs is fenced anyway.
     await store.write('owner', (tx) => removeOwner(tx, ownerId))
-    for (const run of await store.read((rows) => runsOf(rows, { ownerId }))) await free(engine, run, ownerId, recovered)
+    for (const run of await store.read((rows) => runsOf(rows, { ownerId }))) {
+      const outcome = await free(engine, run, ownerId)
+      if (outcome !== 'nothing') recovered[outcome].push(run.id)
+    }
   }
   return recovered
 }
@@ -41,11 +44,10 @@ export async function wakeDue(engine: Engine): Promise<void> {
   const now = engine.clock.now()
   for (const due of await engine.store.read((rows) => dueRuns(rows, now))) {
     const isLate = due.deadline !== null && due.deadline <= now
-    const ids = newIds(engine)
     await engine.store.write('recover', async (tx) => {
       const found = await lockedRun(tx, due)
       if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
-      if (isLate) return endUnowned(tx, engine, found, lateEnding(found.run), ids)
+      if (isLate) return endUnowned(tx, engine, found, lateEnding(found.run), newIds(engine))
       if (found.run.state !== 'waiting') return
       await requeueRun(tx, due.id)
       tx.hint('runs')
@@ -53,9 +55,9 @@ export async function wakeDue(engine: Engine): Promise<void> {
   }
 }
 
-async function free(engine: Engine, lost: Run, ownerId: string, recovered: Recovered): Promise<void> {
-  const ids = newIds(engine)
-  const outcome = await engine.store.write('recover', async (tx) => {
+/** Takes a run from an owner that will not go on with it. */
+export function free(engine: Engine, lost: Run, ownerId: string): Promise<keyof Recovered | 'nothing'> {
+  return engine.store.write('recover', async (tx) => {
     const found = await lockedRun(tx, lost)
     if (found?.run.ownerId !== ownerId) return 'nothing'
     await loseUsage(tx, lost.id)
@@ -65,10 +67,9 @@ async function free(engine: Engine, lost: Run, ownerId: string, recovered: Recov
       await requeueRun(tx, lost.id, crashes)
       return 'resumed'
     }
-    await endUnowned(tx, engine, found, quarantine(found.run, crashes), ids)
+    await endUnowned(tx, engine, found, quarantine(found.run, crashes), newIds(engine))
     return 'quarantined'
   })
-  if (outcome !== 'nothing') recovered[outcome].push(lost.id)
 }
 
 /** Ends a run that nobody runs; it must come from `lockedRun`. */
@@ -79,8 +80,8 @@ export async function endUnowned(
   ending: Ending,
   ids: EndIds,
 ): Promise<void> {
-  // What waited for this run is answered by its end, not by a run that nobody asked for.
-  await bindItems(tx, places.session.id, run.id)
+  // What waited for this run is answered by its end, not by a run that nobody asked for. What came after it began is not.
+  if (run.epoch === 0) await bindItems(tx, places.session.id, run.id)
   const journal = new Journal(run.id, await readSteps(tx, run.id))
   await leaveTurn(tx, engine, { run, ...places, journal }, ending, ids, journal.lastReply?.model ?? null)
 }

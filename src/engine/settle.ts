@@ -29,14 +29,16 @@ export interface LastReply {
 /** Ends a run that is ours: turn, head, inputs, cost, delivery, joins and the next run commit together, or not at all. */
 export async function settle(run: ActiveRun, ending: Ending, last?: LastReply): Promise<void> {
   const { engine, claimed } = run
-  const ids = newIds(engine)
   await engine.store.write('settle', async (tx) => {
     const places = await lockPlaces(tx, claimed.run)
     await run.hold(tx)
+    const ids = newIds(engine)
     if (last) {
       const call = { runId: claimed.run.id, call: last.call, model: last.reply.model }
       await settleUsage(tx, call, 'spent', last.reply.usage)
     }
+    // A call that was broken off has an unknown cost.
+    await loseUsage(tx, claimed.run.id)
     const work = { ...places, run: { ...claimed.run, activeMs: run.activeMs }, journal: run.journal }
     await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
   })

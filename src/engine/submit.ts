@@ -8,7 +8,7 @@ import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
 import { findRun, insertRun, liveRunOf } from '../store/runs.ts'
 import { lockSessionByLabel } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
-import { startSession } from './append.ts'
+import { startSession, writeAgainIfTaken } from './append.ts'
 import type { World } from './world.ts'
 
 /** An input for a session. */
@@ -44,7 +44,7 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
   const label = checkLabel(input.label)
   const fresh = { itemId: world.newId(), runId: world.newId(), sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
-  return world.store.write('submit', async (tx) => {
+  const body = async (tx: Tx): Promise<Accepted> => {
     const session =
       (await lockSessionByLabel(tx, input.folder, label)) ??
       (await startSession(tx, { ...input, label, sessionId: fresh.sessionId, segmentId: fresh.segmentId, now }))
@@ -52,7 +52,8 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
     if (before) return { itemId: before.id, session, runId: before.runId }
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
     return { itemId: fresh.itemId, session, runId: await nextRun(tx, { ...input, session, runId: fresh.runId, now }) }
-  })
+  }
+  return writeAgainIfTaken(world, 'submit', body)
 }
 
 /** The run that will take what waits: one that has not begun, or a new one. None while a run is under way; its end makes it. */

@@ -5,7 +5,7 @@ import { findRun } from '../store/runs.ts'
 import { Stop } from './active-run.ts'
 import { type Claimed, claimNext } from './claim.ts'
 import { runToTheEnd } from './loop.ts'
-import { type Recovered, recoverDead, wakeDue } from './recover.ts'
+import { free, type Recovered, recoverDead, wakeDue } from './recover.ts'
 import type { Engine } from './world.ts'
 
 const sweepEvery: Millis = 1000
@@ -58,9 +58,11 @@ async function sweep(engine: Engine, options: WorkerOptions, hands: Hands, stopp
   while (!stopped.aborted) {
     try {
       // Our own clock decides first: side effects must end before anyone else may think us dead.
-      const wasSilent = clock.monotonic() - lastBeat > limits.leaseMs * 0.8
+      const beatAt = clock.monotonic()
+      const wasSilent = beatAt - lastBeat > limits.leaseMs * 0.8
       if (wasSilent || !(await store.write('owner', (tx) => beat(tx, hands.ownerId, clock.now())))) await hands.rejoin()
-      lastBeat = clock.monotonic()
+      lastBeat = beatAt
+      await hands.giveBackDropped()
       await recoverDead(engine, hands.ownerId, options.locks)
       await wakeDue(engine)
       hands.heedCancels()
@@ -79,6 +81,7 @@ class Hands {
   readonly #engine: Engine
   readonly #options: WorkerOptions
   readonly #busy = new Map<string, { stop: AbortController; done: Promise<void> }>()
+  readonly #dropped: Claimed[] = []
   #claiming: Promise<void> | undefined
   #again = false
   #resting = false
@@ -134,6 +137,14 @@ class Hands {
     }
   }
 
+  /** A run whose end could not be written is ours for as long as we live unless we give it back; it counts as a crash. */
+  async giveBackDropped(): Promise<void> {
+    for (let next = this.#dropped[0]; next; next = this.#dropped[0]) {
+      await free(this.#engine, next.run, next.claim.ownerId)
+      this.#dropped.shift()
+    }
+  }
+
   /** Takes no new work, gives back what it has, and resolves when it has stopped. */
   async rest(): Promise<void> {
     this.#resting = true
@@ -163,9 +174,14 @@ class Hands {
   #begin(claimed: Claimed): void {
     const stop = new AbortController()
     const over = new AbortController()
+    // Asked for while an earlier owner had it.
+    if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
     this.#watchTime(claimed, stop, over.signal)
     const done = runToTheEnd(this.#engine, claimed, stop.signal)
-      .catch((error) => this.#options.onTrouble(error))
+      .catch((error) => {
+        this.#dropped.push(claimed)
+        this.#options.onTrouble(error)
+      })
       .finally(() => {
         over.abort()
         this.#busy.delete(claimed.run.id)

@@ -121,7 +121,8 @@ export const postgres: Dialect = {
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   }),
-  lockRows: sql`for update`,
+  // Not FOR UPDATE: that also waits for whoever inserts a row that refers to this one, such as a join that names a run.
+  lockRows: sql`for no key update`,
   claimLock: sql`SELECT pg_advisory_xact_lock(${0x434c4d})`,
   leaseClock: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   events: {

@@ -29,6 +29,8 @@ export function fileLocks(folder: string): OwnerLocks {
       const connection = new SqliteConnection(fileOf(ownerId))
       try {
         connection.exec('BEGIN IMMEDIATE')
+        // Only owners that are registered are asked for, and they hold their lock from before that: this one is dead.
+        rmSync(fileOf(ownerId), { force: true })
         return false
       } catch (error) {
         if (sqliteCode(error) === sqliteBusy) return true

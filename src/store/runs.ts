@@ -100,7 +100,7 @@ export async function holdClaimLock(tx: Tx): Promise<void> {
 /** Queued runs in the order in which they are claimed: priority, then the request's time, then their own. */
 export async function queuedRuns(
   rows: Reading,
-  filter: { sessionId?: string; parents?: boolean; limit: number },
+  filter: { sessionId?: string; parents?: boolean; innocent?: boolean; limit: number },
 ): Promise<Run[]> {
   let query = rows.build
     .selectFrom('runs')
@@ -112,6 +112,7 @@ export async function queuedRuns(
     .orderBy('id')
     .limit(filter.limit)
   if (filter.parents === true) query = query.where('parent_run_id', 'is', null)
+  if (filter.innocent === true) query = query.where('crashes', '=', 0)
   const { sessionId } = filter
   // A session's work is its own runs and all that its requests began elsewhere.
   if (sessionId !== undefined)

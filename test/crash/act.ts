@@ -67,7 +67,7 @@ async function open(): Promise<App> {
       engine: { ...config.engine, leaseSeconds: 2 },
     },
     tools: loggedTools(asked.toolLog),
-    tell: (trouble) => speak({ trouble }),
+    tell: (told) => told.startsWith('trouble') && speak({ trouble: told }),
     context: {
       clock: systemClock,
       random: systemRandom,

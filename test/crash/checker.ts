@@ -1,4 +1,4 @@
-import { type Evidence, type ProviderLine, type Row, readEvidence } from './evidence.ts'
+import { type ProviderLine, type Row, readEvidence } from './evidence.ts'
 
 // `node checker.ts evidence.json` prints {ok, problems}. Each problem begins with the invariant that is broken, as
 // numbered in SAFETY. What it says of a run is worked out anew from rows and logs, never with the engine's own code.
@@ -15,10 +15,12 @@ checkRuns()
 checkSteps()
 checkChains()
 for (const request of requests) checkTranscript(request)
+for (const run of runs) checkGrowth(String(run['id']))
 checkEffects()
 checkCancelled()
 checkRequests()
 checkLedger()
+checkLocks()
 process.stdout.write(`${JSON.stringify({ ok: problems.length === 0, problems })}\n`)
 process.exit(0)
 
@@ -118,6 +120,16 @@ function checkTranscript(request: ProviderLine): void {
   expect(new Set(texts).size === texts.length, 'I6', `request ${request.run} tells an input twice: ${texts}`)
 }
 
+/** I6: within a run a transcript only grows: what the model has seen is never changed behind its back. */
+function checkGrowth(run: string): void {
+  const transcripts = requests.filter(({ runId }) => runId === run).map(({ body }) => body?.messages ?? [])
+  transcripts.slice(1).forEach((after, at) => {
+    const before = transcripts[at] ?? []
+    const isGrown = JSON.stringify(after.slice(0, before.length)) === JSON.stringify(before)
+    expect(isGrown, 'I6', `run ${run}: its request ${at + 2} changes what request ${at + 1} told`)
+  })
+}
+
 /** I9: effects happen as their class promises, and what nobody knows is told. */
 function checkEffects(): void {
   const ends = rows.steps.filter(({ kind }) => kind === 'ended')
@@ -161,6 +173,8 @@ function checkUnknownIsTold(run: string, callId: string): void {
 function checkCancelled(): void {
   for (const { cancelled } of evidence.cancelled) {
     const state = runs.find(({ id }) => id === cancelled)?.['state']
+    const later = requests.filter(({ runId, epoch }) => runId === cancelled && epoch > 1)
+    expect(later.length === 0, 'I12', `run ${cancelled} was cancelled, and a later owner asked ${later.length} times`)
     expect(state === 'cancelled', 'I1', `the cancel of run ${cancelled} was acknowledged, and it is ${state}`)
   }
 }
@@ -210,6 +224,12 @@ function checkLedger(): void {
     const isSum = turn['input_tokens'] === sum('input_tokens') && turn['output_tokens'] === sum('output_tokens')
     expect(isSum, 'I12', `turn ${turn['id']} does not tell what its run's calls cost`)
   }
+}
+
+/** I10: the dead leave no files, but for one that died before anyone could know of it. */
+function checkLocks(): void {
+  const unknown = evidence.at.filter((point) => point.startsWith('owner.before_commit')).length
+  expect(evidence.locks.length <= unknown, 'I10', `locks of dead owners are left behind: ${evidence.locks}`)
 }
 
 /** `run/epoch/call`, as the header of each request says. */

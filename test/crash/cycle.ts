@@ -48,7 +48,7 @@ export async function runCycle(cycle: Cycle): Promise<CycleResult> {
     const providerUrl = await provider.firstLine
     const act = { home, database, providerUrl, providerLog, toolLog }
     const lives = await live(cycle, act)
-    const evidence = { home, database, providerLog, toolLog, said: lives.said, kills: lives.killed }
+    const evidence = { home, database, providerLog, toolLog, said: lives.said, kills: lives.killed, at: cycle.kills }
     const problems = [...lives.problems, ...(await judge(evidence, directory))]
     return { cycle, killed: lives.killed, passes: lives.passes, recoveryMs: lives.recoveryMs, problems }
   } finally {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
@@ -13,6 +13,10 @@ export interface Evidence {
   accepted: { accepted: string; content: string }[]
   cancelled: { cancelled: string; state: string }[]
   kills: number
+  /** Where kills were asked for, `point#n`. */
+  at: string[]
+  /** Files with which owners show that they live. */
+  locks: string[]
 }
 
 export type Row = Record<string, string | number | null>
@@ -65,6 +69,8 @@ export async function readEvidence(file: string): Promise<Evidence> {
     accepted: given.said.filter((each: object) => 'accepted' in each),
     cancelled: given.said.filter((each: object) => 'cancelled' in each),
     kills: given.kills,
+    at: given.at,
+    locks: readdirSync(join(given.home, 'run')).filter((name) => /^owner-.*\.lock$/.test(name)),
   }
 }
 

@@ -9,7 +9,13 @@ const slowly = { pieceBytes: 24, pause: 20 }
 
 /** What the provider answers: each question of the scenarios below is told by its first word. */
 export const providerRules: WrittenRule[] = [
-  { when: 'first', attempts: 1, answer: { text: 'the first answer', faults: slowly } },
+  {
+    when: 'first',
+    attempts: 1,
+    after: 'user',
+    answer: { calls: [{ id: 'c1', name: 'put', input: {} }], faults: slowly },
+  },
+  { when: 'first', after: 'user', answer: { calls: [{ id: 'c1', name: 'put', input: {} }] } },
   { when: 'endless', attempts: 1, answer: { text: 'an answer that nobody waits for', faults: slowly } },
   {
     when: 'tools',
