@@ -1,20 +1,30 @@
 import { readFileSync } from 'node:fs'
+import { engineOf } from './app-engine.ts'
 import type { Config } from './config/config.ts'
 import type { App } from './domain/app.ts'
 import { crashAt } from './domain/crash-points.ts'
 import { idSource } from './domain/id.ts'
+import type { Model } from './domain/model.ts'
+import type { Tool } from './domain/tool.ts'
+import { answer } from './engine/answer.ts'
 import { append } from './engine/append.ts'
+import { cancel } from './engine/cancel.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
-import { routeToThread } from './engine/route.ts'
+import { retry } from './engine/retry.ts'
+import { routeToThread, sessionNamed } from './engine/route.ts'
+import { listRuns, listUsage, runNamed } from './engine/runs.ts'
 import { archive, listSessions, rename, setPersona } from './engine/sessions.ts'
 import { show } from './engine/show.ts'
+import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
+import { startWorker } from './engine/worker.ts'
 import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
 import { followEvents, pruneEvents, readEvents } from './store/events.ts'
 import { openStore, type Place } from './store/open.ts'
+import { fileLocks, holdAlone, noLocks } from './store/owner-locks.ts'
 import { listPersonas } from './store/personas.ts'
 import { restoreBackup } from './store/restore.ts'
 import type { Store, StoreContext } from './store/store.ts'
@@ -27,11 +37,15 @@ export const version: string = JSON.parse(readFileSync(new URL('../package.json'
 /** What decides which heddle is opened. */
 export interface AppSettings {
   paths: HomePaths
-  config: Pick<Config, 'database' | 'durability' | 'retention'>
+  config: Pick<Config, 'database' | 'durability' | 'retention' | 'models' | 'agent' | 'agents' | 'engine' | 'budgets'>
   env: NodeJS.ProcessEnv
   /** Told in plain words what a person should know, such as a schema that was upgraded. */
   tell?(text: string): void
   context?: Partial<StoreContext>
+  /** Models besides those of the configuration, by name; the first is the default where the configuration has none. */
+  models?: Model[]
+  /** Tools for every agent. */
+  tools?: Tool[]
 }
 
 /** Opens a heddle: the one place where every room is put together. */
@@ -44,7 +58,7 @@ export async function openApp(settings: AppSettings): Promise<App> {
     },
   })
   const world: World = { store, clock: context.clock, newId: idSource(context.clock, context.random) }
-  return assemble(world, store, context, settings)
+  return { ...assembleTree(world, store, context, settings), ...assembleWork(world, context, settings) }
 }
 
 /** Puts a backup in the place of what this home holds, which is kept aside. */
@@ -52,7 +66,7 @@ export function restoreApp(settings: AppSettings, file: string) {
   return restoreBackup(placeOf(settings), file, { context: contextOf(settings) })
 }
 
-function assemble(world: World, store: Store, context: StoreContext, { config }: AppSettings): App {
+function assembleTree(world: World, store: Store, context: StoreContext, { config }: AppSettings): TreeApp {
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
     sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
@@ -102,6 +116,50 @@ function assemble(world: World, store: Store, context: StoreContext, { config }:
     },
     backup: (file) => writeBackup(store, file, backupOptions(context)),
     close: () => store.close(),
+  }
+}
+
+/** What needs no model. */
+type TreeApp = Omit<App, keyof WorkApp>
+type WorkApp = Pick<App, 'submit' | 'answer' | 'work' | 'runs' | 'cancel' | 'retry' | 'usage'>
+
+function assembleWork(world: World, context: StoreContext, settings: AppSettings): WorkApp {
+  const { store } = world
+  const engine = engineOf(world, context.crash, settings)
+  return {
+    async submit(folder, { session, content, from, timeoutSeconds, ...more }) {
+      // An unknown model is an error before anything is taken in.
+      engine.model(more.model ?? null)
+      const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
+      const accepted = await submit(world, {
+        folder,
+        label: session,
+        content,
+        ...more,
+        ...(parent && { parentTurnId: parent.turnId }),
+        ...(timeoutSeconds !== undefined && { timeoutMs: timeoutSeconds * 1000 }),
+      })
+      return { itemId: accepted.itemId, runId: accepted.runId, session: accepted.session.label }
+    },
+    answer: (folder, itemId, signal) => answer(world, folder, itemId, signal),
+    async work(only) {
+      const session = only && (await store.read((rows) => sessionNamed(rows, `session:${only.session}`, only.folder)))
+      const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
+      const worker = await startWorker(engine, {
+        locks: settings.config.database === 'sqlite' ? fileLocks(settings.paths.run) : noLocks,
+        pid: process.pid,
+        onTrouble: (error) => settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`),
+        ...(session && { sessionId: session.id }),
+      })
+      return { ...worker.recovered, stop: () => worker.stop().finally(leave) }
+    },
+    runs: (filter) => store.read((rows) => listRuns(rows, world.clock.now(), filter)),
+    async cancel(name, reason) {
+      const { id } = await store.read((rows) => runNamed(rows, name))
+      return { id, state: await cancel(engine, id, reason) }
+    },
+    retry: async (name) => retry(world, (await store.read((rows) => runNamed(rows, name))).id),
+    usage: (by) => store.read((rows) => listUsage(rows, by)),
   }
 }
 

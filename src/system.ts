@@ -3,11 +3,15 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock, Random } from './domain/clock.ts'
 
+/** Timers of the machine hold no more; a longer one would end at once. */
+const longestSleep = 2 ** 31 - 1
+
 /** The machine's own time: the only file that asks for it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sleep: (duration, signal) => wait(duration, undefined, signal ? { signal } : {}).catch(() => undefined),
+  sleep: (duration, signal) =>
+    wait(Math.min(duration, longestSleep), undefined, signal ? { signal } : {}).catch(() => undefined),
 }
 
 const drawn = 4096

@@ -7,6 +7,37 @@ import type { App } from './domain/app.ts'
 import type { Clock, Millis, Random } from './domain/clock.ts'
 import { ensureHome, homePaths } from './home/home.ts'
 
+export {
+  type Delta,
+  type Model,
+  ModelFailure,
+  type ModelMessage,
+  type ModelReply,
+  type ModelRequest,
+  type RequestedCall,
+  type ToolSpec,
+} from './domain/model.ts'
+export { type Gate, gate } from './models/gate.ts'
+export { type Script, type ScriptedModel, type ScriptedReply, scriptedModel } from './models/scripted.ts'
+export type { ProviderLogLine } from './testing/provider-log.ts'
+export {
+  answerPlainly,
+  callTools,
+  failThenAnswer,
+  followRules,
+  type ProviderRule,
+  scriptNamed,
+  type WrittenRule,
+} from './testing/provider-scripts.ts'
+export { type ProviderOptions, startProvider, type TestProvider } from './testing/provider-server.ts'
+export type {
+  ProviderAnswer,
+  ProviderFaults,
+  ProviderRequest,
+  TokenCounts,
+  WireMessage,
+} from './testing/provider-wire.ts'
+
 /** A whole heddle in a temporary home, on SQLite, for tests of programs that use one. */
 export interface TestApp extends App {
   home: string

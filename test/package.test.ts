@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { oldNodes } from './setup/old-nodes.ts'
 
@@ -100,7 +100,9 @@ function unpack(tarball: string): void {
 
 function symlinkInstalled(): void {
   for (const name of Object.keys(manifest.dependencies)) {
-    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
+    const place = join(project, 'node_modules', name)
+    mkdirSync(dirname(place), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), place)
   }
   mkdirSync(join(project, 'node_modules/.bin'))
   symlinkSync('../heddle/bin/heddle', join(project, 'node_modules/.bin/heddle'))

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../app.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { registerAppend } from './append.ts'
+import { registerAsk } from './ask.ts'
 import { registerBackup } from './backup.ts'
 import type { Answer, Register, Run } from './cli.ts'
 import { registerDev } from './dev.ts'
@@ -10,6 +11,7 @@ import { helpStyle, registerHelp } from './help.ts'
 import { standHere } from './here.ts'
 import { registerLog } from './log.ts'
 import { registerPersonas } from './personas.ts'
+import { registerRuns } from './runs.ts'
 import { printable } from './screen.ts'
 import { registerSessions } from './sessions.ts'
 import { registerSetUp } from './set-up.ts'
@@ -21,7 +23,9 @@ import { registerTransfer } from './transfer.ts'
 const commands: Register[] = [
   registerStatus,
   registerHelp,
+  registerAsk,
   registerShow,
+  registerRuns,
   registerSessions,
   registerLog,
   registerSetUp,

@@ -3,7 +3,7 @@ import type { Event } from './event.ts'
 import type { Label } from './label.ts'
 import type { Message, ThinkingConfig } from './message.ts'
 import type { Persona } from './persona.ts'
-import type { Outcome, RunKind, RunState, StepKind } from './run.ts'
+import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
 
 /** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
@@ -73,9 +73,72 @@ export interface RunView {
   runKind: RunKind
   state: RunState
   session: string | null
+  via: RunOrigin
+  rootRunId: string
+  parentRunId: string | null
   createdAt: string
   finishedAt: string | null
+  epoch: number
+  crashes: number
+  tries: number
+  effectiveTools: string[]
+  label: Label
+  usage: Spending
+  error?: RunError
   steps: { seq: number; kind: StepKind; name?: string; status?: string }[]
+}
+
+/** A run in a list. */
+export interface RunLine {
+  id: string
+  kind: RunKind
+  state: RunState
+  session: string | null
+  parentRunId: string | null
+  rootRunId: string
+  depth: number
+  via: RunOrigin
+  model: { requested: string | null; actual: string | null }
+  /** What it is at: the last step of its journal. */
+  doing: string
+  ageSeconds: number
+  tokens: number
+  costUsd: number
+  waitingFor?: string
+}
+
+export interface Question {
+  session: string
+  content: string
+  model?: string
+  /** A turn to start a new session from. */
+  from?: string
+  priority?: number
+  timeoutSeconds?: number
+  dedupeKey?: string
+}
+
+/** What came of a question. */
+export interface Answered {
+  ok: boolean
+  status: Outcome | 'accepted' | 'waiting'
+  text: string
+  turnId: string | null
+  turns: string[]
+  runId: string | null
+  session: string
+  folder: string
+  model: { requested: string | null; actual: string | null }
+  usage: Usage
+  error?: RunError
+}
+
+export interface Spending {
+  inputTokens: number
+  outputTokens: number
+  cachedTokens: number
+  costUsd: number
+  calls: number
 }
 
 export type Shown = TurnView | RunView | ({ kind: 'session' } & SessionView) | ({ kind: 'persona' } & Persona)
@@ -85,6 +148,15 @@ export interface ImportReport {
   skipped: number
   /** Sessions that the imported turns brought along, under the labels they have now. */
   sessions: { folder: string; label: string }[]
+}
+
+/** A process at work. */
+export interface WorkInProgress {
+  /** Runs that a dead process had left, and that go on. */
+  resumed: string[]
+  quarantined: string[]
+  /** Gives back what is under way and resolves when nothing runs here any more. */
+  stop(): Promise<void>
 }
 
 /** Everything a person or program can ask of a heddle, whichever door they come through. `folder` is where they stand. */
@@ -117,6 +189,16 @@ export interface App {
   follow(query: { after?: string; signal: AbortSignal }): AsyncIterable<Event>
   /** Forgets events that are older than the configured retention. */
   prune(): Promise<{ events: number }>
+  /** Takes an input in: durable when this resolves, whether anything runs or not. */
+  submit(folder: string, question: Question): Promise<{ itemId: string; runId: string | null; session: string }>
+  /** Resolves when everything the input caused is done, or answers `waiting` when the signal comes first. */
+  answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
+  /** Runs what is queued, in this process: one session's, or everything; of the latter kind a home has only one. */
+  work(options?: { folder: string; session: string }): Promise<WorkInProgress>
+  runs(filter?: { all?: boolean }): Promise<RunLine[]>
+  cancel(run: string, reason: string): Promise<{ id: string; state: RunState }>
+  retry(run: string): Promise<{ runId: string | null }>
+  usage(by: 'model' | 'session' | 'run' | 'day'): Promise<{ rows: (Spending & { key: string })[]; total: Spending }>
   backup(file: string): Promise<{ bytes: number; turns: number }>
   close(): Promise<void>
 }

@@ -1,8 +1,28 @@
 /** What a transaction is for: names its crash points and its errors. */
-export const writeAreas = ['identify', 'append', 'fork', 'session', 'persona', 'import', 'prune'] as const
+export const writeAreas = [
+  'identify',
+  'append',
+  'fork',
+  'session',
+  'persona',
+  'import',
+  'prune',
+  'submit',
+  'claim',
+  'step',
+  'settle',
+  'park',
+  'recover',
+  'cancel',
+  'owner',
+] as const
 export type WriteArea = (typeof writeAreas)[number]
 
 const otherPoints = [
+  'model.before_request',
+  'model.after_reply',
+  'tool.before_run',
+  'tool.after_run',
   'migrate.before_commit',
   'migrate.after_commit',
   'backup.before_rename',

@@ -17,5 +17,10 @@ export const eventKinds = [
   'session.archived',
   'session.restored',
   'turn.imported',
+  'run.queued',
+  'run.started',
+  'run.step',
+  'run.waiting',
+  'run.ended',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

@@ -1,8 +1,10 @@
+import type { WriteArea } from '../domain/crash-points.ts'
 import type { TurnDraft } from '../domain/draft.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import type { Thread } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
+import { liveRunOf } from '../store/runs.ts'
 import { insertSegment, insertSession, lockSessionByLabel, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
@@ -35,6 +37,7 @@ export async function append(world: World, input: AppendInput): Promise<Appended
     const session =
       (await lockSessionByLabel(tx, input.folder, label)) ??
       (await startSession(tx, { ...input, label, ...fresh, now }))
+    if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
     if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
     const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
     const turn = await writeJournal(tx, made, { sessionId: session.id, parent })
@@ -52,9 +55,17 @@ export async function append(world: World, input: AppendInput): Promise<Appended
     })
     return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
   }
-  return world.store.write('append', body).catch((error) => {
-    // Another process started this session at the same moment: run again, this turn follows its first one.
-    if (error instanceof HeddleError && error.code === 'label_taken') return world.store.write('append', body)
+  return writeAgainIfTaken(world, 'append', body)
+}
+
+/** Another process may start the session between our look and our write: the second look finds it. */
+export async function writeAgainIfTaken<T>(
+  { store }: World,
+  area: WriteArea,
+  body: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return store.write(area, body).catch((error) => {
+    if (error instanceof HeddleError && error.code === 'label_taken') return store.write(area, body)
     throw error
   })
 }
@@ -97,6 +108,15 @@ async function headOf(tx: Tx, turnId: string): Promise<Thread> {
   const thread = await findThread(tx, turnId)
   if (!thread) throw new HeddleError('not_found', `there is no turn ${turnId}`, 'list the turns with: heddle log --all')
   return thread
+}
+
+function sessionBusy({ label }: Session): HeddleError {
+  return new HeddleError(
+    'session_busy',
+    `a run is under way in session "${label}"`,
+    'wait for it (heddle ps), stop it (heddle cancel), or add to another session',
+    { retry: 'later' },
+  )
 }
 
 function notHead(session: Session): HeddleError {

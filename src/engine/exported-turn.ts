@@ -4,14 +4,14 @@ import { idPattern } from '../domain/id.ts'
 import { integrities } from '../domain/label.ts'
 import { roles, sources } from '../domain/message.ts'
 import { type Persona, personaPattern } from '../domain/persona.ts'
-import { outcomes, type Run, runKinds, runStates, stepKinds } from '../domain/run.ts'
+import { outcomes, type Run, runKinds, runOrigins, runStates, stepKinds } from '../domain/run.ts'
 import { callStatuses, type Turn, turnTypes } from '../domain/turn.ts'
 
 /** A turn with all it rests on: the one object per line of an export. */
 export interface ExportedTurn {
   turn: Turn
   personaId: string | null
-  run: Run
+  run: ExportedRun
   steps: { seq: number; kind: (typeof stepKinds)[number]; payload: unknown }[]
   /** The text of the turn's system prompt, with the first turn of a file that ran under it. */
   prompt: string | null
@@ -19,6 +19,22 @@ export interface ExportedTurn {
   /** Sessions whose head this is. */
   sessions: { folder: string; label: string; personaId: string | null }[]
 }
+
+/** What is worth telling of a run once it is over; who ran it and how often it was tried is not. */
+export type ExportedRun = Pick<
+  Run,
+  | 'id'
+  | 'kind'
+  | 'via'
+  | 'state'
+  | 'sessionId'
+  | 'rootRunId'
+  | 'parentRunId'
+  | 'depth'
+  | 'agent'
+  | 'createdAt'
+  | 'finishedAt'
+>
 
 const depthLimit = 200
 
@@ -98,8 +114,13 @@ const exportedTurn = z.strictObject({
   run: z.strictObject({
     id,
     kind: z.enum(runKinds),
+    via: z.enum(runOrigins),
     state: z.enum(runStates),
     sessionId: id.nullable(),
+    rootRunId: id,
+    parentRunId: id.nullable(),
+    depth: count,
+    agent: plain.nullable(),
     createdAt: time,
     finishedAt: time.nullable(),
   }),

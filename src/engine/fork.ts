@@ -3,7 +3,8 @@ import { tail } from '../domain/id.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import { findPersona } from '../store/personas.ts'
 import { findSessions } from '../store/sessions.ts'
-import { startSession } from './append.ts'
+import type { Tx } from '../store/store.ts'
+import { startSession, writeAgainIfTaken } from './append.ts'
 import type { World } from './world.ts'
 
 export interface ForkInput {
@@ -19,7 +20,7 @@ export async function fork(world: World, { folder, turnId, label, personaId }: F
   const wanted = label === undefined ? undefined : checkLabel(label)
   const fresh = { sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
-  return world.store.write('fork', async (tx) => {
+  const body = async (tx: Tx) => {
     if (personaId !== undefined && !(await findPersona(tx, personaId))) throw noPersona(personaId)
     const chosen = wanted ?? freeLabel(`fork-${tail(turnId)}`, await findSessions(tx, { folder }))
     return startSession(tx, {
@@ -30,7 +31,9 @@ export async function fork(world: World, { folder, turnId, label, personaId }: F
       now,
       ...(personaId !== undefined && { personaId }),
     })
-  })
+  }
+  // Asked for by name, a taken label is refused; a label of our own choosing is chosen again.
+  return wanted === undefined ? writeAgainIfTaken(world, 'fork', body) : world.store.write('fork', body)
 }
 
 /** The label itself, or the first of label-2, label-3, … that no session has. */

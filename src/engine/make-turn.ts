@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import type { TurnDraft } from '../domain/draft.ts'
 import { Misuse } from '../domain/errors.ts'
 import { labelOf, type Message } from '../domain/message.ts'
-import type { Step } from '../domain/run.ts'
+import { newRun, type Step } from '../domain/run.ts'
 import { noUsage, type Thread, type ToolCallEntry } from '../domain/turn.ts'
-import { insertRun, insertStep } from '../store/runs.ts'
+import { insertRun } from '../store/runs.ts'
+import { insertStep } from '../store/steps.ts'
 import type { Tx } from '../store/store.ts'
 import { keepPrompt, type TurnContent } from '../store/turns.ts'
 import type { World } from './world.ts'
@@ -69,11 +70,8 @@ export async function writeJournal(
 ): Promise<TurnContent> {
   const { content, steps, prompt } = made
   await insertRun(tx, {
-    id: content.runId,
-    kind: 'import',
+    ...newRun({ id: content.runId, kind: 'import', via: 'import', sessionId: place.sessionId, now: content.timestamp }),
     state: content.status,
-    sessionId: place.sessionId,
-    createdAt: content.timestamp,
     finishedAt: content.timestamp,
   })
   for (const step of steps) await insertStep(tx, step)
@@ -109,8 +107,8 @@ function journal(
   return { steps, entries }
 }
 
-/** Nobody counted the tokens of a turn made by hand. */
-function estimateTokens(messages: Message[]): number {
+/** What content weighs where nobody counted. */
+export function estimateTokens(messages: Message[]): number {
   return Math.ceil(messages.reduce((sum, { content }) => sum + content.length, 0) / charactersPerToken)
 }
 

@@ -42,6 +42,12 @@ export async function sessionNamed(rows: Reading, text: string, folder: string):
   return session
 }
 
+/** The thread a session points at now; undefined while it has no turn. */
+export async function routeToHead(rows: Reading, sessionId: string): Promise<Thread | undefined> {
+  const [session] = await findSessions(rows, { id: sessionId })
+  return session?.headTurnId ? findThread(rows, session.headTurnId) : undefined
+}
+
 async function findSession(rows: Reading, label: string, folder: string): Promise<Session | undefined> {
   const named = await findSessions(rows, { label: label.normalize('NFC') })
   const here = named.find((session) => session.folder === folder)

@@ -3,13 +3,15 @@ import { HeddleError } from '../domain/errors.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
 import { findPersona } from '../store/personas.ts'
-import { findRun, readSteps, runIdsLike, toolCallsOf } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
+import { readSteps, toolCallsOf } from '../store/steps.ts'
 import type { Reading } from '../store/store.ts'
 import { findTurn, readThreads } from '../store/threads.ts'
 import { promptText } from '../store/turns.ts'
+import { spentBy } from '../store/usage.ts'
 import { noPersona } from './fork.ts'
 import { notFound, routeToThread, sessionNamed } from './route.ts'
+import { runNamed } from './runs.ts'
 import { viewSession } from './sessions.ts'
 
 /** The whole of what a reference names. A bare word is a session, else a turn, else a run. */
@@ -88,11 +90,7 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
 }
 
 async function viewRun(rows: Reading, id: string): Promise<RunView> {
-  const [only, ...others] = /^[0-9a-z]{3,20}$/.test(id) ? await runIdsLike(rows, id) : []
-  if (others.length > 0 && only !== id)
-    throw new HeddleError('ambiguous', `"${id}" fits several runs`, 'write more of the id')
-  const run = only === undefined ? undefined : await findRun(rows, only)
-  if (!run) throw notFound('session, turn or run', id)
+  const run = await runNamed(rows, id)
   const session = run.sessionId && (await findSessions(rows)).find((other) => other.id === run.sessionId)
   return {
     kind: 'run',
@@ -102,6 +100,16 @@ async function viewRun(rows: Reading, id: string): Promise<RunView> {
     session: session ? session.label : null,
     createdAt: new Date(run.createdAt).toISOString(),
     finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
+    via: run.via,
+    rootRunId: run.rootRunId,
+    parentRunId: run.parentRunId,
+    epoch: run.epoch,
+    crashes: run.crashes,
+    tries: run.tries,
+    effectiveTools: run.effectiveTools,
+    label: run.label,
+    usage: await spentBy(rows, { runId: run.id }),
+    ...(run.error && { error: run.error }),
     steps: (await readSteps(rows, run.id)).map(({ seq, kind, payload }) => ({ seq, kind, ...named(payload) })),
   }
 }

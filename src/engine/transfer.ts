@@ -1,17 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ImportReport } from '../domain/app.ts'
 import { HeddleError } from '../domain/errors.ts'
+import { newRun, type Run } from '../domain/run.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import type { PlacedTurn, Thread } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { findPersona, putPersona } from '../store/personas.ts'
-import { findRun, insertRun, insertStep, readSteps } from '../store/runs.ts'
+import { findRun, insertRun } from '../store/runs.ts'
 import { findSessions, insertSegment } from '../store/sessions.ts'
+import { insertStep, readSteps } from '../store/steps.ts'
 import type { Reading, Store, Tx } from '../store/store.ts'
 import { findThread, findTurn, insertPlacedTurn, readAllTurns, readPath } from '../store/threads.ts'
 import { keepPrompt, promptText } from '../store/turns.ts'
 import { startSession } from './append.ts'
-import { type ExportedTurn, parseExported } from './exported-turn.ts'
+import { type ExportedRun, type ExportedTurn, parseExported } from './exported-turn.ts'
 import { freeLabel } from './fork.ts'
 import type { World } from './world.ts'
 
@@ -160,7 +162,8 @@ async function writeFoundation(tx: Tx, item: ExportedTurn, now: number): Promise
   if (item.persona && !(await findPersona(tx, item.persona.id))) await putPersona(tx, item.persona, now)
   if (item.prompt !== null && item.turn.promptHash !== null) await keepPrompt(tx, item.turn.promptHash, item.prompt)
   if (await findRun(tx, item.run.id)) return
-  await insertRun(tx, item.run)
+  const { id, kind, via, sessionId, createdAt } = item.run
+  await insertRun(tx, { ...newRun({ id, kind, via, sessionId, now: createdAt }), ...item.run })
   for (const step of item.steps) await insertStep(tx, { runId: item.run.id, ...step })
 }
 
@@ -179,7 +182,7 @@ async function exported(
   return {
     turn,
     personaId,
-    run,
+    run: exportedRun(run),
     steps: steps.map(({ seq, kind, payload }) => ({ seq, kind, payload })),
     prompt:
       turn.promptHash && isNew(`prompt:${turn.promptHash}`)
@@ -188,6 +191,11 @@ async function exported(
     persona: personaId && isNew(`persona:${personaId}`) ? ((await findPersona(rows, personaId)) ?? null) : null,
     sessions: sessions.map(({ folder, label, personaId }) => ({ folder, label, personaId })),
   }
+}
+
+function exportedRun(run: Run): ExportedRun {
+  const { id, kind, via, state, sessionId, rootRunId, parentRunId, depth, agent, createdAt, finishedAt } = run
+  return { id, kind, via, state, sessionId, rootRunId, parentRunId, depth, agent, createdAt, finishedAt }
 }
 
 /** What must be the same for a turn to count as already here: everything but who points at it now. */

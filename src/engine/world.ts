@@ -1,4 +1,7 @@
-import type { Clock } from '../domain/clock.ts'
+import type { Clock, Millis } from '../domain/clock.ts'
+import type { CrashPoint } from '../domain/crash-points.ts'
+import type { Model } from '../domain/model.ts'
+import type { Tool } from '../domain/tool.ts'
 import type { Store } from '../store/store.ts'
 
 /** Everything the engine needs that is not an argument of the call: rows, time, new ids. */
@@ -6,4 +9,37 @@ export interface World {
   store: Store
   clock: Clock
   newId(): string
+}
+
+/** How much may happen at once, and for how long. */
+export interface Limits {
+  /** Runs that run at the same time, over all processes. */
+  maxRunning: number
+  /** Those among them that work for another run. */
+  maxChildren: number
+  /** How long an owner may be silent before its runs are given to others. */
+  leaseMs: Millis
+  /** Model calls of one run. */
+  maxSteps: number
+  /** Attempts of one model call before the run fails. */
+  maxTries: number
+  /** Owners that may die with a run before it is quarantined. */
+  maxCrashes: number
+  /** Running time of a run that was not given one. */
+  timeoutMs: Millis
+  maxOutputTokens: number
+  /** What one request, with all its runs, may cost. */
+  perRequest: { usd: number; tokens: number }
+  perDayUsd: number
+}
+
+/** What running things needs besides the world: someone who thinks, something to do it with, and limits. */
+export interface Engine extends World {
+  limits: Limits
+  /** The model of this name, or the default one; refuses an unknown name. */
+  model(name: string | null): Model
+  tools: ReadonlyMap<string, Tool>
+  /** Who the agent is and what it must know. */
+  systemPrompt: string
+  crash(point: CrashPoint): void
 }

@@ -1,27 +1,165 @@
-import type { Run, Step } from '../domain/run.ts'
-import type { ToolCall, ToolCallEntry } from '../domain/turn.ts'
+import { sql } from 'kysely'
+import type { Millis } from '../domain/clock.ts'
+import type { Outcome, Run, RunError, Wait } from '../domain/run.ts'
+import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
 type RunRow = Tables['runs']
 
+/** Who may write for a run: the process that claimed it last, and no other. */
+export interface Claim {
+  runId: string
+  ownerId: string
+  epoch: number
+}
+
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
-  await tx.run(
-    insert({
-      id: run.id,
-      kind: run.kind,
-      state: run.state,
-      session_id: run.sessionId,
-      created_at: run.createdAt,
-      finished_at: run.finishedAt,
-    }),
-  )
+  await tx.run(insert(runRow(run)))
 }
 
 export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
-  const row = await rows.first(rows.build.selectFrom('runs').selectAll().where('id', '=', id))
+  const row = await rows.first(byId({ id }))
   return row && runFrom(row)
+}
+
+/** Locks a run's row. Its session's row must be locked before. */
+export async function lockRun(tx: Tx, id: string): Promise<Run | undefined> {
+  tx.locking('runs')
+  const row = await tx.first(locked({ id }))
+  return row && runFrom(row)
+}
+
+/** The session's run that is not finished; there is never a second. */
+export async function liveRunOf(rows: Reading, sessionId: string): Promise<Run | undefined> {
+  const row = await rows.first(liveOf({ sessionId }))
+  return row && runFrom(row)
+}
+
+/** Shows that the run is still ours. False when another owner has it, or it has ended: nothing may be written then. */
+export async function holdRun(tx: Tx, claim: Claim, activeMs: Millis): Promise<boolean> {
+  return (await tx.run(hold({ ...claim, activeMs }))) === 1
+}
+
+/** The run got somewhere: an owner that dies after this has not crashed on what came before, and a retry begins anew. */
+export async function noteProgress(tx: Tx, id: string): Promise<void> {
+  await tx.run(progress({ id }))
+}
+
+/** Gives a queued run to an owner, with the tools it may use; the epoch tells this claim from every earlier one. */
+export async function giveRun(tx: Tx, run: Run, ownerId: string, tools: readonly string[]): Promise<void> {
+  await tx.run(give({ id: run.id, ownerId, tools: JSON.stringify(tools) }))
+}
+
+export async function finishRun(
+  tx: Tx,
+  id: string,
+  end: { state: Outcome; error: RunError | null; activeMs: Millis; at: Millis },
+): Promise<void> {
+  await tx.run(
+    finish({ id, state: end.state, error: end.error && JSON.stringify(end.error), activeMs: end.activeMs, at: end.at }),
+  )
+}
+
+/** Parks a run: it holds no slot and its clock stands still until something wakes it. */
+export async function parkRun(tx: Tx, id: string, wait: Wait, wakeAt: Millis | null, tries: number): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('runs')
+      .set({ state: 'waiting', owner_id: null, waiting_for: wait, wake_at: wakeAt, tries })
+      .where('id', '=', id),
+  )
+}
+
+/** Puts a run back into its place in the queue. */
+export async function requeueRun(tx: Tx, id: string, crashes?: number): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('runs')
+      .set({
+        state: 'queued',
+        owner_id: null,
+        waiting_for: null,
+        wake_at: null,
+        ...(crashes !== undefined && { crashes }),
+      })
+      .where('id', '=', id),
+  )
+}
+
+export async function askToCancel(tx: Tx, id: string, reason: string): Promise<void> {
+  await tx.run(tx.build.updateTable('runs').set({ cancel_reason: reason }).where('id', '=', id))
+}
+
+/** Only one process at a time chooses what to run next, so that limits hold over all of them. */
+export async function holdClaimLock(tx: Tx): Promise<void> {
+  await tx.all(raw(tx.build, tx.dialect.claimLock))
+}
+
+/** Queued runs in the order in which they are claimed: priority, then the request's time, then their own. */
+export async function queuedRuns(
+  rows: Reading,
+  filter: { sessionId?: string; parents?: boolean; innocent?: boolean; limit: number },
+): Promise<Run[]> {
+  let query = rows.build
+    .selectFrom('runs')
+    .selectAll()
+    .where('state', '=', 'queued')
+    .orderBy('priority', 'desc')
+    .orderBy('requested_at')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(filter.limit)
+  if (filter.parents === true) query = query.where('parent_run_id', 'is', null)
+  if (filter.innocent === true) query = query.where('crashes', '=', 0)
+  const { sessionId } = filter
+  // A session's work is its own runs and all that its requests began elsewhere.
+  if (sessionId !== undefined)
+    query = query.where((where) =>
+      where.or([
+        where('session_id', '=', sessionId),
+        where('root_run_id', 'in', rows.build.selectFrom('runs').select('id').where('session_id', '=', sessionId)),
+      ]),
+    )
+  return (await rows.all(query)).map(runFrom)
+}
+
+/** What holds a slot: all of it, those that took an owner down before, and those that work for another run. */
+export async function countRunning(rows: Reading): Promise<{ running: number; suspects: number; children: number }> {
+  const row = await rows.first(running({}))
+  return { running: row?.running ?? 0, suspects: Number(row?.suspects ?? 0), children: Number(row?.children ?? 0) }
+}
+
+/** Runs that nobody has and whose time has come: a retry that is due, or a deadline that has passed. */
+export async function dueRuns(rows: Reading, now: Millis): Promise<Run[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('runs')
+      .selectAll()
+      .where('finished_at', 'is', null)
+      .where('owner_id', 'is', null)
+      .where((where) =>
+        where.or([
+          where.and([where('state', '=', 'waiting'), where('wake_at', '<=', now)]),
+          where('deadline', '<=', now),
+        ]),
+      ),
+  )
+  return found.map(runFrom)
+}
+
+export async function runsOf(
+  rows: Reading,
+  filter: { ownerId?: string; rootRunId?: string; parentRunId?: string; live?: boolean; state?: Run['state'] },
+): Promise<Run[]> {
+  let query = rows.build.selectFrom('runs').selectAll().orderBy('created_at').orderBy('id')
+  if (filter.ownerId !== undefined) query = query.where('owner_id', '=', filter.ownerId)
+  if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
+  if (filter.parentRunId !== undefined) query = query.where('parent_run_id', '=', filter.parentRunId)
+  if (filter.live === true) query = query.where('finished_at', 'is', null)
+  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  return (await rows.all(query)).map(runFrom)
 }
 
 /** Ids of runs that begin or end like this; at most a few, enough to say that it is not clear. */
@@ -37,36 +175,6 @@ export async function runIdsLike(rows: Reading, part: string): Promise<string[]>
   return found.map(({ id }) => id)
 }
 
-export async function insertStep(tx: Tx, step: Step): Promise<void> {
-  await tx.run(
-    insertStepRow({ run_id: step.runId, seq: step.seq, kind: step.kind, payload_json: JSON.stringify(step.payload) }),
-  )
-}
-
-/** A run's journal, oldest first. */
-export async function readSteps(rows: Reading, runId: string): Promise<Step[]> {
-  const found = await rows.all(rows.build.selectFrom('steps').selectAll().where('run_id', '=', runId).orderBy('seq'))
-  return found.map((row) => ({
-    runId: row.run_id,
-    seq: row.seq,
-    kind: row.kind,
-    payload: JSON.parse(row.payload_json),
-  }))
-}
-
-/** The tool calls behind a turn's entries, with what went in and what came out. */
-export function toolCallsOf(entries: ToolCallEntry[], steps: Step[]): ToolCall[] {
-  const payload = (seq: number) =>
-    steps.find((step) => step.seq === seq)?.payload as Record<string, unknown> | undefined
-  return entries.map(({ id, name, status, begun, ended }) => ({
-    id,
-    name,
-    input: payload(begun)?.['input'] ?? null,
-    output: payload(ended)?.['output'] ?? null,
-    status,
-  }))
-}
-
 const insert = statement((db, row: RunRow) =>
   db.insertInto('runs').values({
     id: row.id,
@@ -75,20 +183,161 @@ const insert = statement((db, row: RunRow) =>
     session_id: row.session_id,
     created_at: row.created_at,
     finished_at: row.finished_at,
+    via: row.via,
+    root_run_id: row.root_run_id,
+    parent_run_id: row.parent_run_id,
+    depth: row.depth,
+    tool_call_id: row.tool_call_id,
+    requester_session_id: row.requester_session_id,
+    agent: row.agent,
+    model_requested: row.model_requested,
+    priority: row.priority,
+    requested_at: row.requested_at,
+    owner_id: row.owner_id,
+    epoch: row.epoch,
+    crashes: row.crashes,
+    tries: row.tries,
+    active_ms: row.active_ms,
+    timeout_ms: row.timeout_ms,
+    deadline: row.deadline,
+    waiting_for: row.waiting_for,
+    wake_at: row.wake_at,
+    cancel_reason: row.cancel_reason,
+    effective_tools_json: row.effective_tools_json,
+    integrity: row.integrity,
+    sources_json: row.sources_json,
+    error_json: row.error_json,
   }),
 )
 
-const insertStepRow = statement((db, row: Tables['steps']) =>
-  db.insertInto('steps').values({ run_id: row.run_id, seq: row.seq, kind: row.kind, payload_json: row.payload_json }),
+const byId = statement((db, arg: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', arg.id))
+
+const locked = statement((db, arg: { id: string }, { lockRows }) =>
+  db.selectFrom('runs').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
 )
+
+const liveOf = statement((db, arg: { sessionId: string }) =>
+  db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
+)
+
+const hold = statement((db, arg: Claim & { activeMs: number }) =>
+  db
+    .updateTable('runs')
+    .set({ active_ms: arg.activeMs })
+    .where('id', '=', arg.runId)
+    .where('owner_id', '=', arg.ownerId)
+    .where('epoch', '=', arg.epoch),
+)
+
+const progress = statement((db, arg: { id: string }) =>
+  db.updateTable('runs').set({ crashes: 0, tries: 0 }).where('id', '=', arg.id),
+)
+
+const give = statement((db, arg: { id: string; ownerId: string; tools: string }) =>
+  db
+    .updateTable('runs')
+    .set({
+      state: 'running',
+      owner_id: arg.ownerId,
+      epoch: sql<number>`epoch + 1`,
+      effective_tools_json: arg.tools,
+      waiting_for: null,
+      wake_at: null,
+    })
+    .where('id', '=', arg.id),
+)
+
+const finish = statement(
+  (db, arg: { id: string; state: Outcome; error: string | null; activeMs: number; at: number }) =>
+    db
+      .updateTable('runs')
+      .set({
+        state: arg.state,
+        owner_id: null,
+        waiting_for: null,
+        wake_at: null,
+        error_json: arg.error,
+        active_ms: arg.activeMs,
+        finished_at: arg.at,
+      })
+      .where('id', '=', arg.id),
+)
+
+const running = statement((db, _arg: object) =>
+  raw<{ running: number; suspects: number; children: number }>(
+    db,
+    sql`SELECT count(*) AS running,
+               coalesce(sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), 0) AS suspects,
+               coalesce(sum(CASE WHEN parent_run_id IS NOT NULL THEN 1 ELSE 0 END), 0) AS children
+        FROM runs WHERE owner_id IS NOT NULL`,
+  ),
+)
+
+function runRow(run: Run): RunRow {
+  return {
+    id: run.id,
+    kind: run.kind,
+    state: run.state,
+    session_id: run.sessionId,
+    created_at: run.createdAt,
+    finished_at: run.finishedAt,
+    via: run.via,
+    root_run_id: run.rootRunId,
+    parent_run_id: run.parentRunId,
+    depth: run.depth,
+    tool_call_id: run.toolCallId,
+    requester_session_id: run.requesterSessionId,
+    agent: run.agent,
+    model_requested: run.modelRequested,
+    priority: run.priority,
+    requested_at: run.requestedAt,
+    owner_id: run.ownerId,
+    epoch: run.epoch,
+    crashes: run.crashes,
+    tries: run.tries,
+    active_ms: run.activeMs,
+    timeout_ms: run.timeoutMs,
+    deadline: run.deadline,
+    waiting_for: run.waitingFor,
+    wake_at: run.wakeAt,
+    cancel_reason: run.cancelReason,
+    effective_tools_json: JSON.stringify(run.effectiveTools),
+    integrity: run.label.integrity,
+    sources_json: JSON.stringify(run.label.sources),
+    error_json: run.error && JSON.stringify(run.error),
+  }
+}
 
 function runFrom(row: RunRow): Run {
   return {
     id: row.id,
     kind: row.kind,
+    via: row.via,
     state: row.state,
     sessionId: row.session_id,
+    rootRunId: row.root_run_id,
+    parentRunId: row.parent_run_id,
+    depth: row.depth,
+    toolCallId: row.tool_call_id,
+    requesterSessionId: row.requester_session_id,
+    agent: row.agent,
+    modelRequested: row.model_requested,
+    priority: row.priority,
+    requestedAt: row.requested_at,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
+    ownerId: row.owner_id,
+    epoch: row.epoch,
+    crashes: row.crashes,
+    tries: row.tries,
+    activeMs: row.active_ms,
+    timeoutMs: row.timeout_ms,
+    deadline: row.deadline,
+    waitingFor: row.waiting_for,
+    wakeAt: row.wake_at,
+    cancelReason: row.cancel_reason,
+    effectiveTools: JSON.parse(row.effective_tools_json),
+    label: { integrity: row.integrity, sources: JSON.parse(row.sources_json) },
+    error: row.error_json === null ? null : JSON.parse(row.error_json),
   }
 }

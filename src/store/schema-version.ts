@@ -1,9 +1,10 @@
 import { HeddleError } from '../domain/errors.ts'
 import type { Migration } from './migration.ts'
 import { tree } from './migrations/0001-tree.ts'
+import { runs } from './migrations/0002-runs.ts'
 
 /** Every step of the schema, in order. */
-export const migrations: readonly Migration[] = [tree]
+export const migrations: readonly Migration[] = [tree, runs]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
 export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {

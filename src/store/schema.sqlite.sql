@@ -1,3 +1,17 @@
+CREATE TABLE agent_results (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id          TEXT NOT NULL UNIQUE REFERENCES runs (id) DEFERRABLE,
+  task_id         INTEGER,
+  skill_used      TEXT,
+  status          TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled'),
+  summary         TEXT NOT NULL,
+  output          TEXT NOT NULL,
+  artifacts_json  TEXT NOT NULL,
+  memory_ids      TEXT NOT NULL,
+  processed       INTEGER NOT NULL CHECK (processed IN (0, 1)),
+  created_at      INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE events (
   seq          INTEGER PRIMARY KEY AUTOINCREMENT,
   xid          INTEGER NOT NULL DEFAULT 0,
@@ -5,6 +19,42 @@ CREATE TABLE events (
   kind         TEXT NOT NULL,
   subject      TEXT NOT NULL,
   payload_json TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE inbox (
+  id               TEXT PRIMARY KEY,
+  session_id       TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
+  kind             TEXT NOT NULL CHECK (kind = 'message' OR kind = 'result' OR kind = 'join' OR kind = 'trigger' OR kind = 'steer' OR kind = 'system'),
+  payload_json     TEXT NOT NULL,
+  source           TEXT NOT NULL,
+  integrity        TEXT NOT NULL,
+  sources_json     TEXT NOT NULL,
+  wake             INTEGER NOT NULL CHECK (wake IN (0, 1)),
+  dedupe_key       TEXT UNIQUE,
+  root_run_id      TEXT,
+  run_id           TEXT REFERENCES runs (id) DEFERRABLE,
+  consumed_by_turn TEXT REFERENCES turns (id) DEFERRABLE,
+  created_at       INTEGER NOT NULL,
+  CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
+) STRICT;
+
+CREATE INDEX inbox_by_run ON inbox (run_id);
+
+CREATE INDEX inbox_waiting ON inbox (session_id, id) WHERE consumed_by_turn IS NULL;
+
+CREATE TABLE join_members (
+  run_id  TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) DEFERRABLE,
+  join_id TEXT NOT NULL REFERENCES joins (id) DEFERRABLE
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX join_members_by_join ON join_members (join_id);
+
+CREATE TABLE joins (
+  id          TEXT NOT NULL PRIMARY KEY,
+  session_id  TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
+  root_run_id TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  fired_at    INTEGER,
+  created_at  INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE meta (
@@ -17,6 +67,13 @@ CREATE TABLE migrations (
   name       TEXT NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE owners (
+  id         TEXT PRIMARY KEY,
+  pid        INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  beat_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE personas (
   id                        TEXT PRIMARY KEY,
@@ -37,9 +94,19 @@ CREATE TABLE runs (
   state       TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting' OR state = 'completed' OR state = 'failed' OR state = 'timeout' OR state = 'cancelled'),
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
-  finished_at INTEGER,
+  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT,
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
+
+CREATE INDEX runs_owned ON runs (owner_id) WHERE owner_id IS NOT NULL;
+
+CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id) WHERE state = 'queued';
+
+CREATE INDEX runs_unfinished ON runs (root_run_id) WHERE finished_at IS NULL;
 
 CREATE TABLE segments (
   id         TEXT PRIMARY KEY,
@@ -65,7 +132,7 @@ CREATE TABLE sessions (
 CREATE TABLE steps (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
   seq          INTEGER NOT NULL CHECK (seq > 0),
-  kind         TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'begun' OR kind = 'ended'),
+  kind         TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'begun' OR kind = 'ended' OR kind = 'steer'),
   payload_json TEXT NOT NULL,
   PRIMARY KEY (run_id, seq)
 ) STRICT;
@@ -106,3 +173,19 @@ CREATE TABLE turns (
   timestamp             INTEGER NOT NULL,
   CHECK ((type = 'compaction') = (compaction_json IS NOT NULL))
 ) STRICT;
+
+CREATE TABLE usage (
+  run_id        TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  call          INTEGER NOT NULL,
+  root_run_id   TEXT NOT NULL,
+  model         TEXT NOT NULL,
+  state         TEXT NOT NULL CHECK (state = 'reserved' OR state = 'spent' OR state = 'lost'),
+  input_tokens  INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  cost_usd      REAL NOT NULL,
+  at            INTEGER NOT NULL,
+  PRIMARY KEY (run_id, call)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX usage_by_request ON usage (root_run_id);

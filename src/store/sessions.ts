@@ -24,6 +24,15 @@ export async function lockSession(tx: Tx, id: string): Promise<Session | undefin
   return row && sessionFrom(row)
 }
 
+/** Locks several at once, in the one order that keeps two endings from waiting for each other. */
+export async function lockSessions(tx: Tx, ids: string[]): Promise<Map<string, Session>> {
+  tx.locking('sessions')
+  const rows = await tx.all(
+    tx.build.selectFrom('sessions').selectAll().where('id', 'in', ids).orderBy('id').modifyEnd(tx.dialect.lockRows),
+  )
+  return new Map(rows.map((row) => [row.id, sessionFrom(row)]))
+}
+
 export async function lockSessionByLabel(tx: Tx, folder: string, label: string): Promise<Session | undefined> {
   tx.locking('sessions')
   const row = await tx.first(lockedByLabel({ folder, label }))
@@ -36,9 +45,10 @@ export async function moveHead(tx: Tx, session: Session, headTurnId: string, now
 
 export async function findSessions(
   rows: Reading,
-  filter: { folder?: string; label?: string; head?: string } = {},
+  filter: { id?: string; folder?: string; label?: string; head?: string } = {},
 ): Promise<Session[]> {
   let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
+  if (filter.id !== undefined) query = query.where('id', '=', filter.id)
   if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
   if (filter.head !== undefined) query = query.where('head_turn_id', '=', filter.head)

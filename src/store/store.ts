@@ -4,7 +4,7 @@ import type { Builder, Dialect } from './dialect.ts'
 import type { Query } from './statement.ts'
 
 /** "Something changed": sent after COMMIT, may be lost, carries nothing that matters. */
-export type Hint = 'events'
+export type Hint = 'events' | 'runs' | 'cancel'
 
 /** Rows that a transaction locks, in the one order that keeps concurrent writers from deadlock and lost releases. */
 export const lockOrder = ['sessions', 'projects', 'joins', 'runs'] as const

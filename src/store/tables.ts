@@ -1,7 +1,9 @@
 import type { Generated } from 'kysely'
 import type { EventKind } from '../domain/event.ts'
+import type { InboxKind } from '../domain/inbox.ts'
 import type { Integrity } from '../domain/label.ts'
-import type { Outcome, RunKind, RunState, StepKind } from '../domain/run.ts'
+import type { Source } from '../domain/message.ts'
+import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
 import type { TurnType } from '../domain/turn.ts'
 
 /** The rows as both databases hold them. Columns named `…_json` are text; 0 and 1 stand for no and yes. */
@@ -33,6 +35,73 @@ export interface Tables {
     session_id: string | null
     created_at: number
     finished_at: number | null
+    via: RunOrigin
+    root_run_id: string
+    parent_run_id: string | null
+    depth: number
+    tool_call_id: string | null
+    requester_session_id: string | null
+    agent: string | null
+    model_requested: string | null
+    priority: number
+    requested_at: number
+    owner_id: string | null
+    epoch: number
+    crashes: number
+    tries: number
+    active_ms: number
+    timeout_ms: number | null
+    deadline: number | null
+    waiting_for: Wait | null
+    wake_at: number | null
+    cancel_reason: string | null
+    effective_tools_json: string
+    integrity: Integrity
+    sources_json: string
+    error_json: string | null
+  }
+  owners: { id: string; pid: number; started_at: number; beat_at: number }
+  inbox: {
+    id: string
+    session_id: string
+    kind: InboxKind
+    payload_json: string
+    source: Source
+    integrity: Integrity
+    sources_json: string
+    wake: number
+    dedupe_key: string | null
+    root_run_id: string | null
+    run_id: string | null
+    consumed_by_turn: string | null
+    created_at: number
+  }
+  agent_results: {
+    id: Generated<number>
+    run_id: string
+    task_id: number | null
+    skill_used: string | null
+    status: Outcome
+    summary: string
+    output: string
+    artifacts_json: string
+    memory_ids: string
+    processed: number
+    created_at: number
+  }
+  joins: { id: string; session_id: string; root_run_id: string; fired_at: number | null; created_at: number }
+  join_members: { run_id: string; join_id: string }
+  usage: {
+    run_id: string
+    call: number
+    root_run_id: string
+    model: string
+    state: 'reserved' | 'spent' | 'lost'
+    input_tokens: number
+    output_tokens: number
+    cached_tokens: number
+    cost_usd: number
+    at: number
   }
   steps: { run_id: string; seq: number; kind: StepKind; payload_json: string }
   turns: {
@@ -77,17 +146,3 @@ export interface Tables {
   }
   migrations: { id: number; name: string; applied_at: number }
 }
-
-/** Every table that holds what a user would miss, parents before children: the order of a restore. */
-export const keptTables = [
-  'meta',
-  'personas',
-  'prompts',
-  'segments',
-  'runs',
-  'steps',
-  'turns',
-  'threads',
-  'sessions',
-  'events',
-] as const satisfies readonly (keyof Tables)[]

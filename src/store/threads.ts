@@ -1,6 +1,6 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { PlacedTurn, Thread } from '../domain/turn.ts'
-import type { Builder } from './dialect.ts'
+import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -192,10 +192,6 @@ const placesOnPath = statement((db, arg: { turnId: string; above: number }) =>
         SELECT threads.* FROM line CROSS JOIN threads WHERE ${onPath(arg.above)} ORDER BY threads.depth`,
   ),
 )
-
-function raw<R>(db: Builder, text: RawBuilder<unknown>) {
-  return { compile: () => (text as RawBuilder<R>).compile(db) }
-}
 
 function threadRow(thread: Thread): ThreadRow {
   return {

@@ -14,12 +14,14 @@ export const mayImport: Record<string, readonly string[]> = {
   config: ['domain'],
   home: ['domain', 'config'],
   'doctor.ts': ['domain', 'store', 'config', 'home'],
+  'app-engine.ts': ['domain', 'engine', 'models', 'config'],
   'app.ts': [
     ...['domain', 'store', 'models', 'tools', 'skills', 'agents', 'memory', 'engine', 'gateway'],
-    ...['system.ts', 'config', 'home', 'doctor.ts'],
+    ...['app-engine.ts', 'system.ts', 'config', 'home', 'doctor.ts'],
   ],
   'index.ts': ['domain', 'app.ts', 'config', 'home'],
-  'testing.ts': ['domain', 'store', 'models', 'app.ts', 'system.ts', 'config', 'home'],
+  testing: ['domain', 'system.ts'],
+  'testing.ts': ['domain', 'store', 'models', 'testing', 'app.ts', 'system.ts', 'config', 'home'],
 }
 
 /** What can be read in one sitting. */

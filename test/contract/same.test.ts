@@ -1,9 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TurnDraft } from '../../src/domain/draft.ts'
+import { newRun } from '../../src/domain/run.ts'
 import { append } from '../../src/engine/append.ts'
 import { findPersona, listPersonas, putPersona } from '../../src/store/personas.ts'
-import { insertRun, readSteps } from '../../src/store/runs.ts'
+import { insertRun } from '../../src/store/runs.ts'
 import { findSessions } from '../../src/store/sessions.ts'
+import { readSteps } from '../../src/store/steps.ts'
 import type { Reading, Tx } from '../../src/store/store.ts'
 import { findTurn } from '../../src/store/threads.ts'
 import { type Database, databases, newWorld } from '../setup/places.ts'
@@ -31,12 +33,8 @@ describe.each(databases)('rows on %s', (database) => {
     ['not_null', (tx) => tx.run(tx.build.insertInto('prompts').values({ hash: 'a', text: null as never }))],
   ]
   const run = {
-    id: 'r',
-    kind: 'import' as const,
+    ...newRun({ id: 'r', kind: 'import', via: 'import', sessionId: null, now: 1 }),
     state: 'completed' as const,
-    sessionId: null,
-    createdAt: 1,
-    finishedAt: 1,
   }
 
   test.for(refused)('that break a rule of kind %s are refused by that name', async ([constraint, body]) => {

@@ -189,6 +189,7 @@ describe.each(databases)('write on %s', (database) => {
       expect(names.sort()).toEqual(await notes(rows))
       expect(await rows.tables()).toEqual([
         ...['meta', 'personas', 'prompts', 'segments', 'runs', 'steps', 'turns', 'threads', 'sessions', 'events'],
+        ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage'],
       ])
     })
   })

@@ -50,7 +50,8 @@ const settings = [
   '-c fsync=off -c full_page_writes=off',
 ].join(' ')
 
-async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
+/** Starts a private server, which ends with this process at the latest. */
+export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
   // A link on the PATH may lead to initdb alone; its sister programs are where it really is.
   const bin = dirname(realpathSync(findProgram('initdb') ?? ''))
   const user = serverUser()

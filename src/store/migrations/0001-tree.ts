@@ -1,4 +1,5 @@
 import type { Migration } from '../migration.ts'
+import { oneOf } from './one-of.ts'
 
 /** Turns, their places in the tree, the sessions that point at them, and the journal of what made them. */
 export const tree: Migration = {
@@ -45,7 +46,7 @@ export const tree: Migration = {
     `CREATE TABLE steps (
       run_id       ${text} NOT NULL REFERENCES runs (id) DEFERRABLE,
       seq          ${int} NOT NULL CHECK (seq > 0),
-      kind         ${text} NOT NULL CHECK ${oneOf('kind', ['reply', 'begun', 'ended'])},
+      kind         ${text} NOT NULL CHECK ${oneOf('kind', ['reply', 'begun', 'ended', 'steer'])},
       payload_json ${text} NOT NULL,
       PRIMARY KEY (run_id, seq)
     )${strict}`,
@@ -110,9 +111,4 @@ export const tree: Migration = {
       payload_json ${text} NOT NULL${eventKey}
     )${strict}`,
   ],
-}
-
-/** `column IN (…)` without its price: for a list of three or more SQLite builds a temporary table at every insert. */
-function oneOf(column: string, values: string[]): string {
-  return `(${values.map((value) => `${column} = '${value}'`).join(' OR ')})`
 }

@@ -1,0 +1,24 @@
+import type { Millis } from './clock.ts'
+import type { Label } from './label.ts'
+import type { Part, Source } from './message.ts'
+
+export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
+export type InboxKind = (typeof inboxKinds)[number]
+
+/** Something that waits for a session: bound to the run that will take it, consumed with the turn that run leaves. */
+export interface InboxItem {
+  id: string
+  sessionId: string
+  kind: InboxKind
+  content: string
+  source: Source
+  parts: Part[]
+  label: Label
+  /** False for what is delivered without being worth a run of its own. */
+  wake: boolean
+  /** The request it belongs to; null for one that begins its own. */
+  rootRunId: string | null
+  runId: string | null
+  consumedByTurn: string | null
+  createdAt: Millis
+}

@@ -1,0 +1,80 @@
+import type { Millis } from './clock.ts'
+import { HeddleError } from './errors.ts'
+import type { ThinkingConfig } from './message.ts'
+import type { Usage } from './turn.ts'
+
+/** A tool call that a model asks for. `input` is what it sent, parsed; text that is not JSON is given as it came. */
+export interface RequestedCall {
+  id: string
+  name: string
+  input: unknown
+}
+
+/** What a provider is shown, in the order it is shown. */
+export type ModelMessage =
+  | { role: 'user'; content: string }
+  | { role: 'assistant'; content: string; calls: RequestedCall[]; metadata?: unknown }
+  | { role: 'tool'; callId: string; name: string; content: string }
+
+/** A tool as a model sees it. */
+export interface ToolSpec {
+  name: string
+  description: string
+  /** JSON Schema of its input. */
+  inputSchema: Record<string, unknown>
+}
+
+export interface ModelRequest {
+  /** `<run>/<epoch>/<seq>`: links a provider's log to runs; sent only to loopback. */
+  id: string
+  system: string
+  messages: ModelMessage[]
+  tools: ToolSpec[]
+  maxOutputTokens: number
+  thinking?: ThinkingConfig
+  signal: AbortSignal
+}
+
+export interface ModelReply {
+  text: string
+  calls: RequestedCall[]
+  /** `length`: cut at the output limit; its calls must not be run. */
+  finish: 'stop' | 'calls' | 'length' | 'refused'
+  usage: Usage
+  /** The model that really answered, as the provider names it. */
+  model: string
+  /** Whatever the provider wants back unchanged with this message, such as thinking signatures. */
+  metadata?: unknown
+}
+
+/** A provisional piece of a reply: shown while it comes, replaced by the durable step. */
+export type Delta = { kind: 'text'; text: string } | { kind: 'thinking'; text: string }
+
+/** Something that replies. One request per call; retries are the engine's. */
+export interface Model {
+  readonly name: string
+  /** Tokens that fit into one request and its reply together. */
+  readonly window: number
+  readonly price: { input: number; output: number }
+  /** Rejects with a ModelFailure, or with the signal's reason when aborted. `onDelta` must not throw. */
+  reply(request: ModelRequest, onDelta: (delta: Delta) => void): Promise<ModelReply>
+}
+
+/** A call that brought no reply. `retry: 'later'` means that the same request may succeed. */
+export class ModelFailure extends HeddleError {
+  /** How long the provider asked us to wait. */
+  readonly retryAfter: Millis | undefined
+  /** What the provider counted before it failed, where it said so. */
+  readonly usage: Usage | undefined
+
+  constructor(
+    code: string,
+    message: string,
+    remedy: string,
+    options: { retry: 'never' | 'later'; retryAfter?: Millis; usage?: Usage; cause?: unknown },
+  ) {
+    super(code, message, remedy, { retry: options.retry, cause: options.cause })
+    this.retryAfter = options.retryAfter
+    this.usage = options.usage
+  }
+}

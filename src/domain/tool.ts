@@ -1,0 +1,33 @@
+import type { Label } from './label.ts'
+import type { ToolSpec } from './model.ts'
+import type { CallStatus } from './turn.ts'
+
+/**
+ * What a crash in the middle of a call means: `pure` and `idempotent` ones are run again, `transactional` ones only
+ * write our rows and commit them with their end, an `unsafe` one without an end has an unknown outcome.
+ */
+export const effects = ['pure', 'idempotent', 'transactional', 'unsafe'] as const
+export type Effect = (typeof effects)[number]
+
+/** What a call came to. Text tools answer text, all others one JSON value. */
+export interface ToolOutcome {
+  status: CallStatus
+  output: unknown
+  label?: Label
+}
+
+/** Who calls, and what stops the call. */
+export interface CallContext {
+  runId: string
+  callId: string
+  signal: AbortSignal
+}
+
+/** Something an agent can do besides talking. A transactional one writes through the transaction it is given. */
+export type Tool<T = unknown> = ToolSpec & {
+  /** Refuses input that does not fit; the message goes to the model. */
+  parse(input: unknown): { ok: true; value: T } | { ok: false; why: string }
+} & (
+    | { effect: Exclude<Effect, 'transactional'>; run(input: T, call: CallContext): Promise<ToolOutcome> }
+    | { effect: 'transactional'; write(tx: unknown, input: T, call: CallContext): Promise<ToolOutcome> }
+  )

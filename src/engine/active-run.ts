@@ -1,0 +1,126 @@
+import type { Millis } from '../domain/clock.ts'
+import type { ModelMessage } from '../domain/model.ts'
+import type { Step } from '../domain/run.ts'
+import { recordEvent } from '../store/events.ts'
+import { holdRun, noteProgress } from '../store/runs.ts'
+import { insertStep, readSteps } from '../store/steps.ts'
+import type { Tx } from '../store/store.ts'
+import { lastCall } from '../store/usage.ts'
+import type { Claimed } from './claim.ts'
+import { contextOf } from './context.ts'
+import { Journal } from './journal.ts'
+import type { Engine } from './world.ts'
+
+/** Why a run stops before its work is done. */
+export type StopKind = 'cancelled' | 'timeout' | 'drain' | 'fenced'
+
+/** Thrown through everything a run does; the end of the loop decides what it means. */
+export class Stop extends Error {
+  override readonly name = 'Stop'
+  readonly kind: StopKind
+  constructor(kind: StopKind, reason: string) {
+    super(reason)
+    this.kind = kind
+  }
+}
+
+/** A claimed run while it runs here: what it has done, how long it took, and the only way to write for it. */
+export class ActiveRun {
+  readonly engine: Engine
+  readonly claimed: Claimed
+  readonly journal: Journal
+  /** What lies before the run; its own steps come after. */
+  readonly context: ModelMessage[]
+  readonly signal: AbortSignal
+  /** Attempts of the model call that is being made. */
+  tries: number
+  readonly #since: Millis
+  #calls: number
+
+  /** Reads everything the run rests on. */
+  static async open(engine: Engine, claimed: Claimed, signal: AbortSignal): Promise<ActiveRun> {
+    const { steps, calls } = await engine.store.read(async (rows) => ({
+      steps: await readSteps(rows, claimed.run.id),
+      calls: await lastCall(rows, claimed.run.id),
+    }))
+    const journal = new Journal(claimed.run.id, steps)
+    return new ActiveRun(engine, claimed, journal, await contextOf(engine, claimed, journal.heard), signal, calls)
+  }
+
+  private constructor(
+    engine: Engine,
+    claimed: Claimed,
+    journal: Journal,
+    context: ModelMessage[],
+    signal: AbortSignal,
+    calls: number,
+  ) {
+    this.engine = engine
+    this.claimed = claimed
+    this.journal = journal
+    this.context = context
+    this.signal = signal
+    this.#since = engine.clock.monotonic()
+    this.#calls = calls
+    this.tries = claimed.run.tries
+  }
+
+  /** Running time, that of earlier claims included. */
+  get activeMs(): Millis {
+    return Math.round(this.claimed.run.activeMs + this.engine.clock.monotonic() - this.#since)
+  }
+
+  /** The number of the next model call of this run, over all claims. */
+  nextCall(): number {
+    return ++this.#calls
+  }
+
+  /** Writes for this run, or throws a Stop when it is no longer ours. */
+  write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.engine.store.write(area, async (tx) => {
+      await this.hold(tx)
+      return body(tx)
+    })
+  }
+
+  /** Every write of a run begins with this. */
+  async hold(tx: Tx): Promise<void> {
+    tx.locking('runs')
+    if (!(await holdRun(tx, this.claimed.claim, this.activeMs)))
+      throw new Stop('fenced', 'another process has taken this run over')
+  }
+
+  /** The work's outcome, or the reason to stop: whatever ignores the signal is left behind, its outcome unheard. */
+  until<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(signal.reason)
+      if (signal.aborted) stop()
+      signal.addEventListener('abort', stop, { once: true })
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+    })
+  }
+
+  /** Journals steps together with whatever else the body writes. */
+  async record(steps: Step[], body: (tx: Tx) => Promise<void> = async () => undefined): Promise<void> {
+    await this.write('step', async (tx) => {
+      await noteProgress(tx, this.claimed.run.id)
+      await body(tx)
+      for (const step of steps) await this.insert(tx, step)
+    })
+    this.journal.add(...steps)
+    this.tries = 0
+  }
+
+  /** Adds one step in a transaction that already holds the run; `journal.add` it after COMMIT. */
+  async insert(tx: Tx, step: Step): Promise<void> {
+    await insertStep(tx, step)
+    const { name } = step.payload as { name?: string }
+    await recordEvent(tx, {
+      at: this.engine.clock.now(),
+      kind: 'run.step',
+      subject: `run:${step.runId}`,
+      payload: { seq: step.seq, kind: step.kind, ...(name !== undefined && { name }) },
+    })
+  }
+}

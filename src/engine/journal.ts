@@ -1,0 +1,124 @@
+import type { ModelMessage, RequestedCall } from '../domain/model.ts'
+import type { Step } from '../domain/run.ts'
+import type { Effect } from '../domain/tool.ts'
+import type { CallStatus, ToolCallEntry } from '../domain/turn.ts'
+
+/** What the steps of a run say, by their kind. */
+export interface ReplyStep {
+  text: string
+  calls: RequestedCall[]
+  model: string
+  metadata?: unknown
+}
+export interface BegunStep extends RequestedCall {
+  effect: Effect
+}
+export interface EndedStep {
+  id: string
+  name: string
+  status: CallStatus
+  output: unknown
+}
+export interface SteerStep {
+  items: { id: string; content: string }[]
+}
+
+/** The steps of one run, read as what happened so far. The journal is the checkpoint: there is no other. */
+export class Journal {
+  readonly steps: Step[]
+  readonly #runId: string
+  #last: number
+
+  constructor(runId: string, steps: Step[]) {
+    this.#runId = runId
+    this.steps = steps
+    this.#last = steps.at(-1)?.seq ?? 0
+  }
+
+  /** A step with the next number; `add` it once it is committed. Calls that end together each have a number at once. */
+  next(kind: Step['kind'], payload: unknown): Step {
+    this.#last++
+    return { runId: this.#runId, seq: this.#last, kind, payload }
+  }
+
+  add(...steps: Step[]): void {
+    this.steps.push(...steps)
+    this.steps.sort((a, b) => a.seq - b.seq)
+  }
+
+  /** Calls that began and of which nobody knows the end. */
+  get open(): BegunStep[] {
+    const ended = new Set(this.#payloads<EndedStep>('ended').map(({ id }) => id))
+    return this.#payloads<BegunStep>('begun').filter(({ id }) => !ended.has(id))
+  }
+
+  get lastReply(): ReplyStep | undefined {
+    return this.#payloads<ReplyStep>('reply').at(-1)
+  }
+
+  get lastCall(): EndedStep | undefined {
+    return this.#payloads<EndedStep>('ended').at(-1)
+  }
+
+  get callIds(): Set<string> {
+    return new Set(this.#payloads<BegunStep>('begun').map(({ id }) => id))
+  }
+
+  get replies(): number {
+    return this.#payloads('reply').length
+  }
+
+  /** Inputs that came while the run was under way: they are told in their place, not before it. */
+  get heard(): Set<string> {
+    return new Set(this.#payloads<SteerStep>('steer').flatMap(({ items }) => items.map(({ id }) => id)))
+  }
+
+  /** What a turn keeps of its calls: where their payload is. A call without an end is told as unknown. */
+  get entries(): ToolCallEntry[] {
+    const ends = new Map(
+      this.steps.filter(({ kind }) => kind === 'ended').map((step) => [(step.payload as EndedStep).id, step]),
+    )
+    return this.steps
+      .filter(({ kind }) => kind === 'begun')
+      .map((step) => {
+        const { id, name } = step.payload as BegunStep
+        const end = ends.get(id)
+        const status = (end?.payload as EndedStep | undefined)?.status ?? 'unknown'
+        return { id, name, status, begun: step.seq, ended: end?.seq ?? step.seq }
+      })
+  }
+
+  /**
+   * The run so far as a model must see it: each reply followed by the answers to all its calls, then what people said
+   * meanwhile. Calls and answers are always paired.
+   */
+  get messages(): ModelMessage[] {
+    const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
+    return this.steps.flatMap((step): ModelMessage[] => {
+      if (step.kind === 'reply') {
+        const { text, calls, metadata } = step.payload as ReplyStep
+        const answers = calls.map(({ id, name }) => answer(id, name, ends.get(id)))
+        return [{ role: 'assistant', content: text, calls, ...(metadata !== undefined && { metadata }) }, ...answers]
+      }
+      if (step.kind === 'steer')
+        return (step.payload as SteerStep).items.map(({ content }) => ({ role: 'user', content }))
+      return []
+    })
+  }
+
+  #payloads<T>(kind: Step['kind']): T[] {
+    return this.steps.filter((step) => step.kind === kind).map(({ payload }) => payload as T)
+  }
+}
+
+function answer(callId: string, name: string, end: EndedStep | undefined): ModelMessage {
+  const output = end?.output ?? unknownOutcome
+  return { role: 'tool', callId, name, content: typeof output === 'string' ? output : JSON.stringify(output) }
+}
+
+/** Told to the model when a process died in the middle of a call that must not be repeated by itself. */
+export const unknownOutcome = {
+  status: 'unknown',
+  error:
+    'the process died during this call: it may have happened, wholly, partly or not at all. Check before you repeat it',
+}

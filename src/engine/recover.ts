@@ -1,0 +1,115 @@
+import { HeddleError } from '../domain/errors.ts'
+import type { Ending, Run } from '../domain/run.ts'
+import { bindItems } from '../store/inbox.ts'
+import type { OwnerLocks } from '../store/owner-locks.ts'
+import { listOwners, lostOwners, removeOwner } from '../store/owners.ts'
+import { dueRuns, lockRun, requeueRun, runsOf } from '../store/runs.ts'
+import { readSteps } from '../store/steps.ts'
+import type { Tx } from '../store/store.ts'
+import { loseUsage } from '../store/usage.ts'
+import { type EndIds, newIds } from './deliver.ts'
+import { Journal } from './journal.ts'
+import { leaveTurn, lockPlaces, type Places } from './settle.ts'
+import type { Engine } from './world.ts'
+
+/** What a look at the dead and the due came to. */
+export interface Recovered {
+  resumed: string[]
+  quarantined: string[]
+}
+
+/**
+ * Frees the runs of owners that died: each goes back to its place in the queue, or, after the third death without a
+ * step in between, is ended so that it takes nobody along again. Safe to run anywhere, at any time, by anyone.
+ */
+export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks): Promise<Recovered> {
+  const { store, clock, limits } = engine
+  const recovered: Recovered = { resumed: [], quarantined: [] }
+  const owners = await store.read((rows) => listOwners(rows, clock.now()))
+  const isDead = (id: string, silentFor: number) => locks.isHeld(id) === false || silentFor > limits.leaseMs
+  const dead = owners.filter(({ id, silentFor }) => id !== me && isDead(id, silentFor)).map(({ id }) => id)
+  for (const ownerId of [...dead, ...(await store.read(lostOwners))]) {
+    // Removed first: an owner that only slept finds out at its next beat, and every write of its runs is fenced anyway.
+    await store.write('owner', (tx) => removeOwner(tx, ownerId))
+    for (const run of await store.read((rows) => runsOf(rows, { ownerId }))) {
+      const outcome = await free(engine, run, ownerId)
+      if (outcome !== 'nothing') recovered[outcome].push(run.id)
+    }
+  }
+  return recovered
+}
+
+/** Wakes what waited for its time, and ends what is past its deadline although nobody runs it. */
+export async function wakeDue(engine: Engine): Promise<void> {
+  const now = engine.clock.now()
+  for (const due of await engine.store.read((rows) => dueRuns(rows, now))) {
+    const isLate = due.deadline !== null && due.deadline <= now
+    await engine.store.write('recover', async (tx) => {
+      const found = await lockedRun(tx, due)
+      if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
+      if (isLate) return endUnowned(tx, engine, found, lateEnding(found.run), newIds(engine))
+      if (found.run.state !== 'waiting') return
+      await requeueRun(tx, due.id)
+      tx.hint('runs')
+    })
+  }
+}
+
+/** Takes a run from an owner that will not go on with it. */
+export function free(engine: Engine, lost: Run, ownerId: string): Promise<keyof Recovered | 'nothing'> {
+  return engine.store.write('recover', async (tx) => {
+    const found = await lockedRun(tx, lost)
+    if (found?.run.ownerId !== ownerId) return 'nothing'
+    await loseUsage(tx, lost.id)
+    const crashes = found.run.crashes + 1
+    tx.hint('runs')
+    if (crashes < engine.limits.maxCrashes) {
+      await requeueRun(tx, lost.id, crashes)
+      return 'resumed'
+    }
+    await endUnowned(tx, engine, found, quarantine(found.run, crashes), newIds(engine))
+    return 'quarantined'
+  })
+}
+
+/** Ends a run that nobody runs; it must come from `lockedRun`. */
+export async function endUnowned(
+  tx: Tx,
+  engine: Pick<Engine, 'clock' | 'systemPrompt'>,
+  { run, ...places }: Places & { run: Run },
+  ending: Ending,
+  ids: EndIds,
+): Promise<void> {
+  // What waited for this run is answered by its end, not by a run that nobody asked for. What came after it began is not.
+  if (run.epoch === 0) await bindItems(tx, places.session.id, run.id)
+  const journal = new Journal(run.id, await readSteps(tx, run.id))
+  await leaveTurn(tx, engine, { run, ...places, journal }, ending, ids, journal.lastReply?.model ?? null)
+}
+
+/** A run with the sessions that its end would touch, locked in the one order: sessions before runs. */
+export async function lockedRun(
+  tx: Tx,
+  known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>,
+): Promise<(Places & { run: Run }) | undefined> {
+  const places = await lockPlaces(tx, known)
+  const run = await lockRun(tx, known.id)
+  return run && { run, ...places }
+}
+
+function quarantine(run: Run, crashes: number): Ending {
+  const error = new HeddleError(
+    'quarantined',
+    `${crashes} processes died with this run without getting anywhere`,
+    `look at what it does: heddle show run:${run.id}; try again when that is mended: heddle retry run:${run.id}`,
+  )
+  return { state: 'failed', text: `Failed: ${error.message}. ${error.remedy}`, error }
+}
+
+function lateEnding(run: Run): Ending {
+  const error = {
+    code: 'timeout',
+    message: 'its deadline passed before it could finish',
+    remedy: `try again: heddle retry run:${run.id}`,
+  }
+  return { state: 'timeout', text: `Timed out: ${error.message}`, error }
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { labelOf, type Message } from '../domain/message.ts'
+import type { ModelReply } from '../domain/model.ts'
+import type { Ending, Run } from '../domain/run.ts'
+import type { Session } from '../domain/session.ts'
+import type { Usage } from '../domain/turn.ts'
+import { recordEvent } from '../store/events.ts'
+import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
+import { finishRun } from '../store/runs.ts'
+import { lockSessions, moveHead } from '../store/sessions.ts'
+import type { Tx } from '../store/store.ts'
+import { findThread, insertPlacedTurn } from '../store/threads.ts'
+import { keepPrompt } from '../store/turns.ts'
+import { loseUsage, settleUsage, spentBy } from '../store/usage.ts'
+import type { ActiveRun } from './active-run.ts'
+import { messageOf } from './context.ts'
+import { deliverResult, type EndIds, joinChildren, newIds } from './deliver.ts'
+import type { Journal } from './journal.ts'
+import { estimateTokens } from './make-turn.ts'
+import { nextRun } from './submit.ts'
+import type { Engine } from './world.ts'
+
+/** The last reply, when it ends the run: it is folded into the settling transaction instead of a step of its own. */
+export interface LastReply {
+  reply: ModelReply
+  call: number
+}
+
+/** Ends a run that is ours: turn, head, inputs, cost, delivery, joins and the next run commit together, or not at all. */
+export async function settle(run: ActiveRun, ending: Ending, last?: LastReply): Promise<void> {
+  const { engine, claimed } = run
+  await engine.store.write('settle', async (tx) => {
+    const places = await lockPlaces(tx, claimed.run)
+    await run.hold(tx)
+    const ids = newIds(engine)
+    if (last) {
+      const call = { runId: claimed.run.id, call: last.call, model: last.reply.model }
+      await settleUsage(tx, call, 'spent', last.reply.usage)
+    }
+    // A call that was broken off has an unknown cost.
+    await loseUsage(tx, claimed.run.id)
+    const work = { ...places, run: { ...claimed.run, activeMs: run.activeMs }, journal: run.journal }
+    await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
+  })
+}
+
+/** The sessions that an ending touches: the run's own, and the one that hears of it. */
+export interface Places {
+  session: Session
+  requester: Session | undefined
+}
+
+/** Everything a turn is made of, whoever ends the run. */
+export interface Work extends Places {
+  run: Run
+  journal: Journal
+}
+
+export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>): Promise<Places> {
+  const ids = [run.sessionId, run.requesterSessionId].filter((id) => id !== null)
+  const locked = await lockSessions(tx, ids)
+  const session = locked.get(run.sessionId ?? '')
+  if (!session) throw new Error(`run ${run.id} has no session`)
+  return { session, requester: locked.get(run.requesterSessionId ?? '') }
+}
+
+/** Every terminal run leaves one turn, failed and cancelled ones too: the head moves, the inputs are consumed. */
+export async function leaveTurn(
+  tx: Tx,
+  engine: Pick<Engine, 'clock' | 'systemPrompt'>,
+  { run, session, requester, journal }: Work,
+  ending: Ending,
+  ids: EndIds,
+  model: string | null,
+): Promise<void> {
+  const now = engine.clock.now()
+  const queryMessages = (await itemsOfRun(tx, run.id)).map(messageOf)
+  const responseMessage: Message = { id: ids.turnId, role: 'assistant', content: ending.text, timestamp: now }
+  const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
+  const { depth } = await insertPlacedTurn(
+    tx,
+    { segmentId: session.segmentId, parent, personaId: session.personaId },
+    {
+      id: ids.turnId,
+      type: 'normal',
+      status: ending.state,
+      queryMessages,
+      responseMessage,
+      model: { requested: run.modelRequested, actual: model },
+      thinkingConfig: null,
+      toolCalls: journal.entries,
+      tokenCount: estimateTokens([...queryMessages, responseMessage]),
+      usage: usageOnly(await spentBy(tx, { runId: run.id })),
+      compaction: null,
+      promptHash: await keptPrompt(tx, engine.systemPrompt),
+      label: labelOf(queryMessages),
+      runId: run.id,
+      timestamp: now,
+    },
+  )
+  await moveHead(tx, session, ids.turnId, now)
+  await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, at: now })
+  await consumeItems(tx, run.id, ids.turnId)
+  await deliverResult(tx, run, requester, ending, ids, now)
+  // Whoever cancels a run does not want to hear from its children.
+  if (ending.state !== 'cancelled') await joinChildren(tx, run, session, ids, now)
+  const waiting = await waitingItems(tx, session.id)
+  if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })
+  await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
+}
+
+async function tellEnd(tx: Tx, run: Run, session: Session, ending: Ending, turnId: string, depth: number, now: number) {
+  const payload = { session: session.label, folder: session.folder, depth, run: run.id }
+  await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload })
+  await recordEvent(tx, { at: now, kind: 'run.ended', subject: `run:${run.id}`, payload: { state: ending.state } })
+  tx.hint('runs')
+}
+
+async function keptPrompt(tx: Tx, text: string): Promise<string | null> {
+  if (text === '') return null
+  const hash = createHash('sha256').update(text).digest('hex')
+  await keepPrompt(tx, hash, text)
+  return hash
+}
+
+function usageOnly({ inputTokens, outputTokens, cachedTokens, costUsd }: Usage): Usage {
+  return { inputTokens, outputTokens, cachedTokens, costUsd }
+}

@@ -1,0 +1,111 @@
+import type { InboxItem } from '../domain/inbox.ts'
+import type { Label } from '../domain/label.ts'
+import type { Part, Source } from '../domain/message.ts'
+import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
+import { checkLabel, type Session } from '../domain/session.ts'
+import { recordEvent } from '../store/events.ts'
+import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
+import { findRun, insertRun, liveRunOf } from '../store/runs.ts'
+import { lockSessionByLabel } from '../store/sessions.ts'
+import type { Tx } from '../store/store.ts'
+import { startSession, writeAgainIfTaken } from './append.ts'
+import type { World } from './world.ts'
+
+/** An input for a session. */
+export interface Submission {
+  folder: string
+  label: string
+  content: string
+  /** `steer` reaches the run that is under way at its next step; a late one is a message like any other. */
+  kind?: 'message' | 'steer'
+  parts?: Part[]
+  source?: Source
+  trust?: Label
+  via?: RunOrigin
+  priority?: number
+  model?: string
+  timeoutMs?: number
+  deadline?: number
+  /** The turn a session that this starts begins at. */
+  parentTurnId?: string
+  /** Says that two deliveries are the same one: the second is answered with the first. */
+  dedupeKey?: string
+}
+
+export interface Accepted {
+  itemId: string
+  session: Session
+  /** The run that will take it, once that is known: one that is under way will not. */
+  runId: string | null
+}
+
+/** Takes an input in. When this resolves it is durable, and it will end in exactly one visible outcome. */
+export async function submit(world: World, input: Submission): Promise<Accepted> {
+  const label = checkLabel(input.label)
+  const fresh = { itemId: world.newId(), runId: world.newId(), sessionId: world.newId(), segmentId: world.newId() }
+  const now = world.clock.now()
+  const body = async (tx: Tx): Promise<Accepted> => {
+    const session =
+      (await lockSessionByLabel(tx, input.folder, label)) ??
+      (await startSession(tx, { ...input, label, sessionId: fresh.sessionId, segmentId: fresh.segmentId, now }))
+    const before = input.dedupeKey === undefined ? undefined : await itemByKey(tx, input.dedupeKey)
+    if (before) return { itemId: before.id, session, runId: before.runId }
+    await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
+    return { itemId: fresh.itemId, session, runId: await nextRun(tx, { ...input, session, runId: fresh.runId, now }) }
+  }
+  return writeAgainIfTaken(world, 'submit', body)
+}
+
+/** The run that will take what waits: one that has not begun, or a new one. None while a run is under way; its end makes it. */
+export async function nextRun(
+  tx: Tx,
+  next: Pick<Submission, 'via' | 'priority' | 'model' | 'timeoutMs' | 'deadline'> & {
+    session: Session
+    runId: string
+    now: number
+  },
+): Promise<string | null> {
+  const live = await liveRunOf(tx, next.session.id)
+  if (live) return live.state === 'queued' && live.epoch === 0 ? live.id : null
+  const request = await requestOf(tx, next.session.id)
+  await insertRun(tx, {
+    ...newRun({ id: next.runId, kind: 'turn', via: next.via ?? 'user', sessionId: next.session.id, now: next.now }),
+    ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
+    priority: next.priority ?? 0,
+    modelRequested: next.model ?? null,
+    timeoutMs: next.timeoutMs ?? null,
+    deadline: next.deadline ?? null,
+  })
+  await recordEvent(tx, {
+    at: next.now,
+    kind: 'run.queued',
+    subject: `run:${next.runId}`,
+    payload: { session: next.session.label, folder: next.session.folder },
+  })
+  tx.hint('runs')
+  return next.runId
+}
+
+/** The request that everything that waits belongs to, if it is one: a run that only its results wake is part of it. */
+async function requestOf(tx: Tx, sessionId: string): Promise<Run | undefined> {
+  const requests = new Set((await waitingItems(tx, sessionId)).map(({ rootRunId }) => rootRunId))
+  const [only] = requests
+  return requests.size === 1 && only ? findRun(tx, only) : undefined
+}
+
+function itemFrom(input: Submission, id: string, session: Session, now: number): InboxItem {
+  return {
+    id,
+    sessionId: session.id,
+    kind: input.kind ?? 'message',
+    content: input.content,
+    source: input.source ?? 'human',
+    parts: input.parts ?? [],
+    label: input.trust ?? { integrity: 'trusted', sources: [] },
+    wake: true,
+    rootRunId: null,
+    runId: null,
+    consumedByTurn: null,
+    createdAt: now,
+  }
+}

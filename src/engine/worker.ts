@@ -1,0 +1,204 @@
+import type { Millis } from '../domain/clock.ts'
+import type { OwnerLocks } from '../store/owner-locks.ts'
+import { beat, insertOwner, removeOwner } from '../store/owners.ts'
+import { findRun } from '../store/runs.ts'
+import { Stop } from './active-run.ts'
+import { type Claimed, claimNext } from './claim.ts'
+import { runToTheEnd } from './loop.ts'
+import { free, type Recovered, recoverDead, wakeDue } from './recover.ts'
+import type { Engine } from './world.ts'
+
+const sweepEvery: Millis = 1000
+
+export interface WorkerOptions {
+  locks: OwnerLocks
+  pid: number
+  /** Runs only what belongs to this session. */
+  sessionId?: string
+  /** Told of what no run can be told of: a bug in the worker itself, or rows that cannot be reached. */
+  onTrouble(error: unknown): void
+}
+
+/** A process that claims and runs what is queued, as many at a time as the limits allow. */
+export interface Worker {
+  /** What was found of owners that had died when this one began. */
+  readonly recovered: Recovered
+  /** Takes no new work, gives back what it has, and resolves when nothing of it runs any more. */
+  stop(): Promise<void>
+}
+
+export async function startWorker(engine: Engine, options: WorkerOptions): Promise<Worker> {
+  const { store } = engine
+  const hands = new Hands(engine, options)
+  await hands.join()
+  const recovered = await recoverDead(engine, hands.ownerId, options.locks)
+  const stopped = new AbortController()
+  const stopListening = store.onHint((hint) => {
+    if (hint === 'runs') hands.fill()
+    if (hint === 'cancel') hands.heedCancels()
+  })
+  const sweeping = sweep(engine, options, hands, stopped.signal)
+  hands.fill()
+  return {
+    recovered,
+    async stop() {
+      stopListening()
+      stopped.abort()
+      await hands.rest()
+      await sweeping
+      await hands.leave()
+    },
+  }
+}
+
+/** Once a second: a sign of life, and whatever a lost hint did not tell. The sweep alone makes progress. */
+async function sweep(engine: Engine, options: WorkerOptions, hands: Hands, stopped: AbortSignal): Promise<void> {
+  const { store, clock, limits } = engine
+  let lastBeat = clock.monotonic()
+  while (!stopped.aborted) {
+    try {
+      // Our own clock decides first: side effects must end before anyone else may think us dead.
+      const beatAt = clock.monotonic()
+      const wasSilent = beatAt - lastBeat > limits.leaseMs * 0.8
+      if (wasSilent || !(await store.write('owner', (tx) => beat(tx, hands.ownerId, clock.now())))) await hands.rejoin()
+      lastBeat = beatAt
+      await hands.giveBackDropped()
+      await recoverDead(engine, hands.ownerId, options.locks)
+      await wakeDue(engine)
+      hands.heedCancels()
+      hands.fill()
+    } catch (error) {
+      options.onTrouble(error)
+    }
+    await clock.sleep(sweepEvery, stopped)
+  }
+}
+
+/** The runs that this process has in hand, and the name under which it has them. */
+class Hands {
+  ownerId = ''
+  #release: () => void = () => undefined
+  readonly #engine: Engine
+  readonly #options: WorkerOptions
+  readonly #busy = new Map<string, { stop: AbortController; done: Promise<void> }>()
+  readonly #dropped: Claimed[] = []
+  #claiming: Promise<void> | undefined
+  #again = false
+  #resting = false
+
+  constructor(engine: Engine, options: WorkerOptions) {
+    this.#engine = engine
+    this.#options = options
+  }
+
+  /** Becomes an owner: a new one each time, so that nobody ever takes over runs of its own name. */
+  async join(): Promise<void> {
+    const { store, clock, newId } = this.#engine
+    this.ownerId = newId()
+    this.#release = this.#options.locks.hold(this.ownerId)
+    await store.write('owner', (tx) =>
+      insertOwner(tx, { id: this.ownerId, pid: this.#options.pid, startedAt: clock.now() }),
+    )
+  }
+
+  async leave(): Promise<void> {
+    await this.#engine.store.write('owner', (tx) => removeOwner(tx, this.ownerId))
+    this.#release()
+  }
+
+  /** Gives everything back after a silence: what others have taken over meanwhile is theirs, and fenced from us. */
+  async rejoin(): Promise<void> {
+    await this.#stopAll('this process was silent for longer than its lease')
+    await this.leave()
+    await this.join()
+  }
+
+  /** Claims until there is nothing to claim. Asked for while it claims, it looks once more. */
+  fill(): void {
+    this.#again = true
+    if (this.#resting || this.#claiming) return
+    this.#claiming = this.#claimAll()
+      .catch((error) => this.#options.onTrouble(error))
+      .finally(() => {
+        this.#claiming = undefined
+        if (this.#again && !this.#resting) this.fill()
+      })
+  }
+
+  /** Looks whether somebody asked for one of ours to be cancelled. */
+  heedCancels(): void {
+    for (const [runId, { stop }] of this.#busy) {
+      this.#engine.store
+        .read((rows) => findRun(rows, runId))
+        .then((run) => {
+          if (run?.cancelReason != null) stop.abort(new Stop('cancelled', run.cancelReason))
+        })
+        .catch((error) => this.#options.onTrouble(error))
+    }
+  }
+
+  /** A run whose end could not be written is ours for as long as we live unless we give it back; it counts as a crash. */
+  async giveBackDropped(): Promise<void> {
+    for (let next = this.#dropped[0]; next; next = this.#dropped[0]) {
+      await free(this.#engine, next.run, next.claim.ownerId)
+      this.#dropped.shift()
+    }
+  }
+
+  /** Takes no new work, gives back what it has, and resolves when it has stopped. */
+  async rest(): Promise<void> {
+    this.#resting = true
+    await this.#claiming
+    await this.#stopAll('the process is stopping')
+  }
+
+  async #stopAll(reason: string): Promise<void> {
+    const busy = [...this.#busy.values()]
+    for (const { stop } of busy) stop.abort(new Stop('drain', reason))
+    await Promise.all(busy.map(({ done }) => done))
+  }
+
+  async #claimAll(): Promise<void> {
+    while (this.#again && !this.#resting) {
+      this.#again = false
+      const { sessionId } = this.#options
+      const only = sessionId === undefined ? {} : { sessionId }
+      for (;;) {
+        const claimed = await claimNext(this.#engine, this.ownerId, only)
+        if (!claimed) break
+        this.#begin(claimed)
+      }
+    }
+  }
+
+  #begin(claimed: Claimed): void {
+    const stop = new AbortController()
+    const over = new AbortController()
+    // Asked for while an earlier owner had it.
+    if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
+    this.#watchTime(claimed, stop, over.signal)
+    const done = runToTheEnd(this.#engine, claimed, stop.signal)
+      .catch((error) => {
+        this.#dropped.push(claimed)
+        this.#options.onTrouble(error)
+      })
+      .finally(() => {
+        over.abort()
+        this.#busy.delete(claimed.run.id)
+        this.fill()
+      })
+    this.#busy.set(claimed.run.id, { stop, done })
+  }
+
+  /** The runtime owns the clock: whatever a model or a tool does, the run ends. */
+  #watchTime({ run }: Claimed, stop: AbortController, over: AbortSignal): void {
+    const { clock, limits } = this.#engine
+    const limit = run.timeoutMs ?? limits.timeoutMs
+    const expire = (left: Millis, reason: string) =>
+      clock.sleep(Math.max(0, left), over).then(() => {
+        if (!over.aborted) stop.abort(new Stop('timeout', reason))
+      })
+    void expire(limit - run.activeMs, `it ran for ${Math.round(limit / 1000)} s, its limit`)
+    if (run.deadline !== null) void expire(run.deadline - clock.now(), 'its deadline passed')
+  }
+}

@@ -1,0 +1,5 @@
+/** Whether an address is this machine's own, so that what is sent there stays here. */
+export function isLoopback(address: string): boolean {
+  const host = URL.parse(address)?.hostname ?? ''
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}

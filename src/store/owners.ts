@@ -1,0 +1,72 @@
+import type { Millis } from '../domain/clock.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+
+/** A process that runs things. Each boot is another owner. */
+export interface Owner {
+  id: string
+  pid: number
+  startedAt: Millis
+  beatAt: Millis
+}
+
+export async function insertOwner(tx: Tx, owner: Omit<Owner, 'beatAt'>): Promise<void> {
+  await tx.run(
+    tx.build.insertInto('owners').values({
+      id: owner.id,
+      pid: owner.pid,
+      started_at: owner.startedAt,
+      beat_at: tx.dialect.leaseClock(owner.startedAt),
+    }),
+  )
+}
+
+/** One beat for the whole process. False when somebody has declared it dead: it must stop at once. */
+export async function beat(tx: Tx, id: string, now: Millis): Promise<boolean> {
+  return (await tx.run(setBeat({ id, now }))) === 1
+}
+
+/** False once somebody has declared the owner dead. */
+export async function isRegistered(rows: Reading, id: string): Promise<boolean> {
+  return (await rows.first(registered({ id }))) !== undefined
+}
+
+export async function removeOwner(tx: Tx, id: string): Promise<void> {
+  await tx.run(tx.build.deleteFrom('owners').where('id', '=', id))
+}
+
+/** Every owner, and how long ago it last gave a sign of life. */
+export async function listOwners(rows: Reading, now: Millis): Promise<(Owner & { silentFor: Millis })[]> {
+  const found = await rows.all(
+    rows.build.selectFrom('owners').selectAll().select(rows.dialect.leaseClock(now).as('now')).orderBy('id'),
+  )
+  return found.map((row) => ({
+    id: row.id,
+    pid: row.pid,
+    startedAt: row.started_at,
+    beatAt: row.beat_at,
+    silentFor: Number(row.now) - row.beat_at,
+  }))
+}
+
+/** Owners that runs name although no such process is registered: it was declared dead before its runs were freed. */
+export async function lostOwners(rows: Reading): Promise<string[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('runs')
+      .select('owner_id')
+      .distinct()
+      .where('owner_id', 'is not', null)
+      .where('owner_id', 'not in', rows.build.selectFrom('owners').select('id')),
+  )
+  return found.map(({ owner_id }) => owner_id as string)
+}
+
+const registered = statement((db, arg: { id: string }) => db.selectFrom('owners').select('id').where('id', '=', arg.id))
+
+const setBeat = statement((db, arg: { id: string; now: number }, { leaseClock }) =>
+  db
+    .updateTable('owners')
+    .set({ beat_at: leaseClock(arg.now) })
+    .where('id', '=', arg.id),
+)

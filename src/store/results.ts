@@ -1,0 +1,70 @@
+import type { Millis } from '../domain/clock.ts'
+import type { Outcome } from '../domain/run.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+
+const longestSummary = 400
+
+/** The durable output of a run; a run has at most one, and it never changes. */
+export interface Result {
+  id: number
+  runId: string
+  status: Outcome
+  summary: string
+  output: string
+  processed: boolean
+  createdAt: Millis
+}
+
+/** Writes a run's output and answers the small number people and models name it by. */
+export async function insertResult(
+  tx: Tx,
+  result: { runId: string; status: Outcome; output: string; createdAt: Millis },
+): Promise<{ id: number; summary: string }> {
+  // PostgreSQL keeps no NUL in a text.
+  const output = result.output.replaceAll('\0', '\ufffd')
+  const summary = summaryOf(output)
+  const row = await tx.first(insert({ ...result, output, summary }))
+  return { id: row?.id ?? 0, summary }
+}
+
+export async function resultOf(rows: Reading, runId: string): Promise<Result | undefined> {
+  const row = await rows.first(rows.build.selectFrom('agent_results').selectAll().where('run_id', '=', runId))
+  return (
+    row && {
+      id: row.id,
+      runId: row.run_id,
+      status: row.status,
+      summary: row.summary,
+      output: row.output,
+      processed: row.processed === 1,
+      createdAt: row.created_at,
+    }
+  )
+}
+
+/** The first paragraph, else the opening. */
+export function summaryOf(output: string): string {
+  const [paragraph = ''] = output.trim().split(/\n\s*\n/)
+  const line = paragraph.replace(/\s+/gu, ' ').trim()
+  return line.length > longestSummary ? `${line.slice(0, longestSummary - 1)}…` : line
+}
+
+const insert = statement(
+  (db, arg: { runId: string; status: Outcome; output: string; summary: string; createdAt: number }) =>
+    db
+      .insertInto('agent_results')
+      .values({
+        run_id: arg.runId,
+        task_id: null,
+        skill_used: null,
+        status: arg.status,
+        summary: arg.summary,
+        output: arg.output,
+        artifacts_json: '[]',
+        memory_ids: '[]',
+        processed: 0,
+        created_at: arg.createdAt,
+      })
+      .returning('id'),
+)

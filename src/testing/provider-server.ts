@@ -1,0 +1,125 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '../domain/clock.ts'
+import { systemClock } from '../system.ts'
+import { replyBytes } from './provider-events.ts'
+import { ProviderLog, type ProviderLogLine } from './provider-log.ts'
+import { lastUserText, type ProviderRule } from './provider-scripts.ts'
+import { sendReply } from './provider-send.ts'
+import { countTokens, type ProviderRequest, readRequest } from './provider-wire.ts'
+
+export interface ProviderOptions {
+  answer: ProviderRule
+  /** 0, the default, takes a free one. */
+  port?: number
+  /** A file of JSON lines that the log is also written to. */
+  log?: string
+  /** The key that clients must have; others are refused in a sentence that quotes theirs, as real providers do. */
+  key?: string
+  clock?: Clock
+}
+
+/** A provider of models on this machine, with a log of what it was asked and what it answered. */
+export interface TestProvider {
+  /** The `baseURL` for clients. */
+  url: string
+  log: readonly ProviderLogLine[]
+  /** The first line of the log that passes the test, once it is there. */
+  until(test: (line: ProviderLogLine) => boolean): Promise<ProviderLogLine>
+  /** Hangs up on everybody and stops. */
+  close(): Promise<void>
+}
+
+/** Starts a server that speaks OpenAI's streaming chat completions, with real sockets and whatever faults are asked for. */
+export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
+  const clock = options.clock ?? systemClock
+  const log = new ProviderLog(clock, options.log)
+  let received = 0
+  const attempts = new Map<string, number>()
+
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await readBody(request)
+    const asked = readRequest(body)
+    if (request.method !== 'POST' || request.url !== '/v1/chat/completions' || asked === undefined) {
+      return refuse(response, asked ? 404 : 400, { error: { message: 'send POST /v1/chat/completions' } })
+    }
+    const n = ++received
+    const header = request.headers['x-heddle-run']
+    const stamp = { n, run: typeof header === 'string' ? header : null }
+    const asking = lastUserText(asked)
+    const attempt = attempts.get(asking) ?? 0
+    attempts.set(asking, attempt + 1)
+    log.add({ ...stamp, kind: 'received', model: asked.model, lastUserText: asking, body })
+
+    const given = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
+    if (options.key !== undefined && given !== options.key) {
+      log.add({ ...stamp, kind: 'refused', status: 401 })
+      return refuse(response, 401, { error: { message: `Incorrect API key provided: ${given}` } })
+    }
+    await answer({ ...asked, attempt }, stamp, response)
+  }
+
+  const answer = async (asked: ProviderRequest, stamp: { n: number; run: string | null }, response: ServerResponse) => {
+    const hungUp = new Promise<undefined>((resolve) => response.once('close', () => resolve(undefined)))
+    const given = await Promise.race([options.answer(asked), hungUp])
+    if (given === undefined || response.destroyed) return log.add({ ...stamp, kind: 'lost' })
+    const { faults = {} } = given
+    if (faults.reset) {
+      log.add({ ...stamp, kind: 'broken', usage: null })
+      return response.socket?.resetAndDestroy()
+    }
+    if (faults.status) {
+      const { code, headers = {}, body = { error: { message: `status ${code}, as asked` } } } = faults.status
+      log.add({ ...stamp, kind: 'refused', status: code })
+      return refuse(response, code, body, headers)
+    }
+    const counted = countTokens(asked, given)
+    const { bytes, usageEnd } = replyBytes(given, given.model ?? asked.model, counted)
+    const usage = faults.noUsage ? null : counted
+    const isWhole = await sendReply(response, bytes, faults, clock, () =>
+      log.add({ ...stamp, kind: 'answered', usage }),
+    )
+    if (isWhole) return
+    const isOurs = faults.cutAt !== undefined
+    if (isOurs) return log.add({ ...stamp, kind: 'broken', usage: (faults.cutAt ?? 0) >= usageEnd ? usage : null })
+    log.add({ ...stamp, kind: 'lost' })
+  }
+
+  const server = createServer((request, response) => {
+    receive(request, response).catch((error) => {
+      process.stderr.write(`provider: ${error instanceof Error ? error.stack : error}\n`)
+      response.destroy()
+    })
+  })
+  // A connection that is closed while idle looks like a fault that nobody asked for.
+  server.keepAliveTimeout = 0
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port ?? 0, '127.0.0.1', resolve)
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    log: log.lines,
+    until: (test) => log.until(test),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of request) chunks.push(chunk)
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function refuse(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  response.end(typeof body === 'string' ? body : JSON.stringify(body))
+}

@@ -1,0 +1,60 @@
+import { HeddleError } from '../domain/errors.ts'
+import type { RequestedCall } from '../domain/model.ts'
+import type { CallContext, Effect, Tool, ToolOutcome } from '../domain/tool.ts'
+
+/** A call that may be made: its tool, and its input as the tool understands it. */
+export interface ReadyCall {
+  call: RequestedCall
+  tool: Tool
+  value: unknown
+}
+
+/**
+ * Decides about a call before anything happens: a tool that was not given to this run does not exist for it, and input
+ * that does not fit is told to the model instead of being tried.
+ */
+export function prepareCall(
+  call: RequestedCall,
+  tools: ReadonlyMap<string, Tool>,
+  effective: readonly string[],
+): ReadyCall | { refused: ToolOutcome } {
+  const tool = effective.includes(call.name) ? tools.get(call.name) : undefined
+  if (!tool) {
+    const known = effective.length > 0 ? `you have: ${effective.join(', ')}` : 'you have no tools'
+    return { refused: failed('forbidden', `there is no tool "${call.name}" here; ${known}`) }
+  }
+  const parsed = tool.parse(call.input)
+  if (!parsed.ok) return { refused: failed('error', `the input of ${call.name} does not fit: ${parsed.why}`) }
+  return { call, tool, value: parsed.value }
+}
+
+/** Makes a call that has no rows of its own. Must not throw: the call is journalled and needs an answer to store. */
+export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
+  if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
+  try {
+    return await tool.run(value, context)
+  } catch (error) {
+    if (context.signal.aborted) throw context.signal.reason
+    return explained(error)
+  }
+}
+
+/** Makes a call that only writes our rows, in the transaction that also stores its answer. */
+export async function writeCall({ tool, value }: ReadyCall, tx: unknown, context: CallContext): Promise<ToolOutcome> {
+  if (tool.effect !== 'transactional') throw new Error(`${tool.name} must not be made in a transaction`)
+  return tool.write(tx, value, context)
+}
+
+/** Whether a call that began before a crash, and has no end, may simply be made again. */
+export function mayRepeat(effect: Effect): boolean {
+  return effect !== 'unsafe'
+}
+
+function explained(error: unknown): ToolOutcome {
+  const message = error instanceof Error ? error.message : String(error)
+  return failed('error', message, error instanceof HeddleError ? error.remedy : undefined)
+}
+
+function failed(status: 'error' | 'forbidden', error: string, remedy?: string): ToolOutcome {
+  return { status, output: { status, error, ...(remedy !== undefined && { remedy }) } }
+}

@@ -1,0 +1,102 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Answered, RunLine } from '../../src/domain/app.ts'
+import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
+import { newHeddle, type TestHeddle } from './heddle.ts'
+
+let heddle: TestHeddle
+let provider: TestProvider
+beforeEach(async () => {
+  heddle = newHeddle()
+  provider = await startProvider({ answer: answerPlainly })
+  await heddle.run('init')
+  writeFileSync(
+    join(heddle.home, 'heddle.yaml'),
+    `models:\n  main: { provider: openai-compatible, baseURL: "${provider.url}", model: tiny, price: { input: 1, output: 1 } }\n`,
+  )
+})
+afterEach(async () => {
+  await provider.close()
+  heddle.remove()
+})
+
+const ask = (...args: string[]) => heddle.json<Answered>('ask', ...args)
+
+test('ask answers with the turn, the model that really answered and what it cost, and leaves nothing running', async () => {
+  const answer = await ask('which port?')
+  expect(answer).toMatchObject({
+    ok: true,
+    status: 'completed',
+    text: 'answer to: which port?',
+    session: 'main',
+    folder: heddle.folder,
+    model: { requested: null, actual: 'tiny' },
+    turns: [answer.turnId],
+  })
+  expect(await heddle.json('ps')).toEqual({ runs: [] })
+  const { total } = await heddle.json<{ total: { inputTokens: number } }>('usage')
+  expect(total).toMatchObject({ inputTokens: answer.usage.inputTokens, calls: 1 })
+})
+
+test('a second question carries the first; --from starts a session at any turn', async () => {
+  const first = await ask('one')
+  await ask('two')
+  const forked = await ask('three', '-s', 'other', '--from', first.turnId ?? '')
+  expect(forked).toMatchObject({ ok: true, session: 'other' })
+  const last = provider.log.findLast((line) => line.kind === 'received')
+  expect(JSON.stringify(last)).toContain('answer to: one')
+  expect(JSON.stringify(last)).not.toContain('answer to: two')
+})
+
+test('without waiting it is handed in, ps shows it, and the next ask in that session does it first', async () => {
+  const handed = await ask('later', '--no-wait')
+  expect(handed).toMatchObject({ ok: true, status: 'accepted' })
+  const { runs } = await heddle.json<{ runs: RunLine[] }>('ps')
+  expect(runs).toMatchObject([{ id: handed.runId, state: 'queued', session: 'main' }])
+  expect(await ask('now')).toMatchObject({ ok: true, text: 'answer to: now' })
+  expect(await heddle.json('show', `run:${handed.runId}`)).toMatchObject({ state: 'completed', epoch: 1 })
+})
+
+test('a queued run is cancelled and retried by its reference', async () => {
+  const { runId } = await ask('later', '--no-wait')
+  const tail = `run:${runId?.slice(-6)}`
+  expect(await heddle.json('cancel', tail)).toEqual({ ok: true, id: runId, state: 'cancelled' })
+  expect(await heddle.json('cancel', tail)).toEqual({ ok: true, id: runId, state: 'cancelled' })
+  expect(await heddle.json('retry', tail)).toMatchObject({ ok: true })
+  expect(await ask('and this')).toMatchObject({ ok: true })
+})
+
+test('an unknown model is refused before anything is taken in', async () => {
+  expect(await heddle.json('ask', 'x', '-m', 'mian')).toMatchObject({
+    ok: false,
+    error: { code: 'model_unknown', remedy: 'did you mean main?' },
+  })
+  expect(await heddle.json('sessions')).toEqual({ sessions: [] })
+})
+
+test('a kill at any moment of a question loses nothing: the next one finds its answer', async () => {
+  for (const point of ['submit.after_commit', 'claim.after_commit', 'model.after_reply', 'settle.before_commit']) {
+    const killed = await heddle.runWith({ env: { HEDDLE_CRASH_AT: `${point}#1` } }, 'ask', `killed at ${point}`)
+    expect(killed.signal).toBe('SIGKILL')
+    await ask('go on')
+    const { turns } = await heddle.json<{ turns: { preview: string; status: string }[] }>('log')
+    expect(turns.filter(({ preview }) => preview.includes(point))).toMatchObject([{ status: 'completed' }])
+  }
+})
+
+test('up works through what was handed in, is alone in its home, and stops on SIGTERM without leaving anything', async () => {
+  await ask('first', '--no-wait')
+  const up = heddle.start('up')
+  await up.says('at work')
+  await provider.until(({ kind }) => kind === 'answered')
+  while ((await heddle.json<{ runs: unknown[] }>('ps')).runs.length > 0);
+  const second = await heddle.run('up', '--json')
+  expect(JSON.parse(second.out)).toMatchObject({
+    ok: false,
+    error: { code: 'already_up', remedy: expect.stringContaining(`kill ${up.pid}`) },
+  })
+  up.stop('SIGTERM')
+  expect(await up.ended).toMatchObject({ code: 0, out: 'stopped; what was under way is queued again\n' })
+  expect(await heddle.json('ps')).toEqual({ runs: [] })
+})

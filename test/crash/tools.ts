@@ -1,0 +1,53 @@
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import type { Tool, ToolOutcome } from '../../src/domain/tool.ts'
+import { recordEvent } from '../../src/store/events.ts'
+import type { Tx } from '../../src/store/store.ts'
+import { systemClock } from '../../src/system.ts'
+
+/** A tool of each effect class. What they do outside the database is a line in the log, on the disk when they answer. */
+export function loggedTools(log: string): Tool[] {
+  const logged = (name: string, effect: 'pure' | 'idempotent' | 'unsafe'): Tool => ({
+    ...described(name),
+    effect,
+    async run(_input, { runId, callId }) {
+      append(log, { name, effect, runId, callId })
+      return done(name)
+    },
+  })
+  return [
+    logged('look', 'pure'),
+    logged('put', 'idempotent'),
+    logged('push', 'unsafe'),
+    {
+      ...described('note'),
+      effect: 'transactional',
+      async write(tx, _input, { runId, callId }) {
+        const payload = { note: callId }
+        await recordEvent(tx as Tx, { at: systemClock.now(), kind: 'run.step', subject: `run:${runId}`, payload })
+        return done('note')
+      },
+    },
+    // Does not heed its signal: the engine must end the run all the same.
+    { ...described('hang'), effect: 'idempotent', run: () => new Promise(() => undefined) },
+  ]
+}
+
+function described(name: string) {
+  return {
+    name,
+    description: name,
+    inputSchema: { type: 'object', properties: {} },
+    parse: (input: unknown) => ({ ok: true as const, value: input }),
+  }
+}
+
+function done(name: string): ToolOutcome {
+  return { status: 'ok', output: { did: name } }
+}
+
+function append(log: string, line: unknown): void {
+  const file = openSync(log, 'a')
+  writeSync(file, `${JSON.stringify(line)}\n`)
+  fsyncSync(file)
+  closeSync(file)
+}

@@ -1,0 +1,176 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Tool } from '../../src/domain/tool.ts'
+import { cancel } from '../../src/engine/cancel.ts'
+import { whenQuiet } from '../../src/engine/request.ts'
+import { spawnChild } from '../../src/engine/spawn.ts'
+import { type Gate, gate } from '../../src/models/gate.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import { resultOf } from '../../src/store/results.ts'
+import { runsOf } from '../../src/store/runs.ts'
+import type { Tx } from '../../src/store/store.ts'
+import { databases } from '../setup/places.ts'
+import { newEngine, type TestEngine } from './engine.ts'
+
+/** A transactional tool that begins a child. */
+function spawnTool(of: () => TestEngine): Tool<{ task: string }> {
+  return {
+    name: 'spawn',
+    description: 'begins a child',
+    inputSchema: { type: 'object' },
+    effect: 'transactional',
+    parse: (input) => ({ ok: true, value: input as { task: string } }),
+    write: (tx, { task }, call) => spawnChild(tx as Tx, of().engine, call, { content: task, agent: 'general' }),
+  }
+}
+
+/** A parent that begins so many children and then tells what it heard; children answer what they were asked. */
+function family(count: number, hold: (task: string) => Gate | undefined = () => undefined) {
+  return scriptedModel((request) => {
+    const first = request.messages.find(({ role }) => role === 'user')?.content ?? ''
+    const last = request.messages.findLast(({ role }) => role === 'user')?.content ?? ''
+    const held = hold(last)
+    if (last.startsWith('child ')) return { text: `done: ${last}`, ...(held && { gate: held }) }
+    if (last === 'go' && request.messages.at(-1)?.role !== 'tool')
+      return { calls: Array.from({ length: count }, (_, n) => ({ name: 'spawn', input: { task: `child ${n + 1}` } })) }
+    if (last === 'go') return { text: 'started' }
+    return { text: `heard after ${first}: ${last}` }
+  })
+}
+
+describe.each(databases)('children on %s', (database) => {
+  let under: TestEngine
+  afterEach(async () => {
+    expect(under.troubles).toEqual([])
+    await under.remove()
+  })
+
+  const begin = async (model: ReturnType<typeof scriptedModel>, limits = {}) => {
+    under = await newEngine(database, model, { tools: [spawnTool(() => under) as Tool], limits })
+    await under.work()
+    return under
+  }
+
+  test('ten children make one wake: each result is heard once, and the last turn is the answer', async () => {
+    await begin(family(10), { maxChildren: 4, maxRunning: 8 })
+    const { itemId } = await under.say('go')
+    const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
+    const turns = await under.turns(2)
+    expect(turns.map(({ turn }) => turn.responseMessage.content)).toEqual([
+      'started',
+      expect.stringContaining('every agent that was started has ended'),
+    ])
+    const heard = turns[1]?.turn.queryMessages.map(({ content }) => content) ?? []
+    expect(heard).toHaveLength(11)
+    expect(new Set(heard.slice(0, 10).map((line) => /done: (child \d+)/.exec(line)?.[1])).size).toBe(10)
+    expect(request).toMatchObject({
+      answer: { turn: { id: turns[1]?.turn.id } },
+      turnIds: turns.map(({ turn }) => turn.id),
+    })
+    const runs = await under.world.store.read((rows) => runsOf(rows, { rootRunId: request?.run.rootRunId ?? '' }))
+    expect(runs).toHaveLength(12)
+    const child = runs.find(({ parentRunId }) => parentRunId !== null)
+    expect(child).toMatchObject({ kind: 'spawn', depth: 1, state: 'completed', requestedAt: runs[0]?.requestedAt })
+    expect(await under.world.store.read((rows) => resultOf(rows, child?.id ?? ''))).toMatchObject({
+      status: 'completed',
+      processed: false,
+      output: expect.stringContaining('done: child'),
+    })
+  })
+
+  test('the session is free meanwhile: a message in between is answered at once, and the wake still comes once', async () => {
+    const held = gate()
+    await begin(family(3, (task) => (task === 'child 2' ? held : undefined)))
+    const { itemId } = await under.say('go')
+    await held.reached
+    await under.turns(1)
+    await under.until(async (rows) => {
+      const children = (await runsOf(rows, {})).filter(({ parentRunId }) => parentRunId !== null)
+      return children.filter(({ finishedAt }) => finishedAt !== null).length === 2
+    })
+    await under.say('how is it going?')
+    const between = await under.turns(2)
+    expect(between[1]?.turn.responseMessage.content).toContain('how is it going?')
+    held.open()
+    await whenQuiet(under.engine, itemId, new AbortController().signal)
+    const turns = await under.turns(3)
+    expect(turns).toHaveLength(3)
+    const heard = turns.flatMap(({ turn }) => turn.queryMessages.map(({ content }) => content))
+    expect(heard.filter((line) => line.startsWith('[agent_result:'))).toHaveLength(3)
+    expect(heard.filter((line) => line.startsWith('every agent'))).toHaveLength(1)
+  })
+
+  test('never more children run at once than the limit, and a parent that has ended holds no slot', async () => {
+    const gates = new Map<string, Gate>()
+    await begin(
+      family(4, (task) => {
+        if (!task.startsWith('child ')) return undefined
+        const own = gates.get(task) ?? gate()
+        gates.set(task, own)
+        return own
+      }),
+      { maxChildren: 2, maxRunning: 2 },
+    )
+    await under.say('go')
+    for (let ended = 0; ended < 4; ended++) {
+      const running = await under.until(async (rows) => {
+        const found = await runsOf(rows, { state: 'running' })
+        return (
+          found.length === Math.min(2, 4 - ended) && found.every(({ parentRunId }) => parentRunId !== null) && found
+        )
+      })
+      expect(running.length).toBeLessThanOrEqual(2)
+      const waiting = [...gates.values()][ended]
+      await waiting?.reached
+      waiting?.open()
+      await under.until(async (rows) => {
+        const done = (await runsOf(rows, {})).filter(({ parentRunId, finishedAt }) => parentRunId && finishedAt)
+        return done.length > ended
+      })
+    }
+    expect(await under.turns(2)).toHaveLength(2)
+  })
+
+  test('cancelling a parent cancels all it began: no orphan, and the session is not woken', async () => {
+    const gates = Array.from({ length: 3 }, gate)
+    const parent = gate()
+    const model = family(3, (task) => gates[Number(/^child (\d)/.exec(task)?.[1]) - 1])
+    const slow = {
+      ...model,
+      reply: async (...args: Parameters<typeof model.reply>) => {
+        const reply = await model.reply(...args)
+        if (reply.text === 'started') await parent.pass(args[0].signal)
+        return reply
+      },
+    }
+    await begin(slow as typeof model)
+    const { runId } = await under.say('go')
+    await Promise.all(gates.map(({ reached }) => reached))
+    await parent.reached
+    await cancel(under.engine, runId ?? '', 'enough')
+    await under.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
+    const runs = await under.world.store.read((rows) => runsOf(rows, {}))
+    expect(runs.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled'])
+    expect(await under.turns(1)).toHaveLength(1)
+  })
+
+  test('a child whose owner dies is finished by another, and its result is heard once', async () => {
+    const held = gate()
+    let first = true
+    await begin(
+      family(2, (task) => {
+        if (task !== 'child 1' || !first) return undefined
+        first = false
+        return held
+      }),
+    )
+    const { itemId } = await under.say('go')
+    await held.reached
+    const [owned] = await under.world.store.read((rows) => runsOf(rows, { state: 'running' }))
+    under.locks.kill(owned?.ownerId ?? '')
+    await under.work()
+    await whenQuiet(under.engine, itemId, new AbortController().signal)
+    held.open()
+    const heard = (await under.turns(2))[1]?.turn.queryMessages.map(({ content }) => content) ?? []
+    expect(heard.filter((line) => line.startsWith('[agent_result:'))).toHaveLength(2)
+  })
+})

@@ -1,0 +1,159 @@
+import type { Clock } from '../../src/domain/clock.ts'
+import type { Model } from '../../src/domain/model.ts'
+import type { Effect, Tool, ToolOutcome } from '../../src/domain/tool.ts'
+import type { PlacedTurn } from '../../src/domain/turn.ts'
+import { routeToThread } from '../../src/engine/route.ts'
+import { type Accepted, type Submission, submit } from '../../src/engine/submit.ts'
+import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/worker.ts'
+import type { Engine, Limits } from '../../src/engine/world.ts'
+import type { OwnerLocks } from '../../src/store/owner-locks.ts'
+import { findRun } from '../../src/store/runs.ts'
+import type { Reading } from '../../src/store/store.ts'
+import { readPath } from '../../src/store/threads.ts'
+import type { ManualClock } from '../../src/testing.ts'
+import { type Database, newWorld, type TestWorld } from '../setup/places.ts'
+
+export const folder = '/here'
+
+const limits: Limits = {
+  maxRunning: 4,
+  maxChildren: 3,
+  leaseMs: 10_000,
+  maxSteps: 20,
+  maxTries: 3,
+  maxCrashes: 3,
+  timeoutMs: 60_000,
+  maxOutputTokens: 1000,
+  perRequest: { usd: 5, tokens: 100_000 },
+  perDayUsd: 20,
+}
+
+/** Locks that a test takes away: the owner is dead to others and does not know it. */
+export function testLocks(): OwnerLocks & { kill(ownerId: string): void } {
+  const held = new Set<string>()
+  return {
+    hold(ownerId) {
+      held.add(ownerId)
+      return () => held.delete(ownerId)
+    },
+    isHeld: (ownerId) => held.has(ownerId),
+    kill: (ownerId) => void held.delete(ownerId),
+  }
+}
+
+export interface TestEngine {
+  engine: Engine
+  world: TestWorld
+  locks: ReturnType<typeof testLocks>
+  troubles: unknown[]
+  work(options?: Partial<WorkerOptions> & { model?: Model }): Promise<Worker>
+  say(content: string, more?: Partial<Submission>): Promise<Accepted>
+  /** The turns of a session, once there are so many. */
+  turns(count: number, label?: string): Promise<PlacedTurn[]>
+  /** Resolves when what is asked of the rows is so; asked again after each change. */
+  until<T>(question: (rows: Reading) => Promise<T | undefined | false>): Promise<T>
+  /** Lets time pass until a parked run has gone on. */
+  pass(clock: ManualClock, runId: string | null, tries: number): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function newEngine(
+  database: Database,
+  model: Model,
+  options: { tools?: Tool[]; limits?: Partial<Limits>; clock?: Clock; systemPrompt?: string } = {},
+): Promise<TestEngine> {
+  const world = await newWorld(database, options.clock ? { clock: options.clock } : {})
+  const locks = testLocks()
+  const workers: Worker[] = []
+  const troubles: unknown[] = []
+  const engine: Engine = {
+    ...world,
+    limits: { ...limits, ...options.limits },
+    model: () => model,
+    tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+    systemPrompt: options.systemPrompt ?? 'You are brief.',
+    crash: () => undefined,
+  }
+  const until: TestEngine['until'] = (question) =>
+    new Promise((resolve, reject) => {
+      let asking = Promise.resolve()
+      const ask = () => {
+        asking = asking
+          .then(() => world.store.read(question))
+          .then((answer) => {
+            if (answer === undefined || answer === false) return
+            stop()
+            resolve(answer)
+          })
+          .catch((error) => {
+            stop()
+            reject(error)
+          })
+      }
+      const stop = world.store.onHint(ask)
+      ask()
+    })
+  return {
+    engine,
+    world,
+    locks,
+    troubles,
+    until,
+    async work({ model: own, ...more } = {}) {
+      const worker = await startWorker(own ? { ...engine, model: () => own } : engine, {
+        locks,
+        pid: process.pid,
+        onTrouble: (error) => troubles.push(error),
+        ...more,
+      })
+      workers.push(worker)
+      return worker
+    },
+    say: (content, more) => submit(engine, { folder, label: 'main', content, ...more }),
+    turns: (count, label = 'main') =>
+      until(async (rows) => {
+        const head = await routeToThread(rows, `session:${label}`, folder).catch(() => undefined)
+        const path = head ? await readPath(rows, head) : []
+        return path.length >= count && path
+      }),
+    async pass(clock, runId, tries) {
+      const parked = async (rows: Reading) => {
+        const run = await findRun(rows, runId ?? '')
+        return run?.state === 'waiting' && run.tries === tries
+      }
+      await until(parked)
+      while (await world.store.read(parked)) {
+        await clock.advance(1000)
+        await new Promise(setImmediate)
+      }
+    },
+    async remove() {
+      await Promise.allSettled(workers.map((worker) => worker.stop()))
+      await world.remove()
+    },
+  }
+}
+
+/** A tool that does what the test says, of any effect, and remembers how often. */
+export function testTool(
+  name: string,
+  effect: Exclude<Effect, 'transactional'>,
+  act: (input: unknown, signal: AbortSignal) => Promise<unknown> | unknown,
+): Tool & { calls: unknown[] } {
+  const calls: unknown[] = []
+  return {
+    name,
+    description: name,
+    inputSchema: { type: 'object' },
+    effect,
+    calls,
+    parse: (input) =>
+      typeof input === 'object' && input !== null
+        ? { ok: true, value: input }
+        : { ok: false, why: 'it is not an object' },
+    async run(input, { signal }): Promise<ToolOutcome> {
+      calls.push(input)
+      return { status: 'ok', output: await act(input, signal) }
+    },
+  }
+}

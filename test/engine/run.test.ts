@@ -1,0 +1,321 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ModelFailure } from '../../src/domain/model.ts'
+import { cancel } from '../../src/engine/cancel.ts'
+import { wakeDue } from '../../src/engine/recover.ts'
+import { retry } from '../../src/engine/retry.ts'
+import { gate } from '../../src/models/gate.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import { findRun, runsOf } from '../../src/store/runs.ts'
+import { readSteps } from '../../src/store/steps.ts'
+import { spentBy } from '../../src/store/usage.ts'
+import { manualClock } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { newEngine, type TestEngine, testTool } from './engine.ts'
+
+const echo = () =>
+  scriptedModel((request) => ({
+    text: `answer to: ${request.messages.findLast(({ role }) => role === 'user')?.content}`,
+  }))
+
+describe.each(databases)('a run on %s', (database) => {
+  let under: TestEngine | undefined
+  afterEach(async () => {
+    expect(under?.troubles ?? []).toEqual([])
+    await under?.remove()
+    under = undefined
+  })
+
+  test('turns an input into one turn and leaves nothing behind', async () => {
+    under = await newEngine(database, echo())
+    await under.work()
+    const { runId } = await under.say('hello')
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({
+      status: 'completed',
+      queryMessages: [{ role: 'user', source: 'human', content: 'hello' }],
+      responseMessage: { role: 'assistant', content: 'answer to: hello' },
+      model: { requested: null, actual: 'scripted' },
+      runId,
+    })
+    const run = await under.world.store.read((rows) => findRun(rows, runId ?? ''))
+    expect(run).toMatchObject({ state: 'completed', ownerId: null, epoch: 1, crashes: 0 })
+  })
+
+  test('inputs that come while it runs are answered together, in order, by the next', async () => {
+    const held = gate()
+    const model = scriptedModel((_, n) => ({ text: `${n}`, ...(n === 1 && { gate: held }) }))
+    under = await newEngine(database, model)
+    await under.work()
+    await under.say('one')
+    await held.reached
+    expect((await under.say('two')).runId).toBeNull()
+    await under.say('three')
+    held.open()
+    const turns = await under.turns(2)
+    expect(turns.map(({ turn }) => turn.queryMessages.map(({ content }) => content))).toEqual([
+      ['one'],
+      ['two', 'three'],
+    ])
+    expect(model.requests.at(-1)?.messages).toEqual([
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: '1', calls: [] },
+      { role: 'user', content: 'two' },
+      { role: 'user', content: 'three' },
+    ])
+  })
+
+  test('the same delivery counts once', async () => {
+    under = await newEngine(database, echo())
+    const first = await under.say('hello', { dedupeKey: 'update-1' })
+    expect(await under.say('hello', { dedupeKey: 'update-1' })).toMatchObject({ itemId: first.itemId })
+    await under.work()
+    const [placed] = await under.turns(1)
+    expect(placed?.turn.queryMessages).toHaveLength(1)
+  })
+
+  test('calls of a reply are made side by side and answered in the order they were asked for', async () => {
+    const both = gate()
+    let started = 0
+    const slow = testTool('slow', 'pure', async (input, signal) => {
+      if (++started === 2) both.open()
+      await both.pass(signal)
+      return input
+    })
+    const model = scriptedModel([
+      {
+        text: 'let me look',
+        calls: [
+          { name: 'slow', input: { n: 1 } },
+          { name: 'slow', input: { n: 2 } },
+        ],
+      },
+      { text: 'done' },
+    ])
+    under = await newEngine(database, model, { tools: [slow] })
+    await under.work()
+    const { runId } = await under.say('go')
+    const [placed] = await under.turns(1)
+    expect(placed?.turn.toolCalls.map(({ name, status }) => [name, status])).toEqual([
+      ['slow', 'ok'],
+      ['slow', 'ok'],
+    ])
+    expect(model.requests[1]?.messages.slice(1)).toEqual([
+      { role: 'assistant', content: 'let me look', calls: expect.any(Array) },
+      { role: 'tool', callId: 'call-1-1', name: 'slow', content: '{"n":1}' },
+      { role: 'tool', callId: 'call-1-2', name: 'slow', content: '{"n":2}' },
+    ])
+    const steps = await under.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    expect(steps.map(({ kind }) => kind)).toEqual(['reply', 'begun', 'begun', 'ended', 'ended'])
+  })
+
+  test('an unknown tool, wrong input and a tool that throws are told to the model, and the run goes on', async () => {
+    const broken = testTool('broken', 'unsafe', () => {
+      throw new Error('no such thing')
+    })
+    const model = scriptedModel([
+      { calls: [{ name: 'rm' }, { name: 'broken', input: 'text' }, { name: 'broken', input: {} }] },
+      { text: 'I see' },
+    ])
+    under = await newEngine(database, model, { tools: [broken] })
+    await under.work()
+    await under.say('go')
+    const [placed] = await under.turns(1)
+    expect(placed?.turn.toolCalls.map(({ status }) => status)).toEqual(['forbidden', 'error', 'error'])
+    const told = model.requests[1]?.messages
+      .filter(({ role }) => role === 'tool')
+      .map(({ content }) => JSON.parse(content))
+    expect(told).toEqual([
+      { status: 'forbidden', error: 'there is no tool "rm" here; you have: broken' },
+      { status: 'error', error: 'the input of broken does not fit: it is not an object' },
+      { status: 'error', error: 'no such thing' },
+    ])
+    expect(broken.calls).toEqual([{}])
+  })
+
+  test('steering reaches the run at its next step; a late one is answered by the next run', async () => {
+    const held = gate()
+    const wait = testTool('wait', 'pure', (_, signal) => held.pass(signal))
+    const model = scriptedModel([{ calls: [{ name: 'wait' }] }, { text: 'as you wish' }, { text: 'too late' }])
+    under = await newEngine(database, model, { tools: [wait] })
+    await under.work()
+    await under.say('go')
+    await held.reached
+    await under.say('not there', { kind: 'steer' })
+    held.open()
+    await under.turns(1)
+    expect(model.requests[1]?.messages.at(-1)).toEqual({ role: 'user', content: 'not there' })
+    await under.say('one more', { kind: 'steer' })
+    const turns = await under.turns(2)
+    expect(turns.map(({ turn }) => turn.queryMessages.map(({ content }) => content))).toEqual([
+      ['go', 'not there'],
+      ['one more'],
+    ])
+  })
+
+  test('a failure that may pass is retried after a pause without a slot, and what it cost is kept', async () => {
+    const clock = manualClock()
+    const busy = new ModelFailure('provider_busy', 'busy', 'wait', { retry: 'later' })
+    const model = scriptedModel([{ fail: busy }, { fail: busy }, { text: 'at last' }])
+    under = await newEngine(database, model, { clock, limits: { leaseMs: 10 ** 9, timeoutMs: 10 ** 9 } })
+    await under.work()
+    const { runId } = await under.say('hello')
+    for (const tries of [1, 2]) await under.pass(clock, runId, tries)
+    const [placed] = await under.turns(1)
+    expect(placed?.turn.responseMessage.content).toBe('at last')
+    expect(await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))).toMatchObject({ calls: 3 })
+  })
+
+  test.each([
+    ['never passes', new ModelFailure('provider_refused_key', 'the key is wrong', 'mend it', { retry: 'never' }), 1],
+    ['does not pass in three tries', new ModelFailure('provider_busy', 'busy', 'wait', { retry: 'later' }), 3],
+  ])('a failure that %s ends the run with the remedy, and its input is consumed', async (_, fail, requests) => {
+    const clock = manualClock()
+    const model = scriptedModel(() => ({ fail }))
+    under = await newEngine(database, model, { clock, limits: { leaseMs: 10 ** 9, timeoutMs: 10 ** 9 } })
+    await under.work()
+    const { runId } = await under.say('hello')
+    for (let tries = 1; tries < requests; tries++) await under.pass(clock, runId, tries)
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({
+      status: 'failed',
+      responseMessage: { content: `Failed: ${fail.message}. ${fail.remedy}` },
+    })
+    expect(model.requests).toHaveLength(requests)
+    expect(await under.world.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
+  })
+
+  test('a model that never stops calling is stopped by its limit', async () => {
+    const look = testTool('look', 'pure', () => 'nothing')
+    under = await newEngine(
+      database,
+      scriptedModel(() => ({ calls: [{ name: 'look' }] })),
+      {
+        tools: [look],
+        limits: { maxSteps: 5 },
+      },
+    )
+    await under.work()
+    await under.say('go')
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({ status: 'failed', toolCalls: { length: 5 } })
+    expect(look.calls).toHaveLength(5)
+  })
+
+  test.each([
+    ['tokens of a request', { perRequest: { usd: 5, tokens: 2500 } }, 'perRequest.tokens', 1],
+    ['money of a request', { perRequest: { usd: 0.0025, tokens: 10 ** 6 } }, 'perRequest.usd', 1],
+    ['money of a day', { perDayUsd: 0.0025 }, 'perDay.usd', 1],
+  ])(
+    'F29 a call that could exceed the %s is not made, and the turn says how to raise it',
+    async (_, budget, key, made) => {
+      const look = testTool('look', 'pure', () => 'nothing')
+      const model = scriptedModel(
+        () => ({ calls: [{ name: 'look' }], usage: { inputTokens: 900, outputTokens: 900 } }),
+        {
+          price: { input: 1, output: 1 },
+        },
+      )
+      under = await newEngine(database, model, { tools: [look], limits: budget })
+      await under.work()
+      const { runId } = await under.say('go')
+      const [placed] = await under.turns(1)
+      expect(placed?.turn.status).toBe('failed')
+      expect(placed?.turn.responseMessage.content).toContain(`heddle config set budgets.${key}`)
+      expect(model.requests).toHaveLength(made)
+      expect(await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))).toMatchObject({
+        calls: 1,
+        inputTokens: 900,
+        outputTokens: 900,
+      })
+    },
+  )
+
+  test('running time ends a run whatever its tool does, and what there is of an answer is kept', async () => {
+    const clock = manualClock()
+    const held = gate()
+    const deaf = testTool('deaf', 'unsafe', () => held.pass(new AbortController().signal))
+    under = await newEngine(database, scriptedModel([{ text: 'working on it', calls: [{ name: 'deaf' }] }]), {
+      clock,
+      tools: [deaf],
+    })
+    await under.work()
+    await under.say('go', { timeoutMs: 5000 })
+    await held.reached
+    await clock.advance(5000)
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({
+      status: 'timeout',
+      responseMessage: { content: 'working on it\n\nTimed out: it ran for 5 s, its limit' },
+      toolCalls: [{ name: 'deaf', status: 'unknown' }],
+    })
+  })
+
+  test('cancelling ends a queued run at once, and a running one through its owner; again changes nothing', async () => {
+    const held = gate()
+    under = await newEngine(database, scriptedModel([{ gate: held, text: 'never' }]))
+    const { runId: queued } = await under.say('one')
+    expect(await cancel(under.engine, queued ?? '', 'not now')).toBe('cancelled')
+    await under.work()
+    const { runId: running } = await under.say('two')
+    await held.reached
+    expect(await cancel(under.engine, running ?? '', 'changed my mind')).toBe('running')
+    const turns = await under.turns(2)
+    expect(turns.map(({ turn }) => [turn.status, turn.responseMessage.content])).toEqual([
+      ['cancelled', 'Cancelled: not now'],
+      ['cancelled', 'Cancelled: changed my mind'],
+    ])
+    expect(turns.map(({ turn }) => turn.queryMessages[0]?.content)).toEqual(['one', 'two'])
+    expect(await cancel(under.engine, running ?? '', 'again')).toBe('cancelled')
+  })
+
+  test('retrying gives the same inputs to a new run; the failed turn stays', async () => {
+    const fail = new ModelFailure('provider_rejected', 'no', 'ask otherwise', { retry: 'never' })
+    under = await newEngine(database, scriptedModel([{ fail }, { text: 'yes' }]))
+    await under.work()
+    const { runId } = await under.say('hello')
+    await under.turns(1)
+    await retry(under.engine, runId ?? '')
+    const turns = await under.turns(2)
+    expect(turns.map(({ turn }) => [turn.status, turn.queryMessages[0]?.content])).toEqual([
+      ['failed', 'hello'],
+      ['completed', 'hello'],
+    ])
+  })
+
+  test('a deadline ends a run that nobody has taken', async () => {
+    const clock = manualClock()
+    under = await newEngine(database, echo(), { clock, limits: { maxRunning: 0 } })
+    await under.work()
+    await under.say('hello', { deadline: clock.now() + 3000 })
+    await clock.advance(3000)
+    await wakeDue(under.engine)
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({ status: 'timeout', queryMessages: [{ content: 'hello' }] })
+  })
+
+  test('the best run is taken first: priority, then the request that has waited longest; never more than the limit', async () => {
+    const order: string[] = []
+    let [now, most] = [0, 0]
+    const model = {
+      ...echo(),
+      async reply(...args: Parameters<ReturnType<typeof echo>['reply']>) {
+        order.push(args[0].messages.at(-1)?.content ?? '')
+        most = Math.max(most, ++now)
+        await new Promise(setImmediate)
+        now--
+        return echo().reply(...args)
+      },
+    }
+    under = await newEngine(database, model, { limits: { maxRunning: 1 } })
+    for (const [label, priority] of [
+      ['a', 0],
+      ['b', 0],
+      ['c', 5],
+      ['d', 0],
+    ] as const)
+      await under.say(label, { label, priority })
+    await under.work()
+    for (const label of ['a', 'b', 'c', 'd']) await under.turns(1, label)
+    expect({ order, most }).toEqual({ order: ['c', 'a', 'b', 'd'], most: 1 })
+  })
+})

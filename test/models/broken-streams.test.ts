@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest'
+import type { ModelReply } from '../../src/domain/model.ts'
+import { replyBytes } from '../../src/testing/provider-events.ts'
+import { lastUserText } from '../../src/testing/provider-scripts.ts'
+import { countTokens } from '../../src/testing/provider-wire.ts'
+import type { ProviderAnswer, ProviderFaults } from '../../src/testing.ts'
+import { aRequest, asking, failure, shape } from './asking.ts'
+
+const answer: ProviderAnswer = {
+  text: 'sö',
+  calls: [{ id: 'c1', name: 'write_file', input: { path: 'ä', n: 1 } }],
+}
+const whole: Pick<ModelReply, 'text' | 'calls' | 'finish'> = {
+  text: 'sö',
+  calls: [{ id: 'c1', name: 'write_file', input: { path: 'ä', n: 1 } }],
+  finish: 'calls',
+}
+
+describe('a stream that is cut at any byte brings no reply', () => {
+  const usage = countTokens({ model: '', messages: [], tools: [], maxTokens: null }, answer)
+  const recorded = replyBytes(answer, 'test-model', usage)
+  const cutAsAsked = (faults: ProviderFaults) =>
+    asking((request) => ({ ...answer, usage, faults: { ...faults, cutAt: Number(lastUserText(request)) } }))
+
+  test('when the connection is lost', async () => {
+    const { ask } = await cutAsAsked({})
+    const failures = await atEveryByte(recorded.bytes.length, (at) => failure(ask(cutAt(at))))
+    expect([...new Set(failures.map(({ code, retry }) => `${code} ${retry}`))]).toEqual(['stream_cut later'])
+    for (const { usage: told } of failures) expect(told ?? { ...usage, costUsd: 0 }).toEqual({ ...usage, costUsd: 0 })
+  })
+
+  test('when the connection is closed as if all were said, unless the provider had said why it ends', async () => {
+    const { ask } = await cutAsAsked({ cutQuietly: true })
+    const outcomes = await atEveryByte(recorded.bytes.length, (at) => ask(cutAt(at)).catch((error) => error))
+    const reasonEnd = endOf(recorded.bytes, '"finish_reason":"tool_calls"')
+    for (const [at, outcome] of outcomes.entries()) {
+      if (at < reasonEnd) expect({ at, ...shape(outcome) }).toEqual({ at, code: 'stream_cut', retry: 'later' })
+      else expect(outcome).toMatchObject(whole)
+    }
+  })
+
+  test('and what came of it was told as provisional only', async () => {
+    const { fail, deltas } = await asking({ ...answer, faults: { cutAt: recorded.bytes.length - 20 } })
+    await fail()
+    expect(deltas.map(({ text }) => text).join('')).toBe('sö')
+  })
+})
+
+describe('a stream may come in any pieces', () => {
+  test('one byte at a time, so that every character of several bytes is split', async () => {
+    const { ask } = await asking({ text: 'Grüße 世界 🌍', calls: answer.calls ?? [], faults: { pieceBytes: 1 } })
+    expect(await ask()).toMatchObject({ ...whole, text: 'Grüße 世界 🌍' })
+  })
+
+  test('without [DONE]', async () => {
+    const { ask } = await asking({ ...answer, faults: { noDone: true } })
+    expect(await ask()).toMatchObject(whole)
+  })
+
+  test('with events and fields that nobody knows, and comments', async () => {
+    const { ask } = await asking({ ...answer, faults: { unknownEvents: true } })
+    expect(await ask()).toMatchObject(whole)
+  })
+
+  test('with calls that come last first', async () => {
+    const calls = [1, 2, 3].map((n) => ({ id: `c${n}`, name: `t${n}`, input: { n } }))
+    const { ask } = await asking({ calls, faults: { indexes: 'reversed' } })
+    expect((await ask()).calls.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual(calls)
+  })
+
+  test('with every call at the same index, each whole or handed on as text, none mixed with another', async () => {
+    const calls = [1, 2, 3].map((n) => ({ id: `c${n}`, name: `t${n}`, input: { n } }))
+    const { ask } = await asking({ calls, faults: { indexes: 'same' } })
+    const told = (await ask()).calls
+    expect(told.map(({ id, name }) => ({ id, name }))).toEqual(calls.map(({ id, name }) => ({ id, name })))
+    for (const [i, { input }] of told.entries()) {
+      if (typeof input !== 'string') expect([calls[i]?.input, {}]).toContainEqual(input)
+    }
+  })
+})
+
+describe('a stream that is broken brings no reply, and may be asked for again', () => {
+  test.each<[string, ProviderAnswer, string]>([
+    ['an event that is no JSON', { ...answer, faults: { brokenEvent: true } }, 'reply_malformed'],
+    ['half a character', { ...answer, faults: { invalidUtf8: true } }, 'reply_malformed'],
+    [
+      'an error told in the stream',
+      { ...answer, faults: { errorEvent: { message: 'overloaded' } } },
+      'provider_failed',
+    ],
+    ['an error told as a text', { ...answer, faults: { errorEvent: 'overloaded' } }, 'provider_failed'],
+    [
+      'an error told with a number',
+      { ...answer, faults: { errorEvent: { message: 'a', code: 429 } } },
+      'provider_busy',
+    ],
+    ['an end by an error', { ...answer, finish: 'error' }, 'provider_failed'],
+    ['an end because it was aborted', { ...answer, finish: 'abort' }, 'provider_failed'],
+    ['an end without a reason', { ...answer, finish: '' }, 'stream_cut'],
+    ['nothing at all', { faults: { cutAt: 0, cutQuietly: true } }, 'stream_cut'],
+  ])('%s', async (_, given, code) => {
+    const { fail } = await asking(given)
+    expect(shape(await fail())).toEqual({ code, retry: 'later' })
+  })
+
+  test('an error in the stream that would come again is not asked for again', async () => {
+    const { fail } = await asking({ ...answer, faults: { errorEvent: { message: 'too long', code: 400 } } })
+    expect(shape(await fail())).toEqual({ code: 'provider_rejected', retry: 'never' })
+  })
+})
+
+describe('a reply of any size is stopped before it fills the memory', () => {
+  test('a line of 100 MB', async () => {
+    const { fail, provider } = await asking({ faults: { lineBytes: 100 * 1024 * 1024 } })
+    const before = process.memoryUsage().rss
+    expect(shape(await fail())).toEqual({ code: 'reply_too_large', retry: 'never' })
+    await provider.until(({ kind }) => kind === 'lost')
+    expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024)
+  })
+
+  test('a text of more than 16 MB', async () => {
+    const { fail } = await asking({ text: 'x'.repeat(17 * 1024 * 1024) })
+    expect(shape(await fail())).toEqual({ code: 'reply_too_large', retry: 'never' })
+  })
+
+  test('arguments of more than 16 MB', async () => {
+    const { fail } = await asking({ calls: [{ name: 'a', input: 'x'.repeat(17 * 1024 * 1024) }] })
+    expect((await fail()).code).toBe('reply_too_large')
+  })
+
+  test.each([
+    [1_000, undefined],
+    [1_001, 'reply_too_large'],
+  ])('%i calls: %s', async (length, code) => {
+    const { ask } = await asking({ calls: Array.from({ length }, () => ({ name: 'a' })) })
+    const outcome = await ask().catch((error) => error)
+    expect(outcome.code).toBe(code)
+    if (code === undefined) expect(outcome.calls).toHaveLength(length)
+  })
+})
+
+function cutAt(at: number) {
+  return aRequest({ messages: [{ role: 'user', content: String(at) }] })
+}
+
+/** The byte after the event that holds the text. */
+function endOf(bytes: Buffer, text: string): number {
+  return bytes.indexOf('\n\n', bytes.indexOf(text)) + 2
+}
+
+/** What happens at each place, in order; a few at a time, so that it does not take for ever. */
+async function atEveryByte<T>(length: number, attempt: (at: number) => Promise<T>): Promise<T[]> {
+  const outcomes: T[] = []
+  for (let from = 0; from < length; from += 16) {
+    const places = Array.from({ length: Math.min(16, length - from) }, (_, i) => from + i)
+    outcomes.push(...(await Promise.all(places.map(attempt))))
+  }
+  return outcomes
+}
