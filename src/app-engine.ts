@@ -4,6 +4,7 @@ import { HeddleError } from './domain/errors.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
 import type { Tool } from './domain/tool.ts'
+import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { Engine, World } from './engine/world.ts'
 import { openAiCompatible } from './models/openai-compatible.ts'
 
@@ -13,7 +14,7 @@ const totalTimeout = 600_000
 const prompt = 'You are a helpful agent. Answer briefly and truthfully; say so when you do not know.'
 
 export interface EngineSettings {
-  config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets'>
+  config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools'>
   models?: Model[]
   tools?: Tool[]
 }
@@ -26,11 +27,19 @@ export function engineOf(
 ): Engine {
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
+  const spawn = sessionsSpawn(world, {
+    children: config.tools.subagents.maxChildrenPerAgent,
+    knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
+  })
+  const known = new Map([...tools, spawn].map((tool) => [tool.name, tool]))
   return {
     ...world,
     crash,
     systemPrompt: prompt,
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    tools: known,
+    // A child starts others only below the configured depth; the tool does not exist for it otherwise.
+    toolsFor: ({ depth }) =>
+      [...known.keys()].filter((name) => name !== spawn.name || depth < config.tools.subagents.maxSpawnDepth),
     limits: {
       maxRunning: config.engine.maxRunning,
       maxChildren: config.agents.maxConcurrent,

@@ -37,7 +37,10 @@ export const version: string = JSON.parse(readFileSync(new URL('../package.json'
 /** What decides which heddle is opened. */
 export interface AppSettings {
   paths: HomePaths
-  config: Pick<Config, 'database' | 'durability' | 'retention' | 'models' | 'agent' | 'agents' | 'engine' | 'budgets'>
+  config: Pick<
+    Config,
+    'database' | 'durability' | 'retention' | 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools'
+  >
   env: NodeJS.ProcessEnv
   /** Told in plain words what a person should know, such as a schema that was upgraded. */
   tell?(text: string): void

@@ -52,7 +52,7 @@ async function take(tx: Tx, engine: Engine, candidate: Run, ownerId: string): Pr
   const session = candidate.sessionId === null ? undefined : await lockSession(tx, candidate.sessionId)
   const run = await lockRun(tx, candidate.id)
   if (!session || run?.state !== 'queued') return undefined
-  const effectiveTools = [...engine.tools.keys()]
+  const effectiveTools = engine.toolsFor(run)
   await giveRun(tx, run, ownerId, effectiveTools)
   // A run that begins takes all that waits; one that goes on after a crash or a pause keeps the inputs it began with.
   if (run.epoch === 0) await bindItems(tx, session.id, run.id)

@@ -1,6 +1,7 @@
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Model } from '../domain/model.ts'
+import type { Run } from '../domain/run.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Store } from '../store/store.ts'
 
@@ -39,6 +40,8 @@ export interface Engine extends World {
   /** The model of this name, or the default one; refuses an unknown name. */
   model(name: string | null): Model
   tools: ReadonlyMap<string, Tool>
+  /** The tools that a run may use: what is not among them does not exist for it. */
+  toolsFor(run: Run): string[]
   /** Who the agent is and what it must know. */
   systemPrompt: string
   crash(point: CrashPoint): void

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Answered, RunLine } from '../../src/domain/app.ts'
-import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
+import { answerPlainly, callTools, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 let heddle: TestHeddle
@@ -99,4 +99,24 @@ test('up works through what was handed in, is alone in its home, and stops on SI
   up.stop('SIGTERM')
   expect(await up.ended).toMatchObject({ code: 0, out: 'stopped; what was under way is queued again\n' })
   expect(await heddle.json('ps')).toEqual({ runs: [] })
+})
+
+test('a model starts other agents, which cannot start any themselves, and answers when all have ended', async () => {
+  await provider.close()
+  provider = await startProvider({ answer: callTools })
+  await heddle.run('config', 'set', 'models.main.baseURL', provider.url)
+  const answer = await ask(
+    'call sessions_spawn({"task":"count the ports"}) and sessions_spawn({"task":"name the proxy"})',
+  )
+  expect(answer).toMatchObject({ ok: true, turns: { length: 2 } })
+  const { runs } = await heddle.json<{ runs: RunLine[] }>('ps', '--all')
+  expect(runs.map(({ kind, depth, state }) => [kind, depth, state])).toEqual([
+    ['turn', 0, 'completed'],
+    ['spawn', 1, 'completed'],
+    ['spawn', 1, 'completed'],
+    ['turn', 0, 'completed'],
+  ])
+  expect(await heddle.json('show', `run:${runs[1]?.id}`)).toMatchObject({ effectiveTools: [] })
+  const { turns } = await heddle.json<{ turns: { preview: string }[] }>('log')
+  expect(turns[1]?.preview).toMatch(/^\[agent_result:1\] .* completed: answer to: /)
 })

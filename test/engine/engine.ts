@@ -71,6 +71,7 @@ export async function newEngine(
     limits: { ...limits, ...options.limits },
     model: () => model,
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+    toolsFor: () => (options.tools ?? []).map(({ name }) => name),
     systemPrompt: options.systemPrompt ?? 'You are brief.',
     crash: () => undefined,
   }
