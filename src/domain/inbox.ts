@@ -5,6 +5,15 @@ import type { Part, Source } from './message.ts'
 export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
 
+/** How the run that answers an item shall run. */
+export interface RunWishes {
+  model?: string
+  priority?: number
+  /** Running time. */
+  timeoutMs?: Millis
+  deadline?: Millis
+}
+
 /** Something that waits for a session: bound to the run that will take it, consumed with the turn that run leaves. */
 export interface InboxItem {
   id: string
@@ -14,6 +23,7 @@ export interface InboxItem {
   source: Source
   parts: Part[]
   label: Label
+  wishes: RunWishes
   /** False for what is delivered without being worth a run of its own. */
   wake: boolean
   /** The request it belongs to; null for one that begins its own. */

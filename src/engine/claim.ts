@@ -7,6 +7,7 @@ import { isRegistered } from '../store/owners.ts'
 import { type Claim, countRunning, giveRun, holdClaimLock, lockRun, queuedRuns } from '../store/runs.ts'
 import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
+import { wishesOf } from './submit.ts'
 import type { Engine } from './world.ts'
 
 /** A run that is ours until we say otherwise or are declared dead. */
@@ -52,10 +53,11 @@ async function take(tx: Tx, engine: Engine, candidate: Run, ownerId: string): Pr
   const session = candidate.sessionId === null ? undefined : await lockSession(tx, candidate.sessionId)
   const run = await lockRun(tx, candidate.id)
   if (!session || run?.state !== 'queued') return undefined
-  const effectiveTools = engine.toolsFor(run)
-  await giveRun(tx, run, ownerId, effectiveTools)
   // A run that begins takes all that waits; one that goes on after a crash or a pause keeps the inputs it began with.
   if (run.epoch === 0) await bindItems(tx, session.id, run.id)
+  const items = await itemsOfRun(tx, run.id)
+  const claimed = { ...withWishes(run, items), effectiveTools: engine.toolsFor(run) }
+  await giveRun(tx, claimed, ownerId)
   await recordEvent(tx, {
     at: engine.clock.now(),
     kind: 'run.started',
@@ -64,8 +66,20 @@ async function take(tx: Tx, engine: Engine, candidate: Run, ownerId: string): Pr
   })
   return {
     claim: { runId: run.id, ownerId, epoch: run.epoch + 1 },
-    run: { ...run, state: 'running', ownerId, epoch: run.epoch + 1, effectiveTools },
+    run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
-    items: await itemsOfRun(tx, run.id),
+    items,
+  }
+}
+
+/** Inputs that joined a queued run have their say, too, as long as it has not begun. */
+function withWishes(run: Run, items: InboxItem[]): Run {
+  if (run.epoch > 0) return run
+  const { model, timeoutMs, deadline } = wishesOf(items)
+  return {
+    ...run,
+    modelRequested: model ?? run.modelRequested,
+    timeoutMs: timeoutMs ?? run.timeoutMs,
+    deadline: deadline ?? run.deadline,
   }
 }

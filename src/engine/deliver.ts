@@ -99,6 +99,7 @@ function notice(
     source: 'agent',
     parts: [],
     label: run.label,
+    wishes: {},
     wake,
     rootRunId: run.rootRunId,
     runId: null,

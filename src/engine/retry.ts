@@ -31,17 +31,6 @@ export async function retry(world: World, runId: string): Promise<{ runId: strin
     const found = await lockedRun(tx, old)
     if (!found) throw notFound('session of run', runId)
     for (const item of fresh) await insertItem(tx, { ...item, runId: null, consumedByTurn: null }, null)
-    const { priority, modelRequested: model, timeoutMs } = old
-    return {
-      runId: await nextRun(tx, {
-        session: found.session,
-        runId: next,
-        now: world.clock.now(),
-        via: 'retry',
-        priority,
-        ...(model !== null && { model }),
-        ...(timeoutMs !== null && { timeoutMs }),
-      }),
-    }
+    return { runId: await nextRun(tx, { session: found.session, runId: next, now: world.clock.now(), via: 'retry' }) }
   })
 }

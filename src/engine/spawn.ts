@@ -60,6 +60,7 @@ export async function spawnChild(tx: Tx, world: World, call: CallContext, task: 
     source: 'agent',
     parts: [],
     label: parent.label,
+    wishes: {},
     wake: true,
     rootRunId: parent.rootRunId,
     runId: null,

@@ -1,4 +1,4 @@
-import type { InboxItem } from '../domain/inbox.ts'
+import type { InboxItem, RunWishes } from '../domain/inbox.ts'
 import type { Label } from '../domain/label.ts'
 import type { Part, Source } from '../domain/message.ts'
 import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
@@ -12,7 +12,7 @@ import { startSession, writeAgainIfTaken } from './append.ts'
 import type { World } from './world.ts'
 
 /** An input for a session. */
-export interface Submission {
+export interface Submission extends RunWishes {
   folder: string
   label: string
   content: string
@@ -22,10 +22,6 @@ export interface Submission {
   source?: Source
   trust?: Label
   via?: RunOrigin
-  priority?: number
-  model?: string
-  timeoutMs?: number
-  deadline?: number
   /** The turn a session that this starts begins at. */
   parentTurnId?: string
   /** Says that two deliveries are the same one: the second is answered with the first. */
@@ -51,7 +47,11 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
     const before = input.dedupeKey === undefined ? undefined : await itemByKey(tx, input.dedupeKey)
     if (before) return { itemId: before.id, session, runId: before.runId }
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
-    return { itemId: fresh.itemId, session, runId: await nextRun(tx, { ...input, session, runId: fresh.runId, now }) }
+    return {
+      itemId: fresh.itemId,
+      session,
+      runId: await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) }),
+    }
   }
   return writeAgainIfTaken(world, 'submit', body)
 }
@@ -59,22 +59,20 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
 /** The run that will take what waits: one that has not begun, or a new one. None while a run is under way; its end makes it. */
 export async function nextRun(
   tx: Tx,
-  next: Pick<Submission, 'via' | 'priority' | 'model' | 'timeoutMs' | 'deadline'> & {
-    session: Session
-    runId: string
-    now: number
-  },
+  next: { session: Session; runId: string; now: number; via?: RunOrigin },
 ): Promise<string | null> {
   const live = await liveRunOf(tx, next.session.id)
   if (live) return live.state === 'queued' && live.epoch === 0 ? live.id : null
-  const request = await requestOf(tx, next.session.id)
+  const waiting = await waitingItems(tx, next.session.id)
+  const request = await requestOf(tx, waiting)
+  const wishes = wishesOf(waiting)
   await insertRun(tx, {
     ...newRun({ id: next.runId, kind: 'turn', via: next.via ?? 'user', sessionId: next.session.id, now: next.now }),
     ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
-    priority: next.priority ?? 0,
-    modelRequested: next.model ?? null,
-    timeoutMs: next.timeoutMs ?? null,
-    deadline: next.deadline ?? null,
+    priority: wishes.priority ?? 0,
+    modelRequested: wishes.model ?? null,
+    timeoutMs: wishes.timeoutMs ?? null,
+    deadline: wishes.deadline ?? null,
   })
   await recordEvent(tx, {
     at: next.now,
@@ -86,9 +84,15 @@ export async function nextRun(
   return next.runId
 }
 
+/** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */
+export function wishesOf(items: InboxItem[]): RunWishes {
+  const wishes: RunWishes = Object.assign({}, ...items.map((item) => item.wishes))
+  return { ...wishes, priority: Math.max(0, ...items.map((item) => item.wishes.priority ?? 0)) }
+}
+
 /** The request that everything that waits belongs to, if it is one: a run that only its results wake is part of it. */
-async function requestOf(tx: Tx, sessionId: string): Promise<Run | undefined> {
-  const requests = new Set((await waitingItems(tx, sessionId)).map(({ rootRunId }) => rootRunId))
+async function requestOf(tx: Tx, waiting: InboxItem[]): Promise<Run | undefined> {
+  const requests = new Set(waiting.map(({ rootRunId }) => rootRunId))
   const [only] = requests
   return requests.size === 1 && only ? findRun(tx, only) : undefined
 }
@@ -102,10 +106,20 @@ function itemFrom(input: Submission, id: string, session: Session, now: number):
     source: input.source ?? 'human',
     parts: input.parts ?? [],
     label: input.trust ?? { integrity: 'trusted', sources: [] },
+    wishes: wishesIn(input),
     wake: true,
     rootRunId: null,
     runId: null,
     consumedByTurn: null,
     createdAt: now,
+  }
+}
+
+function wishesIn({ model, priority, timeoutMs, deadline }: RunWishes): RunWishes {
+  return {
+    ...(model !== undefined && { model }),
+    ...(priority !== undefined && { priority }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(deadline !== undefined && { deadline }),
   }
 }

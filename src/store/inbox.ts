@@ -126,7 +126,7 @@ function itemRow(item: InboxItem): Omit<InboxRow, 'dedupe_key'> {
     id: item.id,
     session_id: item.sessionId,
     kind: item.kind,
-    payload_json: JSON.stringify({ content: item.content, parts: item.parts }),
+    payload_json: JSON.stringify({ content: item.content, parts: item.parts, wishes: item.wishes }),
     source: item.source,
     integrity: item.label.integrity,
     sources_json: JSON.stringify(item.label.sources),

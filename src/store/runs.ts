@@ -47,9 +47,10 @@ export async function noteProgress(tx: Tx, id: string): Promise<void> {
   await tx.run(progress({ id }))
 }
 
-/** Gives a queued run to an owner, with the tools it may use; the epoch tells this claim from every earlier one. */
-export async function giveRun(tx: Tx, run: Run, ownerId: string, tools: readonly string[]): Promise<void> {
-  await tx.run(give({ id: run.id, ownerId, tools: JSON.stringify(tools) }))
+/** Gives a queued run to an owner, as it shall run; the epoch tells this claim from every earlier one. */
+export async function giveRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
+  const { id, modelRequested: model, timeoutMs, deadline } = run
+  await tx.run(give({ id, ownerId, tools: JSON.stringify(run.effectiveTools), model, timeoutMs, deadline }))
 }
 
 export async function finishRun(
@@ -233,7 +234,16 @@ const progress = statement((db, arg: { id: string }) =>
   db.updateTable('runs').set({ crashes: 0, tries: 0 }).where('id', '=', arg.id),
 )
 
-const give = statement((db, arg: { id: string; ownerId: string; tools: string }) =>
+interface Given {
+  id: string
+  ownerId: string
+  tools: string
+  model: string | null
+  timeoutMs: number | null
+  deadline: number | null
+}
+
+const give = statement((db, arg: Given) =>
   db
     .updateTable('runs')
     .set({
@@ -241,6 +251,9 @@ const give = statement((db, arg: { id: string; ownerId: string; tools: string })
       owner_id: arg.ownerId,
       epoch: sql<number>`epoch + 1`,
       effective_tools_json: arg.tools,
+      model_requested: arg.model,
+      timeout_ms: arg.timeoutMs,
+      deadline: arg.deadline,
       waiting_for: null,
       wake_at: null,
     })

@@ -64,6 +64,32 @@ describe.each(databases)('a run on %s', (database) => {
     ])
   })
 
+  test('what an input asks of its run counts although it had to wait for another run', async () => {
+    const held = gate()
+    under = await newEngine(
+      database,
+      scriptedModel((_, n) => ({ text: `${n}`, ...(n === 1 && { gate: held }) })),
+    )
+    await under.work()
+    await under.say('one')
+    await held.reached
+    await under.say('two', { model: 'big', priority: 3, timeoutMs: 4000 })
+    await under.say('three')
+    held.open()
+    const turns = await under.turns(2)
+    const run = await under.world.store.read((rows) => findRun(rows, turns[1]?.turn.runId ?? ''))
+    expect(run).toMatchObject({ modelRequested: 'big', priority: 3, timeoutMs: 4000 })
+  })
+
+  test('an input that joins a queued run has its say about the model', async () => {
+    under = await newEngine(database, echo())
+    const { runId } = await under.say('one')
+    expect(await under.say('two', { model: 'big' })).toMatchObject({ runId })
+    await under.work()
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({ runId, model: { requested: 'big' }, queryMessages: { length: 2 } })
+  })
+
   test('the same delivery counts once', async () => {
     under = await newEngine(database, echo())
     const first = await under.say('hello', { dedupeKey: 'update-1' })
