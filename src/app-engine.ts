@@ -22,7 +22,7 @@ export interface EngineSettings {
 /** The engine that the owner's configuration asks for. */
 export function engineOf(
   world: World,
-  crash: Engine['crash'],
+  { crash, live }: Pick<Engine, 'crash' | 'live'>,
   { config, models = [], tools = [] }: EngineSettings,
 ): Engine {
   const given = new Map(models.map((model) => [model.name, model]))
@@ -35,6 +35,7 @@ export function engineOf(
   return {
     ...world,
     crash,
+    live,
     systemPrompt: prompt,
     tools: known,
     // A child starts others only below the configured depth; the tool does not exist for it otherwise.

@@ -4,6 +4,7 @@ import type { Config } from './config/config.ts'
 import type { App } from './domain/app.ts'
 import { crashAt } from './domain/crash-points.ts'
 import { idSource } from './domain/id.ts'
+import { liveFeed } from './domain/live.ts'
 import type { Model } from './domain/model.ts'
 import type { Tool } from './domain/tool.ts'
 import { answer } from './engine/answer.ts'
@@ -124,11 +125,12 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
 
 /** What needs no model. */
 type TreeApp = Omit<App, keyof WorkApp>
-type WorkApp = Pick<App, 'submit' | 'answer' | 'work' | 'runs' | 'cancel' | 'retry' | 'usage'>
+type WorkApp = Pick<App, 'submit' | 'answer' | 'listen' | 'work' | 'runs' | 'cancel' | 'retry' | 'usage'>
 
 function assembleWork(world: World, context: StoreContext, settings: AppSettings): WorkApp {
   const { store } = world
-  const engine = engineOf(world, context.crash, settings)
+  const live = liveFeed()
+  const engine = engineOf(world, { crash: context.crash, live: live.tell }, settings)
   return {
     async submit(folder, { session, content, from, timeoutSeconds, ...more }) {
       // An unknown model is an error before anything is taken in.
@@ -144,6 +146,7 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
       })
       return { itemId: accepted.itemId, runId: accepted.runId, session: accepted.session.label }
     },
+    listen: live.listen,
     answer: (folder, itemId, signal) => answer(world, folder, itemId, signal),
     async work(only) {
       const session = only && (await store.read((rows) => sessionNamed(rows, `session:${only.session}`, only.folder)))

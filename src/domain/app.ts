@@ -1,6 +1,7 @@
 import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
 import type { Label } from './label.ts'
+import type { LiveSign } from './live.ts'
 import type { Message, ThinkingConfig } from './message.ts'
 import type { Persona } from './persona.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
@@ -110,6 +111,8 @@ export interface RunLine {
 export interface Question {
   session: string
   content: string
+  /** `steer` reaches a run that is under way at its next step; without one it is a message like any other. */
+  kind?: 'message' | 'steer' | 'interrupt'
   model?: string
   /** A turn to start a new session from. */
   from?: string
@@ -193,6 +196,8 @@ export interface App {
   submit(folder: string, question: Question): Promise<{ itemId: string; runId: string | null; session: string }>
   /** Resolves when everything the input caused is done, or answers `waiting` when the signal comes first. */
   answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
+  /** Tells what the runs of this process say while they say it, until the returned function is called. */
+  listen(listener: (sign: LiveSign) => void): () => void
   /** Runs what is queued, in this process: one session's, or everything; of the latter kind a home has only one. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
   runs(filter?: { all?: boolean }): Promise<RunLine[]>

@@ -24,8 +24,7 @@ function cancelOne(engine: Engine, known: Run, reason: string): Promise<RunState
     const found = await lockedRun(tx, known)
     if (!found || found.run.finishedAt !== null) return found?.run.state ?? known.state
     if (found.run.state === 'running') {
-      await askToCancel(tx, known.id, reason)
-      tx.hint('cancel')
+      await askToCancel(tx, found.run, reason)
       return 'running'
     }
     const error = { code: 'cancelled', message: reason, remedy: `try again: heddle retry run:${known.id}` }

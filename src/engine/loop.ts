@@ -1,6 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
-import { ModelFailure, type ModelRequest, type RequestedCall } from '../domain/model.ts'
+import { type Delta, ModelFailure, type ModelRequest, type RequestedCall } from '../domain/model.ts'
 import type { Ending } from '../domain/run.ts'
 import type { ToolOutcome } from '../domain/tool.ts'
 import { noUsage } from '../domain/turn.ts'
@@ -53,10 +53,12 @@ async function think(run: ActiveRun): Promise<LastReply | 'parked'> {
   await hearAndReserve(run, (tx, request) => reserve(tx, engine, usage, mostUsage(request, model.price)))
   engine.crash('model.before_request')
   try {
-    const reply = await run.until(model.reply(requestFor(run, call), () => undefined))
+    const tell = (delta: Delta) => engine.live({ ...delta, runId: claimed.run.id, call })
+    const reply = await run.until(model.reply(requestFor(run, call), tell))
     engine.crash('model.after_reply')
     return { reply, call }
   } catch (error) {
+    engine.live({ kind: 'reset', runId: claimed.run.id, call })
     if (run.signal.aborted) throw run.signal.reason
     if (!(error instanceof ModelFailure)) throw error
     return afterFailure(run, call, model.name, error)

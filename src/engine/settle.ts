@@ -6,7 +6,7 @@ import type { Session } from '../domain/session.ts'
 import type { Usage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
-import { finishRun } from '../store/runs.ts'
+import { askToCancel, finishRun, lockRun, runsOf } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
@@ -102,11 +102,21 @@ export async function leaveTurn(
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, at: now })
   await consumeItems(tx, run.id, ids.turnId)
   await deliverResult(tx, run, requester, ending, ids, now)
-  // Whoever cancels a run does not want to hear from its children.
-  if (ending.state !== 'cancelled') await joinChildren(tx, run, session, ids, now)
+  // Whoever cancels a run wants nothing of its children, either.
+  if (ending.state === 'cancelled')
+    await cancelChildren(tx, run.id, ending.error?.message ?? 'its parent was cancelled')
+  else await joinChildren(tx, run, session, ids, now)
   const waiting = await waitingItems(tx, session.id)
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })
   await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
+}
+
+/** Asks for their end in the commit of their parent's: a process that dies here leaves no orphan. */
+async function cancelChildren(tx: Tx, runId: string, reason: string): Promise<void> {
+  for (const { id } of await runsOf(tx, { parentRunId: runId, live: true })) {
+    const child = await lockRun(tx, id)
+    if (child && child.finishedAt === null && child.cancelReason === null) await askToCancel(tx, child, reason)
+  }
 }
 
 async function tellEnd(tx: Tx, run: Run, session: Session, ending: Ending, turnId: string, depth: number, now: number) {

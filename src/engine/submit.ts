@@ -5,7 +5,7 @@ import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
-import { findRun, insertRun, liveRunOf } from '../store/runs.ts'
+import { askToCancel, findRun, insertRun, liveRunOf, lockRun } from '../store/runs.ts'
 import { lockSessionByLabel } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
@@ -16,8 +16,11 @@ export interface Submission extends RunWishes {
   folder: string
   label: string
   content: string
-  /** `steer` reaches the run that is under way at its next step; a late one is a message like any other. */
-  kind?: 'message' | 'steer'
+  /**
+   * `steer` reaches the run that is under way at its next step; a late one is a message like any other. `interrupt`
+   * stops that run, with all it began, and is answered by the next.
+   */
+  kind?: 'message' | 'steer' | 'interrupt'
   parts?: Part[]
   source?: Source
   trust?: Label
@@ -47,6 +50,7 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
     const before = input.dedupeKey === undefined ? undefined : await itemByKey(tx, input.dedupeKey)
     if (before) return { itemId: before.id, session, runId: before.runId }
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
+    if (input.kind === 'interrupt') await interrupt(tx, session)
     return {
       itemId: fresh.itemId,
       session,
@@ -54,6 +58,14 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
     }
   }
   return writeAgainIfTaken(world, 'submit', body)
+}
+
+/** Asks for the end of what is under way; a run that nobody has begun will answer the new input anyway. */
+async function interrupt(tx: Tx, session: Session): Promise<void> {
+  const live = await liveRunOf(tx, session.id)
+  const run = live && (await lockRun(tx, live.id))
+  if (!run || run.finishedAt !== null || run.epoch === 0) return
+  await askToCancel(tx, run, 'interrupted by a new message')
 }
 
 /** The run that will take what waits: one that has not begun, or a new one. None while a run is under way; its end makes it. */
@@ -101,7 +113,7 @@ function itemFrom(input: Submission, id: string, session: Session, now: number):
   return {
     id,
     sessionId: session.id,
-    kind: input.kind ?? 'message',
+    kind: input.kind === 'steer' ? 'steer' : 'message',
     content: input.content,
     source: input.source ?? 'human',
     parts: input.parts ?? [],

@@ -1,5 +1,6 @@
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
+import type { LiveSign } from '../domain/live.ts'
 import type { Model } from '../domain/model.ts'
 import type { Run } from '../domain/run.ts'
 import type { Tool } from '../domain/tool.ts'
@@ -45,4 +46,6 @@ export interface Engine extends World {
   /** Who the agent is and what it must know. */
   systemPrompt: string
   crash(point: CrashPoint): void
+  /** Told what a run says while it says it. */
+  live(sign: LiveSign): void
 }

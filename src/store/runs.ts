@@ -89,8 +89,11 @@ export async function requeueRun(tx: Tx, id: string, crashes?: number): Promise<
   )
 }
 
-export async function askToCancel(tx: Tx, id: string, reason: string): Promise<void> {
-  await tx.run(tx.build.updateTable('runs').set({ cancel_reason: reason }).where('id', '=', id))
+/** Asks for a locked run's end: of its owner, or of whoever claims it next, which need not wait for anything any more. */
+export async function askToCancel(tx: Tx, run: Pick<Run, 'id' | 'state'>, reason: string): Promise<void> {
+  await tx.run(tx.build.updateTable('runs').set({ cancel_reason: reason }).where('id', '=', run.id))
+  if (run.state === 'waiting') await requeueRun(tx, run.id)
+  tx.hint(run.state === 'running' ? 'cancel' : 'runs')
 }
 
 /** Only one process at a time chooses what to run next, so that limits hold over all of them. */

@@ -74,6 +74,7 @@ export async function newEngine(
     toolsFor: () => (options.tools ?? []).map(({ name }) => name),
     systemPrompt: options.systemPrompt ?? 'You are brief.',
     crash: () => undefined,
+    live: () => undefined,
   }
   const until: TestEngine['until'] = (question) =>
     new Promise((resolve, reject) => {
