@@ -19,7 +19,7 @@ import { archive, listSessions, rename, setPersona } from './engine/sessions.ts'
 import { show } from './engine/show.ts'
 import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
-import { startWorker } from './engine/worker.ts'
+import { startWorker, type Worker } from './engine/worker.ts'
 import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
@@ -129,6 +129,8 @@ type WorkApp = Pick<App, 'submit' | 'answer' | 'listen' | 'work' | 'runs' | 'can
 
 function assembleWork(world: World, context: StoreContext, settings: AppSettings): WorkApp {
   const { store } = world
+  /** The worker of this process that was started last, if any. */
+  let atWork: Worker | undefined
   const live = liveFeed()
   const engine = engineOf(world, { crash: context.crash, live: live.tell }, settings)
   return {
@@ -136,14 +138,15 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
       // An unknown model is an error before anything is taken in.
       engine.model(more.model ?? null)
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
-      const accepted = await submit(world, {
+      const handedIn = {
         folder,
         label: session,
         content,
         ...more,
         ...(parent && { parentTurnId: parent.turnId }),
         ...(timeoutSeconds !== undefined && { timeoutMs: timeoutSeconds * 1000 }),
-      })
+      }
+      const accepted = await (atWork ? atWork.submit(handedIn) : submit(world, handedIn))
       return { itemId: accepted.itemId, runId: accepted.runId, session: accepted.session.label }
     },
     listen: live.listen,
@@ -157,7 +160,14 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
         onTrouble: (error) => settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`),
         ...(session && { sessionId: session.id }),
       })
-      return { ...worker.recovered, stop: () => worker.stop().finally(leave) }
+      atWork = worker
+      return {
+        ...worker.recovered,
+        async stop() {
+          if (atWork === worker) atWork = undefined
+          await worker.stop().finally(leave)
+        },
+      }
     },
     runs: (filter) => store.read((rows) => listRuns(rows, world.clock.now(), filter)),
     async cancel(name, reason) {

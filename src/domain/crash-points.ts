@@ -10,6 +10,7 @@ export const writeAreas = [
   'submit',
   'claim',
   'step',
+  'compact',
   'settle',
   'park',
   'recover',

@@ -32,3 +32,9 @@ export interface InboxItem {
   consumedByTurn: string | null
   createdAt: Millis
 }
+
+/** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */
+export function wishesOf(items: InboxItem[]): RunWishes {
+  const wishes: RunWishes = Object.assign({}, ...items.map((item) => item.wishes))
+  return { ...wishes, priority: Math.max(0, ...items.map((item) => item.wishes.priority ?? 0)) }
+}

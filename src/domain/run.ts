@@ -40,8 +40,11 @@ export function isTerminal(state: RunState): state is Outcome {
   return runMoves[state].length === 0
 }
 
-export const stepKinds = ['reply', 'begun', 'ended', 'steer'] as const
-/** A journalled event inside a run: a model's reply, a tool call begun or ended, an input that came meanwhile. */
+export const stepKinds = ['reply', 'begun', 'ended', 'steer', 'compact'] as const
+/**
+ * A journalled event inside a run: a model's reply, a tool call begun or ended, an input that came meanwhile, a summary
+ * that stands for all steps before it.
+ */
 export type StepKind = (typeof stepKinds)[number]
 
 /** What a parked run waits for. */
@@ -151,4 +154,6 @@ export interface Step {
   seq: number
   kind: StepKind
   payload: unknown
+  /** When it was journalled; null for one whose time nobody kept. */
+  at: Millis | null
 }

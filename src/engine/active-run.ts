@@ -1,5 +1,4 @@
 import type { Millis } from '../domain/clock.ts'
-import type { ModelMessage } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import { recordEvent } from '../store/events.ts'
 import { holdRun, noteProgress } from '../store/runs.ts'
@@ -7,8 +6,9 @@ import { insertStep, readSteps } from '../store/steps.ts'
 import type { Tx } from '../store/store.ts'
 import { lastCall } from '../store/usage.ts'
 import type { Claimed } from './claim.ts'
-import { contextOf } from './context.ts'
+import { type Context, messagesOf, readContext } from './context.ts'
 import { Journal } from './journal.ts'
+import { type Shown, toolSpecs } from './model-request.ts'
 import type { Engine } from './world.ts'
 
 /** Why a run stops before its work is done. */
@@ -29,13 +29,14 @@ export class ActiveRun {
   readonly engine: Engine
   readonly claimed: Claimed
   readonly journal: Journal
-  /** What lies before the run; its own steps come after. */
-  readonly context: ModelMessage[]
   readonly signal: AbortSignal
+  /** What lies before the run; its own steps come after. */
+  context: Context
   /** Attempts of the model call that is being made. */
   tries: number
   readonly #since: Millis
   #calls: number
+  #reserved: number | undefined
 
   /** Reads everything the run rests on. */
   static async open(engine: Engine, claimed: Claimed, signal: AbortSignal): Promise<ActiveRun> {
@@ -44,14 +45,14 @@ export class ActiveRun {
       calls: await lastCall(rows, claimed.run.id),
     }))
     const journal = new Journal(claimed.run.id, steps)
-    return new ActiveRun(engine, claimed, journal, await contextOf(engine, claimed, journal.heard), signal, calls)
+    return new ActiveRun(engine, claimed, journal, await readContext(engine, claimed, journal.heard), signal, calls)
   }
 
   private constructor(
     engine: Engine,
     claimed: Claimed,
     journal: Journal,
-    context: ModelMessage[],
+    context: Context,
     signal: AbortSignal,
     calls: number,
   ) {
@@ -62,6 +63,7 @@ export class ActiveRun {
     this.signal = signal
     this.#since = engine.clock.monotonic()
     this.#calls = calls
+    this.#reserved = claimed.reserved
     this.tries = claimed.run.tries
   }
 
@@ -70,9 +72,25 @@ export class ActiveRun {
     return Math.round(this.claimed.run.activeMs + this.engine.clock.monotonic() - this.#since)
   }
 
+  /** What the model is shown next: prompt, context, and everything the run has done so far. */
+  get shown(): Shown {
+    return {
+      system: this.engine.systemPrompt,
+      messages: [...messagesOf(this.context), ...this.journal.messages],
+      tools: toolSpecs(this.engine, this.claimed.run),
+    }
+  }
+
   /** The number of the next model call of this run, over all claims. */
   nextCall(): number {
     return ++this.#calls
+  }
+
+  /** The call whose cost was set aside with the claim: once. */
+  takeReserved(): number | undefined {
+    const call = this.#reserved
+    this.#reserved = undefined
+    return call
   }
 
   /** Writes for this run, or throws a Stop when it is no longer ours. */
@@ -83,11 +101,12 @@ export class ActiveRun {
     })
   }
 
-  /** Every write of a run begins with this. */
-  async hold(tx: Tx): Promise<void> {
+  /** Every write of a run begins with this. Tells why its end was asked for, if it was. */
+  async hold(tx: Tx): Promise<{ cancelReason: string | null }> {
     tx.locking('runs')
-    if (!(await holdRun(tx, this.claimed.claim, this.activeMs)))
-      throw new Stop('fenced', 'another process has taken this run over')
+    const held = await holdRun(tx, this.claimed.claim, this.activeMs)
+    if (!held) throw new Stop('fenced', 'another process has taken this run over')
+    return held
   }
 
   /** The work's outcome, or the reason to stop: whatever ignores the signal is left behind, its outcome unheard. */
@@ -114,10 +133,11 @@ export class ActiveRun {
 
   /** Adds one step in a transaction that already holds the run; `journal.add` it after COMMIT. */
   async insert(tx: Tx, step: Step): Promise<void> {
+    step.at = this.engine.clock.now()
     await insertStep(tx, step)
     const { name } = step.payload as { name?: string }
     await recordEvent(tx, {
-      at: this.engine.clock.now(),
+      at: step.at,
       kind: 'run.step',
       subject: `run:${step.runId}`,
       payload: { seq: step.seq, kind: step.kind, ...(name !== undefined && { name }) },

@@ -1,27 +1,48 @@
 import { HeddleError } from '../domain/errors.ts'
+import type { Run } from '../domain/run.ts'
 import type { Usage } from '../domain/turn.ts'
-import { lockRun } from '../store/runs.ts'
+import { lockRun, tryLockRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { type Call, reserveUsage, spentBy } from '../store/usage.ts'
+import { type Call, holdDayLock, reserveUsage, spentBy } from '../store/usage.ts'
 import type { Engine } from './world.ts'
 
 const day = 86_400_000
 
 /**
- * Sets aside what a call may cost, or refuses it. One pool for the whole request: its root's row is locked, so that
+ * Locks the pool that a run draws from: its request's root. Before the run itself: whoever ends a parent locks the
+ * parent first and its children after it.
+ */
+export async function holdPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'rootRunId'>): Promise<void> {
+  if (rootRunId !== id) await lockRun(tx, rootRunId)
+}
+
+/** The same where waiting would hold up everybody: tells whether the pool is locked now. */
+export async function tryHoldPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'rootRunId'>): Promise<boolean> {
+  return rootRunId === id || tryLockRun(tx, rootRunId)
+}
+
+/**
+ * Sets aside what a call may cost, or says why not. One pool for the whole request: `holdPool` came before, so that
  * calls made side by side cannot both take the last of it. A crash leaves what was set aside counted.
  */
-export async function reserve(tx: Tx, { limits, clock }: Engine, call: Call, most: Usage): Promise<void> {
-  tx.locking('runs')
-  await lockRun(tx, call.rootRunId)
+export async function reserve(
+  tx: Tx,
+  { limits, clock }: Pick<Engine, 'limits' | 'clock'>,
+  call: Call,
+  most: Usage,
+): Promise<HeddleError | undefined> {
+  const { perRequest, perDayUsd } = limits
   const request = await spentBy(tx, { rootRunId: call.rootRunId })
   const tokens = request.inputTokens + request.outputTokens + most.inputTokens + most.outputTokens
-  if (tokens > limits.perRequest.tokens) throw spent('tokens', limits.perRequest.tokens, 'perRequest.tokens')
-  if (request.costUsd + most.costUsd > limits.perRequest.usd)
-    throw spent('USD', limits.perRequest.usd, 'perRequest.usd')
-  const today = await spentBy(tx, { since: Math.floor(clock.now() / day) * day })
-  if (today.costUsd + most.costUsd > limits.perDayUsd) throw spent('USD today', limits.perDayUsd, 'perDay.usd')
+  if (tokens > perRequest.tokens) return spent('tokens', perRequest.tokens, 'perRequest.tokens')
+  if (request.costUsd + most.costUsd > perRequest.usd) return spent('USD', perRequest.usd, 'perRequest.usd')
+  if (most.costUsd > 0) {
+    await holdDayLock(tx)
+    const today = await spentBy(tx, { since: Math.floor(clock.now() / day) * day })
+    if (today.costUsd + most.costUsd > perDayUsd) return spent('USD today', perDayUsd, 'perDay.usd')
+  }
   await reserveUsage(tx, call, most, clock.now())
+  return undefined
 }
 
 function spent(of: string, limit: number, key: string): HeddleError {

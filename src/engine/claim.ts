@@ -1,13 +1,17 @@
-import type { InboxItem } from '../domain/inbox.ts'
+import { type InboxItem, wishesOf } from '../domain/inbox.ts'
+import type { Model } from '../domain/model.ts'
 import type { Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { bindItems, itemsOfRun } from '../store/inbox.ts'
 import { isRegistered } from '../store/owners.ts'
-import { type Claim, countRunning, giveRun, holdClaimLock, lockRun, queuedRuns } from '../store/runs.ts'
+import { type Claim, countRunning, giveRun, holdClaimLock, lockRun, queuedRuns, tryClaimLock } from '../store/runs.ts'
 import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
-import { wishesOf } from './submit.ts'
+import { reserve, tryHoldPool } from './budget.ts'
+import { bytesBefore } from './context.ts'
+import { mostOutput, toolSpecs } from './model-request.ts'
+import { bytesOfTools, mostUsage } from './weight.ts'
 import type { Engine } from './world.ts'
 
 /** A run that is ours until we say otherwise or are declared dead. */
@@ -17,42 +21,77 @@ export interface Claimed {
   session: Session
   /** What this run answers, in the order it came. */
   items: InboxItem[]
+  /** The model call whose cost was set aside together with the claim. */
+  reserved: number | undefined
+}
+
+/** Who claims, and what it limits itself to. */
+export interface Claimant {
+  ownerId: string
+  /** Only this session's work. */
+  sessionId?: string
 }
 
 /**
- * Takes the best run that may run now: priority first, then the request that has waited longest. Order and limits live
- * here and nowhere else. Undefined when there is none, or no slot.
+ * Takes the best run that may run now: priority first, then the request that has waited longest. Undefined when there is
+ * none, or no slot.
  */
-export async function claimNext(
-  engine: Engine,
-  ownerId: string,
-  only: { sessionId?: string } = {},
-): Promise<Claimed | undefined> {
+export async function claimNext(engine: Engine, claimant: Claimant): Promise<Claimed | undefined> {
   for (;;) {
     const claimed = await engine.store.write('claim', async (tx) => {
       await holdClaimLock(tx)
-      // An owner that was declared dead and has not noticed must not take anything: nobody would look after it.
-      if (!(await isRegistered(tx, ownerId))) return undefined
-      const { running, suspects, children } = await countRunning(tx)
-      if (running >= engine.limits.maxRunning) return undefined
-      // A run that took an owner down may do it again: such runs go one at a time, so that none takes a neighbour along.
-      const [best] = await queuedRuns(tx, {
-        ...only,
-        limit: 1,
-        parents: children >= engine.limits.maxChildren,
-        innocent: suspects > 0,
-      })
-      return best && ((await take(tx, engine, best, ownerId)) ?? 'gone')
+      const best = await bestQueued(tx, engine, claimant)
+      if (!best) return undefined
+      const session = best.sessionId === null ? undefined : await lockSession(tx, best.sessionId)
+      return (session && (await take(tx, engine, best, session, claimant.ownerId))) ?? 'gone'
     })
     // Cancelled between the look and the lock: look again.
     if (claimed !== 'gone') return claimed
   }
 }
 
-async function take(tx: Tx, engine: Engine, candidate: Run, ownerId: string): Promise<Claimed | undefined> {
-  const session = candidate.sessionId === null ? undefined : await lockSession(tx, candidate.sessionId)
+/**
+ * Claims a run in the transaction that makes it, if it would be the next one anyway: an idle session's message is
+ * accepted and begun in one commit. Does not wait for another process that chooses right now; it will find the run.
+ */
+export async function claimAtOnce(
+  tx: Tx,
+  engine: Engine,
+  claimant: Claimant,
+  made: { runId: string; session: Session },
+): Promise<Claimed | undefined> {
+  if (!(await tryClaimLock(tx))) return undefined
+  const best = await bestQueued(tx, engine, claimant)
+  return best?.id === made.runId ? take(tx, engine, best, made.session, claimant.ownerId) : undefined
+}
+
+/** Order and limits live here and nowhere else. The claim lock must be held. */
+async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<Run | undefined> {
+  // An owner that was declared dead and has not noticed must not take anything: nobody would look after it.
+  if (!(await isRegistered(tx, ownerId))) return undefined
+  const { running, suspects, children } = await countRunning(tx)
+  if (running >= limits.maxRunning) return undefined
+  // A run that took an owner down may do it again: such runs go one at a time, so that none takes a neighbour along.
+  const [best] = await queuedRuns(tx, {
+    ...(sessionId !== undefined && { sessionId }),
+    limit: 1,
+    parents: children >= limits.maxChildren,
+    innocent: suspects > 0,
+  })
+  return best
+}
+
+async function take(
+  tx: Tx,
+  engine: Engine,
+  candidate: Run,
+  session: Session,
+  ownerId: string,
+): Promise<Claimed | undefined> {
+  // Whoever claims makes all others wait, and must not wait for a request that is busy with its own books.
+  const mayReserve = await tryHoldPool(tx, candidate)
   const run = await lockRun(tx, candidate.id)
-  if (!session || run?.state !== 'queued') return undefined
+  if (run?.state !== 'queued') return undefined
   // A run that begins takes all that waits; one that goes on after a crash or a pause keeps the inputs it began with.
   if (run.epoch === 0) await bindItems(tx, session.id, run.id)
   const items = await itemsOfRun(tx, run.id)
@@ -69,6 +108,38 @@ async function take(tx: Tx, engine: Engine, candidate: Run, ownerId: string): Pr
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
     items,
+    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, session, items) : undefined,
+  }
+}
+
+/**
+ * Sets aside what the first call of a run may cost, so that it needs no commit of its own. Where that cannot be, the
+ * loop finds out why and says so.
+ */
+async function reserveFirst(
+  tx: Tx,
+  engine: Engine,
+  run: Run,
+  session: Session,
+  items: InboxItem[],
+): Promise<number | undefined> {
+  const model = run.epoch > 0 || run.cancelReason !== null ? undefined : modelOf(engine, run)
+  if (!model) return undefined
+  const bytes =
+    (await bytesBefore(tx, session, items)) +
+    Buffer.byteLength(engine.systemPrompt) +
+    bytesOfTools(toolSpecs(engine, run))
+  const most = mostUsage(bytes, mostOutput(engine, model), model.price)
+  const first = 1
+  const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: model.name }
+  return (await reserve(tx, engine, call, most)) ? undefined : first
+}
+
+function modelOf(engine: Engine, run: Run): Model | undefined {
+  try {
+    return engine.model(run.modelRequested)
+  } catch {
+    return undefined
   }
 }
 

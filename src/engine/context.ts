@@ -1,24 +1,60 @@
 import type { InboxItem } from '../domain/inbox.ts'
 import type { Message } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
+import type { Session } from '../domain/session.ts'
 import type { PlacedTurn } from '../domain/turn.ts'
-import type { Claimed } from './claim.ts'
-import { contextPath } from './history.ts'
+import type { Reading } from '../store/store.ts'
+import { bytesOnPath, findThread } from '../store/threads.ts'
+import { contextDepth, contextPath } from './history.ts'
 import { routeToHead } from './route.ts'
 import type { Engine } from './world.ts'
 
+// What a message weighs besides its text.
+const perMessage = 64
+
 /** What lies before a run: the path of its session from the last compaction on, and the inputs it began with. */
-export async function contextOf(
+export interface Context {
+  path: PlacedTurn[]
+  inputs: InboxItem[]
+}
+
+export async function readContext(
   { store }: Engine,
-  { session, items }: Claimed,
+  { session, items }: { session: Session; items: InboxItem[] },
   heard: ReadonlySet<string>,
-): Promise<ModelMessage[]> {
-  const before = items.filter(({ id }) => !heard.has(id))
+): Promise<Context> {
   const path = await store.read(async (rows) => {
     const head = await routeToHead(rows, session.id)
     return head ? contextPath(rows, head) : []
   })
-  return [...path.flatMap(told), ...before.map(({ content }): ModelMessage => ({ role: 'user', content }))]
+  return { path, inputs: items.filter(({ id }) => !heard.has(id)) }
+}
+
+/** The context as a model is shown it. */
+export function messagesOf({ path, inputs }: Context): ModelMessage[] {
+  return [...path.flatMap(told), ...inputs.map(({ content }): ModelMessage => ({ role: 'user', content }))]
+}
+
+/** A turn as later ones are told of it. */
+export function told({ turn }: PlacedTurn): ModelMessage[] {
+  // A summary is told as something the model is given: it answers nothing that could stand before it.
+  if (turn.type === 'compaction') return [{ role: 'user', content: summaryOf(turn.responseMessage.content) }]
+  return [
+    ...turn.queryMessages.map(({ content }): ModelMessage => ({ role: 'user', content })),
+    { role: 'assistant', content: turn.responseMessage.content, calls: [] },
+  ]
+}
+
+/** A summary as a model is given it. */
+export function summaryOf(text: string): string {
+  return `[summary of what came before]\n${text}`
+}
+
+/** At least what a request for this would weigh, without reading it all. */
+export async function bytesBefore(rows: Reading, session: Session, items: InboxItem[]): Promise<number> {
+  const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
+  const path = head ? await bytesOnPath(rows, head, await contextDepth(rows, head)) : 0
+  return items.reduce((sum, { content }) => sum + Buffer.byteLength(content) + perMessage, path)
 }
 
 /** An input as the turn keeps it. */
@@ -32,11 +68,4 @@ export function messageOf(item: InboxItem): Message {
     timestamp: item.createdAt,
     ...(item.label.integrity === 'untrusted' && { label: item.label }),
   }
-}
-
-function told({ turn }: PlacedTurn): ModelMessage[] {
-  return [
-    ...turn.queryMessages.map(({ content }): ModelMessage => ({ role: 'user', content })),
-    { role: 'assistant', content: turn.responseMessage.content, calls: [] },
-  ]
 }

@@ -12,7 +12,7 @@ export interface ExportedTurn {
   turn: Turn
   personaId: string | null
   run: ExportedRun
-  steps: { seq: number; kind: (typeof stepKinds)[number]; payload: unknown }[]
+  steps: { seq: number; kind: (typeof stepKinds)[number]; payload: unknown; at: number | null }[]
   /** The text of the turn's system prompt, with the first turn of a file that ran under it. */
   prompt: string | null
   persona: Persona | null
@@ -124,7 +124,14 @@ const exportedTurn = z.strictObject({
     createdAt: time,
     finishedAt: time.nullable(),
   }),
-  steps: z.array(z.strictObject({ seq: z.int().positive(), kind: z.enum(stepKinds), payload: z.unknown() })),
+  steps: z.array(
+    z.strictObject({
+      seq: z.int().positive(),
+      kind: z.enum(stepKinds),
+      payload: z.unknown(),
+      at: z.int().nullable().default(null),
+    }),
+  ),
   prompt: plain.nullable(),
   persona: z
     .looseObject({ id: z.string().regex(personaPattern), identity: z.looseObject({}), permissions: z.looseObject({}) })

@@ -2,7 +2,7 @@ import type { TurnLine } from '../domain/app.ts'
 import type { PlacedTurn, Thread } from '../domain/turn.ts'
 import { findSessions } from '../store/sessions.ts'
 import type { Reading } from '../store/store.ts'
-import { findTurn, readAllTurns, readPath, readThreads, readTips } from '../store/threads.ts'
+import { findTurn, readAllTurns, readPath, readThreads, readTips, turnOnPath } from '../store/threads.ts'
 
 const previewLength = 120
 
@@ -29,16 +29,19 @@ export async function listTips(rows: Reading): Promise<TurnLine[]> {
   )
 }
 
+/** From which depth on a path is told: all of it, or what the nearest compaction does not stand for. */
+export async function contextDepth(rows: Reading, end: Thread): Promise<number> {
+  if (end.contextStart === 0) return 1
+  const compaction = await turnOnPath(rows, end, end.contextStart)
+  return (compaction?.turn.compaction?.toDepth ?? 0) + 1
+}
+
 /** What a model would be given: the nearest compaction, the turns it keeps word for word, and what came after it. */
 export async function contextPath(rows: Reading, end: Thread): Promise<PlacedTurn[]> {
   if (end.contextStart === 0) return readPath(rows, end)
-  const [start] = await readThreads(rows, end, end.contextStart)
-  const compaction = start && (await findTurn(rows, start.turnId))
-  const firstKept = (compaction?.turn.compaction?.toDepth ?? 0) + 1
-  const recent = await readPath(rows, end, firstKept)
-  const kept = recent.filter(({ thread }) => thread.depth < end.contextStart)
-  const after = recent.filter(({ thread }) => thread.depth > end.contextStart)
-  return [...(compaction ? [compaction] : []), ...kept, ...after]
+  const path = await readPath(rows, end, await contextDepth(rows, end))
+  const compaction = path.filter(({ thread }) => thread.depth === end.contextStart)
+  return [...compaction, ...path.filter(({ thread }) => thread.depth !== end.contextStart)]
 }
 
 /** Two paths without what they share, oldest first, and the last turn that they share. */

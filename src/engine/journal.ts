@@ -2,6 +2,7 @@ import type { ModelMessage, RequestedCall } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import type { Effect } from '../domain/tool.ts'
 import type { CallStatus, ToolCallEntry } from '../domain/turn.ts'
+import { summaryOf } from './context.ts'
 
 /** What the steps of a run say, by their kind. */
 export interface ReplyStep {
@@ -22,6 +23,9 @@ export interface EndedStep {
 export interface SteerStep {
   items: { id: string; content: string }[]
 }
+export interface CompactStep {
+  summary: string
+}
 
 /** The steps of one run, read as what happened so far. The journal is the checkpoint: there is no other. */
 export class Journal {
@@ -38,7 +42,7 @@ export class Journal {
   /** A step with the next number; `add` it once it is committed. Calls that end together each have a number at once. */
   next(kind: Step['kind'], payload: unknown): Step {
     this.#last++
-    return { runId: this.#runId, seq: this.#last, kind, payload }
+    return { runId: this.#runId, seq: this.#last, kind, payload, at: null }
   }
 
   add(...steps: Step[]): void {
@@ -89,12 +93,14 @@ export class Journal {
   }
 
   /**
-   * The run so far as a model must see it: each reply followed by the answers to all its calls, then what people said
-   * meanwhile. Calls and answers are always paired.
+   * The run so far as a model must see it, from the last summary on: each reply followed by the answers to all its
+   * calls, then what people said meanwhile. Calls and answers are always paired.
    */
   get messages(): ModelMessage[] {
     const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
-    return this.steps.flatMap((step): ModelMessage[] => {
+    const from = this.steps.findLastIndex(({ kind }) => kind === 'compact')
+    return this.steps.slice(Math.max(0, from)).flatMap((step): ModelMessage[] => {
+      if (step.kind === 'compact') return [{ role: 'user', content: summaryOf((step.payload as CompactStep).summary) }]
       if (step.kind === 'reply') {
         const { text, calls, metadata } = step.payload as ReplyStep
         const answers = calls.map(({ id, name }) => answer(id, name, ends.get(id)))

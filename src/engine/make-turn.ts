@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Millis } from '../domain/clock.ts'
 import type { TurnDraft } from '../domain/draft.ts'
 import { Misuse } from '../domain/errors.ts'
 import { labelOf, type Message } from '../domain/message.ts'
@@ -37,7 +38,7 @@ export function makeTurn({ clock, newId }: World, draft: TurnDraft): MadeTurn {
     timestamp,
     ...(input.label && { label: input.label }),
   }))
-  const { steps, entries } = journal(runId, draft.toolCalls ?? [])
+  const { steps, entries } = journal(runId, draft.toolCalls ?? [], timestamp)
   const responseMessage: Message = { id: newId(), role: 'assistant', ...draft.response, timestamp }
   const usage = draft.usage ?? noUsage
   return {
@@ -80,7 +81,8 @@ export async function writeJournal(
   return { ...content, type: 'compaction', compaction: compactionBelow(place.parent, made.compactsTo) }
 }
 
-function compactionBelow(parent: Thread | null, toDepth: number) {
+/** What a compaction at this place stands for; refuses one that would stand for what is not there. */
+export function compactionBelow(parent: Thread | null, toDepth: number) {
   const fromDepth = parent ? Math.max(parent.contextStart, 1) : 1
   if (!parent || toDepth < fromDepth || toDepth > parent.depth)
     throw new Misuse(
@@ -94,9 +96,10 @@ function compactionBelow(parent: Thread | null, toDepth: number) {
 function journal(
   runId: string,
   calls: NonNullable<TurnDraft['toolCalls']>,
+  at: Millis,
 ): { steps: Step[]; entries: ToolCallEntry[] } {
   const steps: Step[] = []
-  const add = (kind: Step['kind'], payload: unknown) => steps.push({ runId, seq: steps.length + 1, kind, payload })
+  const add = (kind: Step['kind'], payload: unknown) => steps.push({ runId, seq: steps.length + 1, kind, payload, at })
   const entries = calls.map(({ id, name, input, output, status }) => ({
     id,
     name,

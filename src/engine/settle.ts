@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { labelOf, type Message } from '../domain/message.ts'
-import type { ModelReply } from '../domain/model.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import type { Usage } from '../domain/turn.ts'
@@ -18,20 +17,18 @@ import { deliverResult, type EndIds, joinChildren, newIds } from './deliver.ts'
 import type { Journal } from './journal.ts'
 import { estimateTokens } from './make-turn.ts'
 import { nextRun } from './submit.ts'
+import type { Thought } from './think.ts'
 import type { Engine } from './world.ts'
 
-/** The last reply, when it ends the run: it is folded into the settling transaction instead of a step of its own. */
-export interface LastReply {
-  reply: ModelReply
-  call: number
-}
-
-/** Ends a run that is ours: turn, head, inputs, cost, delivery, joins and the next run commit together, or not at all. */
-export async function settle(run: ActiveRun, ending: Ending, last?: LastReply): Promise<void> {
+/**
+ * Ends a run that is ours: turn, head, inputs, cost, delivery, joins and the next run commit together, or not at all.
+ * The last reply, when it ends the run, is folded into this transaction instead of a step of its own.
+ */
+export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Promise<void> {
   const { engine, claimed } = run
   await engine.store.write('settle', async (tx) => {
     const places = await lockPlaces(tx, claimed.run)
-    await run.hold(tx)
+    const { cancelReason } = await run.hold(tx)
     const ids = newIds(engine)
     if (last) {
       const call = { runId: claimed.run.id, call: last.call, model: last.reply.model }
@@ -39,7 +36,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: LastReply): 
     }
     // A call that was broken off has an unknown cost.
     await loseUsage(tx, claimed.run.id)
-    const work = { ...places, run: { ...claimed.run, activeMs: run.activeMs }, journal: run.journal }
+    const work = { ...places, run: { ...claimed.run, activeMs: run.activeMs, cancelReason }, journal: run.journal }
     await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
   })
 }
@@ -102,9 +99,9 @@ export async function leaveTurn(
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, at: now })
   await consumeItems(tx, run.id, ids.turnId)
   await deliverResult(tx, run, requester, ending, ids, now)
-  // Whoever cancels a run wants nothing of its children, either.
-  if (ending.state === 'cancelled')
-    await cancelChildren(tx, run.id, ending.error?.message ?? 'its parent was cancelled')
+  // Whoever cancels a run wants nothing of its children, either, even if it was done before it could heed that.
+  if (run.cancelReason !== null || ending.state === 'cancelled')
+    await cancelChildren(tx, run.id, run.cancelReason ?? 'its parent was cancelled')
   else await joinChildren(tx, run, session, ids, now)
   const waiting = await waitingItems(tx, session.id)
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })

@@ -1,4 +1,4 @@
-import type { InboxItem, RunWishes } from '../domain/inbox.ts'
+import { type InboxItem, type RunWishes, wishesOf } from '../domain/inbox.ts'
 import type { Label } from '../domain/label.ts'
 import type { Part, Source } from '../domain/message.ts'
 import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
@@ -9,7 +9,8 @@ import { askToCancel, findRun, insertRun, liveRunOf, lockRun } from '../store/ru
 import { lockSessionByLabel } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
-import type { World } from './world.ts'
+import { type Claimant, type Claimed, claimAtOnce } from './claim.ts'
+import type { Engine, World } from './world.ts'
 
 /** An input for a session. */
 export interface Submission extends RunWishes {
@@ -36,10 +37,19 @@ export interface Accepted {
   session: Session
   /** The run that will take it, once that is known: one that is under way will not. */
   runId: string | null
+  /** That run, when it could be claimed in the same commit: whoever asked for that must begin it. */
+  claimed?: Claimed
 }
 
-/** Takes an input in. When this resolves it is durable, and it will end in exactly one visible outcome. */
-export async function submit(world: World, input: Submission): Promise<Accepted> {
+/**
+ * Takes an input in. When this resolves it is durable, and it will end in exactly one visible outcome. A process that
+ * works on what it takes in says so with `hands`: an idle session's run is then claimed in the same commit.
+ */
+export async function submit(
+  world: World,
+  input: Submission,
+  hands?: { engine: Engine; claimant: Claimant },
+): Promise<Accepted> {
   const label = checkLabel(input.label)
   const fresh = { itemId: world.newId(), runId: world.newId(), sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
@@ -51,11 +61,11 @@ export async function submit(world: World, input: Submission): Promise<Accepted>
     if (before) return { itemId: before.id, session, runId: before.runId }
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
     if (input.kind === 'interrupt') await interrupt(tx, session)
-    return {
-      itemId: fresh.itemId,
-      session,
-      runId: await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) }),
-    }
+    const runId = await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) })
+    const accepted = { itemId: fresh.itemId, session, runId }
+    if (!hands || runId !== fresh.runId) return accepted
+    const claimed = await claimAtOnce(tx, hands.engine, hands.claimant, { runId, session })
+    return claimed ? { ...accepted, claimed } : accepted
   }
   return writeAgainIfTaken(world, 'submit', body)
 }
@@ -94,12 +104,6 @@ export async function nextRun(
   })
   tx.hint('runs')
   return next.runId
-}
-
-/** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */
-export function wishesOf(items: InboxItem[]): RunWishes {
-  const wishes: RunWishes = Object.assign({}, ...items.map((item) => item.wishes))
-  return { ...wishes, priority: Math.max(0, ...items.map((item) => item.wishes.priority ?? 0)) }
 }
 
 /** The request that everything that waits belongs to, if it is one: a run that only its results wake is part of it. */

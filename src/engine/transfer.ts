@@ -163,7 +163,7 @@ async function writeFoundation(tx: Tx, item: ExportedTurn, now: number): Promise
   if (item.prompt !== null && item.turn.promptHash !== null) await keepPrompt(tx, item.turn.promptHash, item.prompt)
   if (await findRun(tx, item.run.id)) return
   const { id, kind, via, sessionId, createdAt } = item.run
-  await insertRun(tx, { ...newRun({ id, kind, via, sessionId, now: createdAt }), ...item.run })
+  await insertRun(tx, { ...newRun({ id, kind, via, sessionId, now: createdAt }), ...ended(item.run, now) })
   for (const step of item.steps) await insertStep(tx, { runId: item.run.id, ...step })
 }
 
@@ -183,7 +183,7 @@ async function exported(
     turn,
     personaId,
     run: exportedRun(run),
-    steps: steps.map(({ seq, kind, payload }) => ({ seq, kind, payload })),
+    steps: steps.map(({ seq, kind, payload, at }) => ({ seq, kind, payload, at })),
     prompt:
       turn.promptHash && isNew(`prompt:${turn.promptHash}`)
         ? ((await promptText(rows, turn.promptHash)) ?? null)
@@ -198,9 +198,16 @@ function exportedRun(run: Run): ExportedRun {
   return { id, kind, via, state, sessionId, rootRunId, parentRunId, depth, agent, createdAt, finishedAt }
 }
 
+/** A run that was under way when its summary was exported is not under way here. */
+function ended(run: ExportedRun, now: number): ExportedRun {
+  return run.finishedAt === null ? { ...run, state: 'cancelled', finishedAt: now } : run
+}
+
 /** What must be the same for a turn to count as already here: everything but who points at it now. */
 function comparable({ turn, personaId, run, steps }: ExportedTurn) {
-  return { turn, personaId, run: { ...run, sessionId: null }, steps }
+  const { sessionId: _, ...lasting } = run
+  // A summary's run may have gone on since: the turn is the same.
+  return turn.type === 'compaction' ? { turn, personaId, run: run.id } : { turn, personaId, run: lasting, steps }
 }
 
 async function* onePage(page: PlacedTurn[]): AsyncIterable<PlacedTurn[]> {

@@ -3,9 +3,10 @@ import type { OwnerLocks } from '../store/owner-locks.ts'
 import { beat, insertOwner, removeOwner } from '../store/owners.ts'
 import { findRun } from '../store/runs.ts'
 import { Stop } from './active-run.ts'
-import { type Claimed, claimNext } from './claim.ts'
+import { type Claimant, type Claimed, claimNext } from './claim.ts'
 import { runToTheEnd } from './loop.ts'
 import { free, type Recovered, recoverDead, wakeDue } from './recover.ts'
+import { type Accepted, type Submission, submit } from './submit.ts'
 import type { Engine } from './world.ts'
 
 const sweepEvery: Millis = 1000
@@ -23,6 +24,8 @@ export interface WorkerOptions {
 export interface Worker {
   /** What was found of owners that had died when this one began. */
   readonly recovered: Recovered
+  /** Takes an input in, and begins it in the same commit when nothing stands before it. */
+  submit(input: Submission): Promise<Accepted>
   /** Takes no new work, gives back what it has, and resolves when nothing of it runs any more. */
   stop(): Promise<void>
 }
@@ -41,6 +44,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
   hands.fill()
   return {
     recovered,
+    submit: (input) => hands.submit(input),
     async stop() {
       stopListening()
       stopped.abort()
@@ -82,6 +86,7 @@ class Hands {
   readonly #options: WorkerOptions
   readonly #busy = new Map<string, { stop: AbortController; done: Promise<void> }>()
   readonly #dropped: Claimed[] = []
+  readonly #submitting = new Set<Promise<void>>()
   #claiming: Promise<void> | undefined
   #again = false
   #resting = false
@@ -125,6 +130,20 @@ class Hands {
       })
   }
 
+  async submit(input: Submission): Promise<Accepted> {
+    if (this.#resting) return submit(this.#engine, input)
+    const submitting = submit(this.#engine, input, { engine: this.#engine, claimant: this.#claimant })
+    const begun = submitting.then(({ claimed }) => claimed && this.#begin(claimed)).catch(() => undefined)
+    this.#submitting.add(begun)
+    void begun.finally(() => this.#submitting.delete(begun))
+    return submitting
+  }
+
+  get #claimant(): Claimant {
+    const { sessionId } = this.#options
+    return { ownerId: this.ownerId, ...(sessionId !== undefined && { sessionId }) }
+  }
+
   /** Looks whether somebody asked for one of ours to be cancelled. */
   heedCancels(): void {
     for (const [runId, { stop }] of this.#busy) {
@@ -149,6 +168,7 @@ class Hands {
   async rest(): Promise<void> {
     this.#resting = true
     await this.#claiming
+    await Promise.all(this.#submitting)
     await this.#stopAll('the process is stopping')
   }
 
@@ -161,10 +181,8 @@ class Hands {
   async #claimAll(): Promise<void> {
     while (this.#again && !this.#resting) {
       this.#again = false
-      const { sessionId } = this.#options
-      const only = sessionId === undefined ? {} : { sessionId }
       for (;;) {
-        const claimed = await claimNext(this.#engine, this.ownerId, only)
+        const claimed = await claimNext(this.#engine, this.#claimant)
         if (!claimed) break
         this.#begin(claimed)
       }

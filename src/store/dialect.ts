@@ -39,10 +39,16 @@ export interface Dialect {
   builder: Builder
   /** Held until the transaction ends: only one process at a time chooses what to run next. */
   claimLock: RawBuilder<unknown>
+  /** The same where waiting would break the order of locks: tells whether it is held now. */
+  tryClaimLock: RawBuilder<{ held: number }>
+  /** Held until the transaction ends: only one process at a time takes from the day's budget. The last lock of its transaction. */
+  dayLock: RawBuilder<unknown>
   /** The moment by which leases are judged: PostgreSQL's own clock, which all its users share; else the caller's. */
   leaseClock(now: Millis): RawBuilder<number>
   /** Appended to a SELECT that must hold its rows until the transaction ends. */
   lockRows: RawBuilder<unknown>
+  /** The same, but rows that another transaction holds are left out instead of waited for. */
+  lockFreeRows: RawBuilder<unknown>
   events: EventOrder
 }
 
@@ -88,7 +94,10 @@ export const sqlite: Dialect = {
   }),
   // The one writer already holds the whole file.
   lockRows: sql``,
+  lockFreeRows: sql``,
   claimLock: sql`SELECT 1`,
+  tryClaimLock: sql`SELECT 1 AS held`,
+  dayLock: sql`SELECT 1`,
   leaseClock: (now) => sql<number>`${now}`,
   events: {
     order: sql`seq`,
@@ -123,7 +132,11 @@ export const postgres: Dialect = {
   }),
   // Not FOR UPDATE: that also waits for whoever inserts a row that refers to this one, such as a join that names a run.
   lockRows: sql`for no key update`,
-  claimLock: sql`SELECT pg_advisory_xact_lock(${0x434c4d})`,
+  lockFreeRows: sql`for no key update skip locked`,
+  // Keyed by schema: several heddles may share a server without waiting for each other.
+  claimLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))`,
+  tryClaimLock: sql`SELECT pg_try_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))::int AS held`,
+  dayLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x444159)}, hashtext(current_schema()))`,
   leaseClock: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   events: {
     order: sql`xid, seq`,

@@ -31,15 +31,29 @@ export async function lockRun(tx: Tx, id: string): Promise<Run | undefined> {
   return row && runFrom(row)
 }
 
+/** Locks a run's row unless another transaction has it: tells whether it did. */
+export async function tryLockRun(tx: Tx, id: string): Promise<boolean> {
+  tx.locking('runs')
+  return (await tx.first(lockedIfFree({ id }))) !== undefined
+}
+
 /** The session's run that is not finished; there is never a second. */
 export async function liveRunOf(rows: Reading, sessionId: string): Promise<Run | undefined> {
   const row = await rows.first(liveOf({ sessionId }))
   return row && runFrom(row)
 }
 
-/** Shows that the run is still ours. False when another owner has it, or it has ended: nothing may be written then. */
-export async function holdRun(tx: Tx, claim: Claim, activeMs: Millis): Promise<boolean> {
-  return (await tx.run(hold({ ...claim, activeMs }))) === 1
+/**
+ * Shows that the run is still ours, and whether its end was asked for. Undefined when another owner has it, or it has
+ * ended: nothing may be written then.
+ */
+export async function holdRun(
+  tx: Tx,
+  claim: Claim,
+  activeMs: Millis,
+): Promise<{ cancelReason: string | null } | undefined> {
+  const row = await tx.first(hold({ ...claim, activeMs }))
+  return row && { cancelReason: row.cancel_reason }
 }
 
 /** The run got somewhere: an owner that dies after this has not crashed on what came before, and a retry begins anew. */
@@ -99,6 +113,11 @@ export async function askToCancel(tx: Tx, run: Pick<Run, 'id' | 'state'>, reason
 /** Only one process at a time chooses what to run next, so that limits hold over all of them. */
 export async function holdClaimLock(tx: Tx): Promise<void> {
   await tx.all(raw(tx.build, tx.dialect.claimLock))
+}
+
+/** The same for a transaction that already holds a session: it must not wait. False when another process chooses now. */
+export async function tryClaimLock(tx: Tx): Promise<boolean> {
+  return (await tx.first(raw<{ held: number }>(tx.build, tx.dialect.tryClaimLock)))?.held === 1
 }
 
 /** Queued runs in the order in which they are claimed: priority, then the request's time, then their own. */
@@ -220,6 +239,10 @@ const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('runs').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
+const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>
+  db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockFreeRows),
+)
+
 const liveOf = statement((db, arg: { sessionId: string }) =>
   db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
 )
@@ -230,7 +253,8 @@ const hold = statement((db, arg: Claim & { activeMs: number }) =>
     .set({ active_ms: arg.activeMs })
     .where('id', '=', arg.runId)
     .where('owner_id', '=', arg.ownerId)
-    .where('epoch', '=', arg.epoch),
+    .where('epoch', '=', arg.epoch)
+    .returning('cancel_reason'),
 )
 
 const progress = statement((db, arg: { id: string }) =>

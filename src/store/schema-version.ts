@@ -2,9 +2,10 @@ import { HeddleError } from '../domain/errors.ts'
 import type { Migration } from './migration.ts'
 import { tree } from './migrations/0001-tree.ts'
 import { runs } from './migrations/0002-runs.ts'
+import { compaction } from './migrations/0003-compaction.ts'
 
 /** Every step of the schema, in order. */
-export const migrations: readonly Migration[] = [tree, runs]
+export const migrations: readonly Migration[] = [tree, runs, compaction]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
 export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {

@@ -196,10 +196,11 @@ CREATE TABLE steps (
   seq bigint NOT NULL,
   kind text COLLATE "C" NOT NULL,
   payload_json text COLLATE "C" NOT NULL,
-  CONSTRAINT steps_kind_check CHECK (kind = 'reply'::text OR kind = 'begun'::text OR kind = 'ended'::text OR kind = 'steer'::text),
-  CONSTRAINT steps_seq_check CHECK (seq > 0),
-  CONSTRAINT steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
-  CONSTRAINT steps_pkey PRIMARY KEY (run_id, seq)
+  at bigint,
+  CONSTRAINT steps_with_time_kind_check CHECK (kind = 'reply'::text OR kind = 'begun'::text OR kind = 'ended'::text OR kind = 'steer'::text OR kind = 'compact'::text),
+  CONSTRAINT steps_with_time_seq_check CHECK (seq > 0),
+  CONSTRAINT steps_with_time_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
+  CONSTRAINT steps_with_time_pkey PRIMARY KEY (run_id, seq)
 );
 
 CREATE TABLE threads (
@@ -275,3 +276,5 @@ CREATE TABLE usage (
 );
 
 CREATE INDEX usage_by_request ON usage USING btree (root_run_id);
+
+CREATE INDEX usage_by_time ON usage USING btree (at, cost_usd);

@@ -129,11 +129,12 @@ CREATE TABLE sessions (
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE steps (
+CREATE TABLE "steps" (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
   seq          INTEGER NOT NULL CHECK (seq > 0),
-  kind         TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'begun' OR kind = 'ended' OR kind = 'steer'),
+  kind         TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'begun' OR kind = 'ended' OR kind = 'steer' OR kind = 'compact'),
   payload_json TEXT NOT NULL,
+  at           INTEGER,
   PRIMARY KEY (run_id, seq)
 ) STRICT;
 
@@ -189,3 +190,5 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX usage_by_request ON usage (root_run_id);
+
+CREATE INDEX usage_by_time ON usage (at, cost_usd);

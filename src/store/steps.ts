@@ -6,7 +6,13 @@ import type { Tables } from './tables.ts'
 
 export async function insertStep(tx: Tx, step: Step): Promise<void> {
   await tx.run(
-    insert({ run_id: step.runId, seq: step.seq, kind: step.kind, payload_json: JSON.stringify(step.payload) }),
+    insert({
+      run_id: step.runId,
+      seq: step.seq,
+      kind: step.kind,
+      payload_json: JSON.stringify(step.payload),
+      at: step.at,
+    }),
   )
 }
 
@@ -18,6 +24,7 @@ export async function readSteps(rows: Reading, runId: string): Promise<Step[]> {
     seq: row.seq,
     kind: row.kind,
     payload: JSON.parse(row.payload_json),
+    at: row.at,
   }))
 }
 
@@ -39,5 +46,11 @@ const ofRun = statement((db, arg: { runId: string }) =>
 )
 
 const insert = statement((db, row: Tables['steps']) =>
-  db.insertInto('steps').values({ run_id: row.run_id, seq: row.seq, kind: row.kind, payload_json: row.payload_json }),
+  db.insertInto('steps').values({
+    run_id: row.run_id,
+    seq: row.seq,
+    kind: row.kind,
+    payload_json: row.payload_json,
+    at: row.at,
+  }),
 )

@@ -103,7 +103,7 @@ export interface Tables {
     cost_usd: number
     at: number
   }
-  steps: { run_id: string; seq: number; kind: StepKind; payload_json: string }
+  steps: { run_id: string; seq: number; kind: StepKind; payload_json: string; at: number | null }
   turns: {
     id: string
     run_id: string

@@ -69,6 +69,17 @@ export async function readPath(rows: Reading, end: Thread, fromDepth = 1): Promi
   return found.map(placedFrom).sort((a, b) => a.thread.depth - b.thread.depth)
 }
 
+/** The turn at this depth of the path that ends in this thread. */
+export async function turnOnPath(rows: Reading, end: Thread, depth: number): Promise<PlacedTurn | undefined> {
+  const row = await rows.first(onPathAt({ turnId: end.turnId, depth, above: depth - 1 }))
+  return row && placedFrom(row)
+}
+
+/** What the messages of a path weigh as they are stored, from a depth on. */
+export async function bytesOnPath(rows: Reading, end: Thread, fromDepth: number): Promise<number> {
+  return Number((await rows.first(weight({ turnId: end.turnId, above: fromDepth - 1 })))?.bytes ?? 0)
+}
+
 /** The same path without the turns' content. */
 export async function readThreads(rows: Reading, end: Thread, fromDepth = 1): Promise<Thread[]> {
   return (await rows.all(placesOnPath({ turnId: end.turnId, above: fromDepth - 1 }))).map(threadFrom)
@@ -190,6 +201,26 @@ const placesOnPath = statement((db, arg: { turnId: string; above: number }) =>
     db,
     sql`${lineage(arg.turnId, arg.above)}
         SELECT threads.* FROM line CROSS JOIN threads WHERE ${onPath(arg.above)} ORDER BY threads.depth`,
+  ),
+)
+
+const onPathAt = statement((db, arg: { turnId: string; depth: number; above: number }) =>
+  raw<PlacedRow>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT threads.*, turns.* FROM line CROSS JOIN threads CROSS JOIN turns
+        WHERE threads.segment_id = line.segment_id AND threads.depth = ${arg.depth}
+          AND line.low < ${arg.depth} AND line.high >= ${arg.depth} AND turns.id = threads.turn_id`,
+  ),
+)
+
+const weight = statement((db, arg: { turnId: string; above: number }) =>
+  raw<{ bytes: number }>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT sum(octet_length(turns.query_messages_json) + octet_length(turns.response_message_json)) AS bytes
+        FROM line CROSS JOIN threads CROSS JOIN turns
+        WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id`,
   ),
 )
 

@@ -18,6 +18,11 @@ export interface Call {
   model: string
 }
 
+/** Only one transaction at a time takes from the day's budget. Nothing may be locked after this. */
+export async function holdDayLock(tx: Tx): Promise<void> {
+  await tx.all(raw(tx.build, tx.dialect.dayLock))
+}
+
 /** Sets aside what a call may cost, before it is made. */
 export async function reserveUsage(tx: Tx, call: Call, most: Usage, at: Millis): Promise<void> {
   await tx.run(

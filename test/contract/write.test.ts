@@ -188,8 +188,8 @@ describe.each(databases)('write on %s', (database) => {
       const names = (await allPages(rows, 'prompts')).flat().map(({ hash }) => String(hash))
       expect(names.sort()).toEqual(await notes(rows))
       expect(await rows.tables()).toEqual([
-        ...['meta', 'personas', 'prompts', 'segments', 'runs', 'steps', 'turns', 'threads', 'sessions', 'events'],
-        ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage'],
+        ...['meta', 'personas', 'prompts', 'segments', 'runs', 'turns', 'threads', 'sessions', 'events'],
+        ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
       ])
     })
   })

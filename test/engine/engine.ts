@@ -109,9 +109,19 @@ export async function newEngine(
         ...more,
       })
       workers.push(worker)
-      return worker
+      return {
+        ...worker,
+        stop() {
+          if (workers.includes(worker)) workers.splice(workers.indexOf(worker), 1)
+          return worker.stop()
+        },
+      }
     },
-    say: (content, more) => submit(engine, { folder, label: 'main', content, ...more }),
+    say(content, more) {
+      const input = { folder, label: 'main', content, ...more }
+      const worker = workers.at(-1)
+      return worker ? worker.submit(input) : submit(engine, input)
+    },
     turns: (count, label = 'main') =>
       until(async (rows) => {
         const head = await routeToThread(rows, `session:${label}`, folder).catch(() => undefined)

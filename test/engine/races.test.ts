@@ -162,7 +162,7 @@ describe('two processes on PostgreSQL', () => {
     const { runId } = await say(a, 'one')
     const claimed = await interleave(
       { of: a, area: 'cancel', work: () => cancel(a.engine, runId ?? '', 'not now') },
-      () => claimNext(b.engine, b.ownerId),
+      () => claimNext(b.engine, { ownerId: b.ownerId }),
     )
     expect(claimed).toBeUndefined()
     expect(await runs()).toMatchObject([{ state: 'cancelled', epoch: 0 }])
@@ -178,7 +178,7 @@ describe('two processes on PostgreSQL', () => {
     const queued = await runs({ state: 'queued' })
     // Each looks at another run, so that nothing but the limit keeps the second from being taken.
     const claim = ({ engine, ownerId }: Process, at: number) =>
-      claimNext({ ...engine, limits }, ownerId, { sessionId: queued[at]?.sessionId ?? '' })
+      claimNext({ ...engine, limits }, { ownerId, sessionId: queued[at]?.sessionId ?? '' })
     const second = await interleave({ of: a, area: 'claim', work: () => claim(a, 0) }, () => claim(b, 1))
     expect(second).toBeUndefined()
     expect(await runs({ state: 'running' })).toHaveLength(1)

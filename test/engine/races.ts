@@ -91,7 +91,7 @@ async function newProcess(engine: Engine): Promise<Process> {
       return closed
     },
     async claim() {
-      const claimed = await claimNext(process, ownerId)
+      const claimed = await claimNext(process, { ownerId })
       if (!claimed) throw new Error('there was nothing to claim')
       return claimed
     },

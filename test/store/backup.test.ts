@@ -33,22 +33,21 @@ describe.each(databases)('a backup of %s', (database) => {
       'prompts',
       'segments',
       'runs',
-      'steps',
       'turns',
       'threads',
       'sessions',
       'events',
-      ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage'],
+      ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 2,
+      schema: 3,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,
     })
     expect(lines[2]).toEqual([2, { hash: expect.any(String), text: 'You are calm.\u2028' }])
-    expect(Object.keys((lines.at(-2) as [number, object])[1])).toEqual(['seq', 'at', 'kind', 'subject', 'payload_json'])
+    expect(Object.keys((lines.at(-2) as [number, object])[1])).toEqual(['run_id', 'seq', 'kind', 'payload_json', 'at'])
     expect(lines.at(-1)).toEqual({
       rows: expect.objectContaining({ meta: 0, turns: filledTurns, sessions: 3 }),
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),

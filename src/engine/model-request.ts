@@ -1,0 +1,22 @@
+import type { Model, ModelRequest, ToolSpec } from '../domain/model.ts'
+import type { Run } from '../domain/run.ts'
+import type { Engine } from './world.ts'
+
+// At most this part of a window is left for the reply.
+const outputPart = 0.25
+
+/** What a model is shown, before the call has a number. */
+export type Shown = Pick<ModelRequest, 'system' | 'messages' | 'tools'>
+
+/** The tools of a run as its model sees them. */
+export function toolSpecs(engine: Engine, run: Pick<Run, 'effectiveTools'>): ToolSpec[] {
+  return run.effectiveTools.flatMap((name) => {
+    const tool = engine.tools.get(name)
+    return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
+  })
+}
+
+/** The longest reply that leaves a small window room for the question. */
+export function mostOutput({ limits }: Engine, { window }: Model): number {
+  return Math.max(1, Math.min(limits.maxOutputTokens, Math.floor(window * outputPart)))
+}

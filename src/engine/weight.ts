@@ -1,0 +1,31 @@
+import type { ModelRequest } from '../domain/model.ts'
+import type { Usage } from '../domain/turn.ts'
+
+// Bytes, not characters: a character that takes three of them is rarely less than a token.
+const usualBytesPerToken = 4
+const fewestBytesPerToken = 3
+
+/** What a request weighs, where only the provider can count: about right, for deciding whether it fits. */
+export function tokensOf(request: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
+  return Math.ceil(bytesOf(request) / usualBytesPerToken)
+}
+
+/** What a text weighs, about. */
+export function tokensIn(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / usualBytesPerToken)
+}
+
+/** The most that a call may cost: for setting it aside before anyone knows. */
+export function mostUsage(bytes: number, outputTokens: number, price: { input: number; output: number }): Usage {
+  const inputTokens = Math.ceil(bytes / fewestBytesPerToken)
+  const costUsd = (inputTokens * price.input + outputTokens * price.output) / 1_000_000
+  return { inputTokens, outputTokens, cachedTokens: 0, costUsd }
+}
+
+export function bytesOf({ system, messages, tools }: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
+  return Buffer.byteLength(system) + Buffer.byteLength(JSON.stringify(messages)) + bytesOfTools(tools)
+}
+
+export function bytesOfTools(tools: ModelRequest['tools']): number {
+  return tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools))
+}
