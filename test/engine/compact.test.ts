@@ -1,0 +1,160 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
+import { append } from '../../src/engine/append.ts'
+import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
+import { findRun } from '../../src/store/runs.ts'
+import { readSteps } from '../../src/store/steps.ts'
+import { spentBy } from '../../src/store/usage.ts'
+import { manualClock } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
+
+const window = 4000
+const isSummary = (request: ModelRequest) => request.system.startsWith('You keep the memory')
+
+/** A model with a small window: it sums up when asked to, and else does what the script says. */
+const small = (script: (request: ModelRequest, n: number) => ScriptedReply, summary = 'they spoke of ships') =>
+  scriptedModel((request, n) => (isSummary(request) ? { text: summary } : script(request, n)), { window })
+
+describe.each(databases)('a nearly full window on %s', (database) => {
+  let under: TestEngine
+  afterEach(async () => {
+    expect(under.troubles).toEqual([])
+    await under.remove()
+  })
+
+  /** A session of so many turns of about 100 tokens each. */
+  async function talk(count: number, label?: { integrity: 'untrusted'; sources: string[] }) {
+    for (let n = 1; n <= count; n++)
+      await append(under.engine, {
+        folder,
+        label: 'main',
+        draft: {
+          query: [{ content: `question ${n} ${'a'.repeat(200)}`, ...(label && { label }) }],
+          response: { content: `answer ${n} ${'b'.repeat(200)}` },
+        },
+      })
+  }
+
+  test('is compacted before the first call: a turn of the same run stands for the old ones, the newest stay', async () => {
+    const model = small(() => ({ text: 'the answer' }))
+    under = await newEngine(database, model)
+    await talk(30, { integrity: 'untrusted', sources: ['somewhere'] })
+    await under.work()
+    const { runId } = await under.say('and now?')
+    const path = await under.turns(32)
+    const [compaction, last] = path.slice(-2)
+    expect(compaction?.turn).toMatchObject({
+      type: 'compaction',
+      runId,
+      queryMessages: [],
+      responseMessage: { content: 'they spoke of ships' },
+      compaction: { fromDepth: 1 },
+      label: { integrity: 'untrusted', sources: ['somewhere'] },
+    })
+    expect(last?.turn).toMatchObject({ type: 'normal', runId, responseMessage: { content: 'the answer' } })
+    const toDepth = compaction?.turn.compaction?.toDepth ?? 0
+    const [first, second, ...rest] = model.requests.at(-1)?.messages ?? []
+    expect(first).toEqual({ role: 'user', content: '[summary of what came before]\nthey spoke of ships' })
+    expect(second?.content).toContain(`question ${toDepth + 1} `)
+    expect(rest.at(-1)).toEqual({ role: 'user', content: 'and now?' })
+    const sent = JSON.stringify(model.requests.filter(isSummary))
+    for (let n = 1; n <= toDepth; n++) expect(sent).toContain(`answer ${n} `)
+  })
+
+  test('is compacted again later: the old summary and what it kept are folded into the new one', async () => {
+    const model = small((_, n) => ({ text: `answer number ${n} ${'c'.repeat(400)}` }))
+    under = await newEngine(database, model)
+    await under.work()
+    for (let n = 1; n <= 60; n++) {
+      const { runId } = await under.say(`question ${n} ${'a'.repeat(200)}`)
+      await under.until(async (rows) => (await findRun(rows, runId ?? ''))?.state === 'completed')
+    }
+    for (const request of model.requests) expect(JSON.stringify(request.messages).length).toBeLessThan(window * 4)
+    const path = await under.turns(60)
+    const compactions = path.filter(({ turn }) => turn.type === 'compaction')
+    expect(compactions.length).toBeGreaterThan(1)
+    expect(path.map(({ thread }) => thread.depth)).toEqual(path.map((_, at) => at + 1))
+    const summaries = model.requests.at(-1)?.messages.filter(({ content }) => content.startsWith('[summary'))
+    expect(summaries?.length).toBe(1)
+  })
+
+  test('inside a turn is a step: the model goes on from the summary, and calls stay paired with answers', async () => {
+    const fetch = testTool('fetch', 'pure', () => 'x'.repeat(4000))
+    const model = small(
+      (request) =>
+        request.messages.length > 0 && rounds(model.requests) <= 6 ? { calls: [{ name: 'fetch' }] } : { text: 'done' },
+      'five pages of x',
+    )
+    const rounds = (requests: readonly ModelRequest[]) => requests.filter((request) => !isSummary(request)).length
+    under = await newEngine(database, model, { tools: [fetch] })
+    await under.work()
+    const { runId } = await under.say('read it all')
+    const [only] = await under.turns(1)
+    expect(only?.turn).toMatchObject({ status: 'completed', responseMessage: { content: 'done' } })
+    expect(only?.turn.toolCalls).toHaveLength(6)
+    expect(fetch.calls).toHaveLength(6)
+    const steps = await under.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    expect(steps.filter(({ kind }) => kind === 'compact').length).toBeGreaterThan(0)
+    for (const { messages } of model.requests) {
+      const asked = messages.flatMap((message) =>
+        message.role === 'assistant' ? message.calls.map(({ id }) => id) : [],
+      )
+      const answered = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))
+      expect(answered).toEqual(asked)
+      expect(messages.at(-1)?.role).not.toBe('assistant')
+      expect(JSON.stringify(messages).length).toBeLessThan(window * 4)
+    }
+    expect(model.requests.at(-1)?.messages[0]).toEqual({ role: 'user', content: 'read it all' })
+  })
+
+  test('a summary that fails for now is tried again after a pause, and every call is in the books', async () => {
+    const clock = manualClock()
+    const busy = new ModelFailure('overloaded', 'too busy', 'wait', { retry: 'later' })
+    let failures = 1
+    const model = scriptedModel(
+      (request) => (isSummary(request) ? (failures-- > 0 ? { fail: busy } : { text: 'ships' }) : { text: 'well' }),
+      { window },
+    )
+    under = await newEngine(database, model, { clock })
+    await talk(30)
+    await under.work()
+    const { runId } = await under.say('and now?')
+    await under.pass(clock, runId, 1)
+    const path = await under.turns(32)
+    expect(path.slice(-2).map(({ turn }) => turn.responseMessage.content)).toEqual(['ships', 'well'])
+    const spent = await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))
+    expect(spent.calls).toBe(model.requests.length)
+  })
+
+  test('a model without a summary to give leaves the opening of everything', async () => {
+    const model = small(() => ({ text: 'well' }), ' ')
+    under = await newEngine(database, model)
+    await talk(30)
+    await under.work()
+    await under.say('and now?')
+    const compaction = (await under.turns(32)).at(-2)
+    expect(compaction?.turn.responseMessage.content).toContain('user: question 1 aaa')
+    expect(compaction?.turn.responseMessage.content).toContain('assistant: answer 2 bbb')
+  })
+
+  test('one text that is larger than the window is summed up in parts', async () => {
+    const model = small(() => ({ text: 'well' }), 'a very long letter')
+    under = await newEngine(database, model)
+    await append(under.engine, {
+      folder,
+      label: 'main',
+      draft: { query: [{ content: `dear ${'ä'.repeat(20_000)} end` }], response: { content: 'thanks' } },
+    })
+    await under.work()
+    await under.say('and now?')
+    const [, compaction, last] = await under.turns(3)
+    expect(compaction?.turn.responseMessage.content).toBe('a very long letter')
+    expect(last?.turn.responseMessage.content).toBe('well')
+    expect(model.requests.filter(isSummary).length).toBeGreaterThan(1)
+    const states = await under.world.store.read((rows) => rows.all(rows.build.selectFrom('usage').select('state')))
+    expect(states).toEqual(model.requests.map(() => ({ state: 'spent' })))
+    for (const request of model.requests)
+      expect(Buffer.byteLength(JSON.stringify(request.messages))).toBeLessThan(window * 4)
+  })
+})
