@@ -1,5 +1,5 @@
 import type { Run, RunState } from '../domain/run.ts'
-import { askToCancel, findRun, runsOf } from '../store/runs.ts'
+import { askToCancel, childrenOf, findRun } from '../store/runs.ts'
 import { newIds } from './deliver.ts'
 import { endUnowned, lockedRun } from './recover.ts'
 import { notFound } from './route.ts'
@@ -14,7 +14,7 @@ export async function cancel(engine: Engine, runId: string, reason: string): Pro
   if (!run) throw notFound('run', runId)
   const state = run.finishedAt === null ? await cancelOne(engine, run, reason) : run.state
   // After the parent: from now on it begins nobody, so that this list is whole. A child that has ended may have begun some.
-  const children = await engine.store.read((rows) => runsOf(rows, { parentRunId: runId }))
+  const children = await engine.store.read((rows) => childrenOf(rows, runId))
   for (const child of children) await cancel(engine, child.id, reason)
   return state
 }

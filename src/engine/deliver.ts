@@ -3,10 +3,10 @@ import type { InboxItem } from '../domain/inbox.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { insertItem } from '../store/inbox.ts'
-import { fireJoin, insertJoin, type Join, joinOf, openMembers } from '../store/joins.ts'
+import { finishMember, fireJoin, hasOpenJoin, insertJoin, joinOver, type Member } from '../store/joins.ts'
 import { insertResult } from '../store/results.ts'
-import { runsOf } from '../store/runs.ts'
-import type { Tx } from '../store/store.ts'
+import { childrenOf, findRun, liveRunOf } from '../store/runs.ts'
+import type { Reading, Tx } from '../store/store.ts'
 import { nextRun } from './submit.ts'
 import type { World } from './world.ts'
 
@@ -39,7 +39,7 @@ export function newIds({ newId }: Pick<World, 'newId'>): EndIds {
 
 /**
  * Tells the requester of a child's end: the result is a row before anyone hears of it, and it reaches the requester
- * once. It wakes nobody by itself: the join over the parent's children does, when the last of them has ended.
+ * once. Under a join it wakes nobody by itself: the join does, when the last of the children is done.
  */
 export async function deliverResult(
   tx: Tx,
@@ -57,28 +57,44 @@ export async function deliverResult(
     createdAt: now,
   })
   const content = `[agent_result:${id}] run:${tail(run.id)} ${run.agent ?? ''} ${ending.state}: ${summary}`
-  await insertItem(tx, notice(ids.resultItemId, requester, 'result', content, run, false, now), `result:${run.id}`)
-  const join = await joinOf(tx, run.id)
-  if (join) await fireIfMet(tx, join, requester, run, ids.requesterWake, now)
+  const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
+  const wakes = !join && (await isParentOver(tx, run))
+  await insertItem(tx, notice(ids.resultItemId, requester, 'result', content, run, wakes, now), `result:${run.id}`)
+  if (join) {
+    await finishMember(tx, run.sessionId ?? '', now)
+    await fireIfMet(tx, join.id, requester, run, ids.requesterWake, now)
+  }
+  if (wakes) await nextRun(tx, { session: requester, runId: ids.requesterWake.runId, now })
 }
 
-/** Opens one join over the children that this run began; if all have ended already, it is met at once. */
+/** Opens one join over the children that this run began; if all are done already, it is met at once. */
 export async function joinChildren(tx: Tx, run: Run, session: Session, ids: EndIds, now: number): Promise<void> {
-  const children = await runsOf(tx, { parentRunId: run.id })
-  if (children.length === 0) return
+  const children = Map.groupBy(await childrenOf(tx, run.id), ({ sessionId }) => sessionId ?? '')
+  if (children.size === 0) return
+  const members: Member[] = []
+  for (const [sessionId, [first]] of children)
+    members.push({ runId: first?.id ?? '', sessionId, doneAt: (await isDone(tx, sessionId)) ? now : null })
   const join = { id: ids.joinId, sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
-  await insertJoin(
-    tx,
-    join,
-    children.map(({ id }) => id),
-  )
-  await fireIfMet(tx, { ...join, firedAt: null }, session, run, ids.ownWake, now)
+  await insertJoin(tx, join, members)
+  await fireIfMet(tx, join.id, session, run, ids.ownWake, now)
 }
 
-async function fireIfMet(tx: Tx, join: Join, session: Session, run: Run, wake: Wake, now: number): Promise<void> {
-  if ((await openMembers(tx, join.id)).length > 0 || !(await fireJoin(tx, join.id, now))) return
+/** A parent that is still at it opens its join at its end; one that had its wake before, as with a retry, needs another. */
+async function isParentOver(rows: Reading, { parentRunId }: Run): Promise<boolean> {
+  const parent = parentRunId === null ? undefined : await findRun(rows, parentRunId)
+  return parent !== undefined && parent.finishedAt !== null && parent.cancelReason === null
+}
+
+/** A session is done when it waits for nobody, and nothing of it runs or will run. */
+export async function isDone(rows: Reading, sessionId: string): Promise<boolean> {
+  // In this order: a join that fires between the two looks has left a run, which the second one sees.
+  return !(await hasOpenJoin(rows, sessionId)) && !(await liveRunOf(rows, sessionId))
+}
+
+async function fireIfMet(tx: Tx, joinId: string, session: Session, run: Run, wake: Wake, now: number): Promise<void> {
+  if (!(await fireJoin(tx, joinId, now))) return
   const content = 'every agent that was started has ended; their results are above'
-  await insertItem(tx, notice(wake.itemId, session, 'join', content, run, true, now), `join:${join.id}`)
+  await insertItem(tx, notice(wake.itemId, session, 'join', content, run, true, now), `join:${joinId}`)
   await nextRun(tx, { session, runId: wake.runId, now })
 }
 

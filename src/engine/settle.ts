@@ -5,7 +5,7 @@ import type { Session } from '../domain/session.ts'
 import type { Usage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
-import { askToCancel, finishRun, lockRun, runsOf } from '../store/runs.ts'
+import { askToCancel, childrenOf, finishRun, lockRun } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
@@ -13,7 +13,7 @@ import { keepPrompt } from '../store/turns.ts'
 import { loseUsage, settleUsage, spentBy } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
 import { messageOf } from './context.ts'
-import { deliverResult, type EndIds, joinChildren, newIds } from './deliver.ts'
+import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deliver.ts'
 import type { Journal } from './journal.ts'
 import { estimateTokens } from './make-turn.ts'
 import { nextRun } from './submit.ts'
@@ -98,19 +98,21 @@ export async function leaveTurn(
   await moveHead(tx, session, ids.turnId, now)
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, at: now })
   await consumeItems(tx, run.id, ids.turnId)
-  await deliverResult(tx, run, requester, ending, ids, now)
   // Whoever cancels a run wants nothing of its children, either, even if it was done before it could heed that.
   if (run.cancelReason !== null || ending.state === 'cancelled')
     await cancelChildren(tx, run.id, run.cancelReason ?? 'its parent was cancelled')
   else await joinChildren(tx, run, session, ids, now)
   const waiting = await waitingItems(tx, session.id)
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })
+  // A child that waits for children of its own, or goes on with them, is heard of when it is done with that.
+  if (requester && (ending.state === 'cancelled' || (await isDone(tx, session.id))))
+    await deliverResult(tx, run, requester, ending, ids, now)
   await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
 }
 
 /** Asks for their end in the commit of their parent's: a process that dies here leaves no orphan. */
 async function cancelChildren(tx: Tx, runId: string, reason: string): Promise<void> {
-  for (const { id } of await runsOf(tx, { parentRunId: runId, live: true })) {
+  for (const { id } of await childrenOf(tx, runId)) {
     const child = await lockRun(tx, id)
     if (child && child.finishedAt === null && child.cancelReason === null) await askToCancel(tx, child, reason)
   }

@@ -5,7 +5,7 @@ import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
-import { askToCancel, findRun, insertRun, liveRunOf, lockRun } from '../store/runs.ts'
+import { askToCancel, findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../store/runs.ts'
 import { lockSessionByLabel } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
@@ -87,10 +87,25 @@ export async function nextRun(
   if (live) return live.state === 'queued' && live.epoch === 0 ? live.id : null
   const waiting = await waitingItems(tx, next.session.id)
   const request = await requestOf(tx, waiting)
+  const before = request && (await lastChildRun(tx, next.session.id, request.id))
   const wishes = wishesOf(waiting)
   await insertRun(tx, {
-    ...newRun({ id: next.runId, kind: 'turn', via: next.via ?? 'user', sessionId: next.session.id, now: next.now }),
+    ...newRun({
+      id: next.runId,
+      kind: before?.kind ?? 'turn',
+      via: next.via ?? before?.via ?? 'user',
+      sessionId: next.session.id,
+      now: next.now,
+    }),
     ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
+    // It goes on with what its session was asked to do, for whoever asked.
+    ...(before && {
+      parentRunId: before.parentRunId,
+      requesterSessionId: before.requesterSessionId,
+      depth: before.depth,
+      toolCallId: before.toolCallId,
+      agent: before.agent,
+    }),
     priority: wishes.priority ?? 0,
     modelRequested: wishes.model ?? null,
     timeoutMs: wishes.timeoutMs ?? null,

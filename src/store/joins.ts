@@ -1,4 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
+import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 
 /** "Wake this session when all of these have ended." */
@@ -9,11 +10,18 @@ export interface Join {
   firedAt: Millis | null
 }
 
+/** A run that a join waits for, and when it was done, if it is. */
+export interface Member {
+  runId: string
+  sessionId: string
+  doneAt: Millis | null
+}
+
 /** Opens a join over runs that no other join names. Its session's row must be locked: that lock guards its joins, too. */
 export async function insertJoin(
   tx: Tx,
   join: { id: string; sessionId: string; rootRunId: string; createdAt: Millis },
-  runIds: string[],
+  members: Member[],
 ): Promise<void> {
   await tx.run(
     tx.build.insertInto('joins').values({
@@ -24,40 +32,68 @@ export async function insertJoin(
       created_at: join.createdAt,
     }),
   )
-  await tx.run(tx.build.insertInto('join_members').values(runIds.map((run_id) => ({ run_id, join_id: join.id }))))
+  const rows = members.map(({ runId, sessionId, doneAt }) => ({
+    run_id: runId,
+    join_id: join.id,
+    session_id: sessionId,
+    done_at: doneAt,
+  }))
+  await tx.run(tx.build.insertInto('join_members').values(rows))
 }
 
-/** The join that waits for this run, if any. */
-export async function joinOf(rows: Reading, runId: string): Promise<Join | undefined> {
-  const row = await rows.first(
-    rows.build
-      .selectFrom('joins')
-      .innerJoin('join_members', 'join_members.join_id', 'joins.id')
-      .select(['joins.id', 'joins.session_id', 'joins.root_run_id', 'joins.fired_at'])
-      .where('join_members.run_id', '=', runId),
-  )
+/** The open join that waits for what this session does, if any. */
+export async function joinOver(rows: Reading, sessionId: string): Promise<Join | undefined> {
+  const row = await rows.first(over({ sessionId }))
   return row && { id: row.id, sessionId: row.session_id, rootRunId: row.root_run_id, firedAt: row.fired_at }
 }
 
-/** Members of a join that have not ended. */
-export async function openMembers(rows: Reading, joinId: string): Promise<string[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('join_members')
-      .innerJoin('runs', 'runs.id', 'join_members.run_id')
-      .select('runs.id')
-      .where('join_members.join_id', '=', joinId)
-      .where('runs.finished_at', 'is', null),
-  )
-  return found.map(({ id }) => id)
+/** Notes that a session has done what a join waits for. */
+export async function finishMember(tx: Tx, sessionId: string, at: Millis): Promise<void> {
+  await tx.run(doneWith({ sessionId, at }))
 }
 
-/** Marks a join as met. False when it was already: it fires once. */
-export async function fireJoin(tx: Tx, joinId: string, at: Millis): Promise<boolean> {
-  const query = tx.build
-    .updateTable('joins')
-    .set({ fired_at: at })
-    .where('id', '=', joinId)
-    .where('fired_at', 'is', null)
-  return (await tx.run(query)) === 1
+/** Whether this session waits for others. */
+export async function hasOpenJoin(rows: Reading, sessionId: string): Promise<boolean> {
+  return (await rows.first(openIn({ sessionId }))) !== undefined
 }
+
+/** Marks a join as met once all its members are done. False when they are not, or it was already: it fires once. */
+export async function fireJoin(tx: Tx, joinId: string, at: Millis): Promise<boolean> {
+  return (await tx.run(fire({ joinId, at }))) === 1
+}
+
+const over = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('join_members')
+    .innerJoin('joins', 'joins.id', 'join_members.join_id')
+    .select(['joins.id', 'joins.session_id', 'joins.root_run_id', 'joins.fired_at'])
+    .where('join_members.session_id', '=', arg.sessionId)
+    .where('join_members.done_at', 'is', null),
+)
+
+const doneWith = statement((db, arg: { sessionId: string; at: number }) =>
+  db
+    .updateTable('join_members')
+    .set({ done_at: arg.at })
+    .where('session_id', '=', arg.sessionId)
+    .where('done_at', 'is', null),
+)
+
+const openIn = statement((db, arg: { sessionId: string }) =>
+  db.selectFrom('joins').select('id').where('session_id', '=', arg.sessionId).where('fired_at', 'is', null).limit(1),
+)
+
+const fire = statement((db, arg: { joinId: string; at: number }) =>
+  db
+    .updateTable('joins')
+    .set({ fired_at: arg.at })
+    .where('id', '=', arg.joinId)
+    .where('fired_at', 'is', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('join_members').select('run_id').where('join_id', '=', arg.joinId).where('done_at', 'is', null),
+        ),
+      ),
+    ),
+)

@@ -174,15 +174,25 @@ export async function dueRuns(rows: Reading, now: Millis): Promise<Run[]> {
 
 export async function runsOf(
   rows: Reading,
-  filter: { ownerId?: string; rootRunId?: string; parentRunId?: string; live?: boolean; state?: Run['state'] },
+  filter: { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
 ): Promise<Run[]> {
   let query = rows.build.selectFrom('runs').selectAll().orderBy('created_at').orderBy('id')
   if (filter.ownerId !== undefined) query = query.where('owner_id', '=', filter.ownerId)
   if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
-  if (filter.parentRunId !== undefined) query = query.where('parent_run_id', '=', filter.parentRunId)
   if (filter.live === true) query = query.where('finished_at', 'is', null)
   if (filter.state !== undefined) query = query.where('state', '=', filter.state)
   return (await rows.all(query)).map(runFrom)
+}
+
+/** Runs that another run began, oldest first, with what they did after hearing from children of their own. */
+export async function childrenOf(rows: Reading, parentRunId: string): Promise<Run[]> {
+  return (await rows.all(ofParent({ parentRunId }))).map(runFrom)
+}
+
+/** The newest run of a child's session that belongs to this request; undefined in a session that is nobody's child. */
+export async function lastChildRun(rows: Reading, sessionId: string, rootRunId: string): Promise<Run | undefined> {
+  const row = await rows.first(lastOf({ sessionId, rootRunId }))
+  return row && runFrom(row)
 }
 
 /** Ids of runs that begin or end like this; at most a few, enough to say that it is not clear. */
@@ -245,6 +255,22 @@ const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>
 
 const liveOf = statement((db, arg: { sessionId: string }) =>
   db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
+)
+
+const ofParent = statement((db, arg: { parentRunId: string }) =>
+  db.selectFrom('runs').selectAll().where('parent_run_id', '=', arg.parentRunId).orderBy('created_at').orderBy('id'),
+)
+
+const lastOf = statement((db, arg: { sessionId: string; rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('session_id', '=', arg.sessionId)
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('parent_run_id', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1),
 )
 
 const hold = statement((db, arg: Claim & { activeMs: number }) =>

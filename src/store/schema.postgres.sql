@@ -58,12 +58,16 @@ CREATE INDEX inbox_waiting ON inbox USING btree (session_id, id) WHERE consumed_
 CREATE TABLE join_members (
   run_id text COLLATE "C" NOT NULL,
   join_id text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C" NOT NULL DEFAULT ''::text,
+  done_at bigint,
   CONSTRAINT join_members_join_id_fkey FOREIGN KEY (join_id) REFERENCES joins(id) DEFERRABLE,
   CONSTRAINT join_members_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT join_members_pkey PRIMARY KEY (run_id)
 );
 
-CREATE INDEX join_members_by_join ON join_members USING btree (join_id);
+CREATE INDEX join_members_by_session ON join_members USING btree (session_id) WHERE done_at IS NULL;
+
+CREATE INDEX join_members_open ON join_members USING btree (join_id) WHERE done_at IS NULL;
 
 CREATE TABLE joins (
   id text COLLATE "C" NOT NULL,
@@ -75,6 +79,8 @@ CREATE TABLE joins (
   CONSTRAINT joins_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) DEFERRABLE,
   CONSTRAINT joins_pkey PRIMARY KEY (id)
 );
+
+CREATE INDEX joins_open ON joins USING btree (session_id) WHERE fired_at IS NULL;
 
 CREATE TABLE meta (
   key text COLLATE "C" NOT NULL,
@@ -155,6 +161,8 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_parent ON runs USING btree (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs USING btree (session_id) WHERE finished_at IS NULL;
+
+CREATE INDEX runs_of_children ON runs USING btree (session_id) WHERE parent_run_id IS NOT NULL;
 
 CREATE INDEX runs_owned ON runs USING btree (owner_id) WHERE owner_id IS NOT NULL;
 

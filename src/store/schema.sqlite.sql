@@ -45,9 +45,11 @@ CREATE INDEX inbox_waiting ON inbox (session_id, id) WHERE consumed_by_turn IS N
 CREATE TABLE join_members (
   run_id  TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) DEFERRABLE,
   join_id TEXT NOT NULL REFERENCES joins (id) DEFERRABLE
-) STRICT, WITHOUT ROWID;
+, session_id TEXT NOT NULL DEFAULT '', done_at INTEGER) STRICT, WITHOUT ROWID;
 
-CREATE INDEX join_members_by_join ON join_members (join_id);
+CREATE INDEX join_members_by_session ON join_members (session_id) WHERE done_at IS NULL;
+
+CREATE INDEX join_members_open ON join_members (join_id) WHERE done_at IS NULL;
 
 CREATE TABLE joins (
   id          TEXT NOT NULL PRIMARY KEY,
@@ -56,6 +58,8 @@ CREATE TABLE joins (
   fired_at    INTEGER,
   created_at  INTEGER NOT NULL
 ) STRICT;
+
+CREATE INDEX joins_open ON joins (session_id) WHERE fired_at IS NULL;
 
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
@@ -101,6 +105,8 @@ CREATE TABLE runs (
 CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
+
+CREATE INDEX runs_of_children ON runs (session_id) WHERE parent_run_id IS NOT NULL;
 
 CREATE INDEX runs_owned ON runs (owner_id) WHERE owner_id IS NOT NULL;
 

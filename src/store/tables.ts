@@ -90,7 +90,7 @@ export interface Tables {
     created_at: number
   }
   joins: { id: string; session_id: string; root_run_id: string; fired_at: number | null; created_at: number }
-  join_members: { run_id: string; join_id: string }
+  join_members: { run_id: string; join_id: string; session_id: string; done_at: number | null }
   usage: {
     run_id: string
     call: number

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Tool } from '../../src/domain/tool.ts'
 import { cancel } from '../../src/engine/cancel.ts'
 import { whenQuiet } from '../../src/engine/request.ts'
+import { retry } from '../../src/engine/retry.ts'
 import { spawnChild } from '../../src/engine/spawn.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -147,6 +148,47 @@ describe.each(databases)('children on %s', (database) => {
     const runs = await under.world.store.read((rows) => runsOf(rows, {}))
     expect(runs.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled'])
     expect(await under.turns(1)).toHaveLength(1)
+  })
+
+  test('a child that begins others is heard of when it has heard of them, once and with its last word', async () => {
+    const model = scriptedModel(({ messages }) => {
+      const last = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+      const begins = (task: string) =>
+        messages.at(-1)?.role === 'tool' ? { text: `began ${task}` } : { calls: [{ name: 'spawn', input: { task } }] }
+      if (last === 'go') return begins('middle')
+      if (last === 'middle') return begins('leaf')
+      if (last === 'leaf') return { text: 'a leaf' }
+      const heard = messages.filter(({ content }) => content.startsWith('[agent_result')).map(({ content }) => content)
+      return { text: `heard ${heard.join(' and ')}` }
+    })
+    await begin(model)
+    const { itemId } = await under.say('go')
+    const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
+    expect(request?.answer.turn.responseMessage.content).toMatch(
+      /^heard \[agent_result:2\] .* completed: heard \[agent_result:1\] .* completed: a leaf$/,
+    )
+    expect(request?.turnIds).toHaveLength(2)
+  })
+
+  test('a child that is tried again after its parent has ended wakes the session with its new result', async () => {
+    let leaves = 0
+    const model = scriptedModel(({ messages }) => {
+      const last = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+      if (last === 'leaf') return { text: `leaf ${++leaves}` }
+      if (last !== 'go')
+        return { text: `heard: ${messages.findLast(({ content }) => content.startsWith('[agent'))?.content}` }
+      return messages.at(-1)?.role === 'tool'
+        ? { text: 'began' }
+        : { calls: [{ name: 'spawn', input: { task: 'leaf' } }] }
+    })
+    await begin(model)
+    await under.say('go')
+    await under.turns(2)
+    const child = (await under.world.store.read((rows) => runsOf(rows, {}))).find(({ depth }) => depth === 1)
+    await retry(under.engine, child?.id ?? '')
+    const turns = await under.turns(3)
+    expect(turns.at(-1)?.turn.responseMessage.content).toMatch(/^heard: .* completed: leaf 2$/)
+    expect(new Set(turns.map(({ turn }) => turn.runId)).size).toBe(3)
   })
 
   test('a child whose owner dies is finished by another, and its result is heard once', async () => {

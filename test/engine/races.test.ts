@@ -118,7 +118,7 @@ describe('two processes on PostgreSQL', () => {
     expect(await runs({ live: true })).toEqual([])
   })
 
-  test('a child whose end is the last for its parent, and whose own children have ended, wakes both sessions', async () => {
+  test('a child whose own children have ended by its end goes on with them first, and is heard of after that', async () => {
     await say(a, 'go 1 go 1')
     await run(a, await a.claim())
     const held = gate()
@@ -135,7 +135,9 @@ describe('two processes on PostgreSQL', () => {
     await run(b, await b.claim())
     held.open()
     await child
-    expect(await runs({ live: true })).toMatchObject([{ state: 'queued' }, { state: 'queued' }])
+    expect(await runs({ live: true })).toMatchObject([{ state: 'queued', depth: 1 }])
+    await run(b, await b.claim())
+    expect(await runs({ live: true })).toMatchObject([{ state: 'queued', depth: 0 }])
   })
 
   test('cancelling a run that is settling answers how it ended, and leaves one turn', async () => {

@@ -1,7 +1,10 @@
 import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 
-/** Steps know when they were made and may be summaries; the day's spending is found without reading every call. */
+/**
+ * Steps know when they were made and may be summaries; a join's members are done when their sessions are; the day's
+ * spending is found without reading every call.
+ */
 export const compaction: Migration = {
   id: 3,
   name: 'compaction',
@@ -17,6 +20,16 @@ export const compaction: Migration = {
     `INSERT INTO steps_with_time (run_id, seq, kind, payload_json) SELECT run_id, seq, kind, payload_json FROM steps`,
     `DROP TABLE steps`,
     `ALTER TABLE steps_with_time RENAME TO steps`,
+    `ALTER TABLE join_members ADD COLUMN session_id ${text} NOT NULL DEFAULT ''`,
+    `ALTER TABLE join_members ADD COLUMN done_at ${int}`,
+    `UPDATE join_members SET
+      session_id = (SELECT session_id FROM runs WHERE runs.id = join_members.run_id),
+      done_at = (SELECT finished_at FROM runs WHERE runs.id = join_members.run_id)`,
+    `DROP INDEX join_members_by_join`,
+    `CREATE INDEX join_members_open ON join_members (join_id) WHERE done_at IS NULL`,
+    `CREATE INDEX join_members_by_session ON join_members (session_id) WHERE done_at IS NULL`,
+    `CREATE INDEX joins_open ON joins (session_id) WHERE fired_at IS NULL`,
+    `CREATE INDEX runs_of_children ON runs (session_id) WHERE parent_run_id IS NOT NULL`,
     `CREATE INDEX usage_by_time ON usage (at, cost_usd)`,
   ],
 }
