@@ -58,16 +58,23 @@ export async function append(world: World, input: AppendInput): Promise<Appended
   return writeAgainIfTaken(world, 'append', body)
 }
 
-/** Another process may start the session between our look and our write: the second look finds it. */
+/**
+ * Another process may start the session, or deliver the same thing, between our look and our write: the second look
+ * finds it.
+ */
 export async function writeAgainIfTaken<T>(
   { store }: World,
   area: WriteArea,
   body: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   return store.write(area, body).catch((error) => {
-    if (error instanceof HeddleError && error.code === 'label_taken') return store.write(area, body)
+    if (isTaken(error)) return store.write(area, body)
     throw error
   })
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof HeddleError && (error.code === 'label_taken' || error.code === 'key_taken')
 }
 
 interface NewSession {

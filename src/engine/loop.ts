@@ -1,10 +1,10 @@
 import { HeddleError } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Ending } from '../domain/run.ts'
-import type { ToolOutcome } from '../domain/tool.ts'
+import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { requeueRun } from '../store/runs.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
-import { makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
+import { explained, makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, Stop } from './active-run.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
@@ -90,17 +90,26 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   const { engine, claimed, signal } = run
   signal.throwIfAborted()
   const context = { runId: claimed.run.id, callId: ready.call.id, signal }
-  if (ready.tool.effect === 'transactional') {
-    const step = run.journal.next('ended', undefined)
-    await run.record([step], async (tx) => {
-      step.payload = ended(ready.call, await writeCall(ready, tx, context))
-    })
-    return
-  }
+  if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   const outcome = await run.until(makeCall(ready, context))
   engine.crash('tool.after_run')
   await run.record([run.journal.next('ended', ended(ready.call, outcome))])
+}
+
+/** A call that only writes our rows ends in the commit that makes them. One that throws leaves no rows, and is told. */
+async function finishInside(run: ActiveRun, ready: ReadyCall, context: CallContext): Promise<void> {
+  const step = run.journal.next('ended', undefined)
+  try {
+    await run.record([step], async (tx) => {
+      step.payload = ended(ready.call, await writeCall(ready, tx, context))
+    })
+  } catch (error) {
+    if (error instanceof Stop) throw error
+    // If it was the rows that failed and not the tool, this fails, too.
+    step.payload = ended(ready.call, explained(error))
+    await run.record([step])
+  }
 }
 
 /** What an end before the work was done means for the run. */

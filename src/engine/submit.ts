@@ -6,7 +6,7 @@ import { checkLabel, type Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
 import { askToCancel, findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../store/runs.ts'
-import { lockSessionByLabel } from '../store/sessions.ts'
+import { findSessions, lockSessionByLabel } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
 import { type Claimant, type Claimed, claimAtOnce } from './claim.ts'
@@ -54,11 +54,11 @@ export async function submit(
   const fresh = { itemId: world.newId(), runId: world.newId(), sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
   const body = async (tx: Tx): Promise<Accepted> => {
+    const before = input.dedupeKey === undefined ? undefined : await delivered(tx, input.dedupeKey)
+    if (before) return before
     const session =
       (await lockSessionByLabel(tx, input.folder, label)) ??
       (await startSession(tx, { ...input, label, sessionId: fresh.sessionId, segmentId: fresh.segmentId, now }))
-    const before = input.dedupeKey === undefined ? undefined : await itemByKey(tx, input.dedupeKey)
-    if (before) return { itemId: before.id, session, runId: before.runId }
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
     if (input.kind === 'interrupt') await interrupt(tx, session)
     const runId = await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) })
@@ -68,6 +68,13 @@ export async function submit(
     return claimed ? { ...accepted, claimed } : accepted
   }
   return writeAgainIfTaken(world, 'submit', body)
+}
+
+/** What was answered when this was delivered before. */
+async function delivered(tx: Tx, dedupeKey: string): Promise<Accepted | undefined> {
+  const item = await itemByKey(tx, dedupeKey)
+  const [session] = item ? await findSessions(tx, { id: item.sessionId }) : []
+  return item && session && { itemId: item.id, session, runId: item.runId }
 }
 
 /** Asks for the end of what is under way; a run that nobody has begun will answer the new input anyway. */

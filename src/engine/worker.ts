@@ -10,6 +10,8 @@ import { type Accepted, type Submission, submit } from './submit.ts'
 import type { Engine } from './world.ts'
 
 const sweepEvery: Millis = 1000
+// After this part of its lease without a sign of life a process no longer trusts itself.
+const silentPart = 0.8
 
 export interface WorkerOptions {
   locks: OwnerLocks
@@ -40,7 +42,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
     if (hint === 'runs') hands.fill()
     if (hint === 'cancel') hands.heedCancels()
   })
-  const sweeping = sweep(engine, options, hands, stopped.signal)
+  const sweeping = Promise.all([sweep(engine, options, hands, stopped.signal), guard(engine, hands, stopped.signal)])
   hands.fill()
   return {
     recovered,
@@ -57,30 +59,52 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
 
 /** Once a second: a sign of life, and whatever a lost hint did not tell. The sweep alone makes progress. */
 async function sweep(engine: Engine, options: WorkerOptions, hands: Hands, stopped: AbortSignal): Promise<void> {
-  const { store, clock, limits } = engine
-  let lastBeat = clock.monotonic()
+  const { clock, limits } = engine
+  // Several beats a lease, however short it is.
+  const pause = Math.min(sweepEvery, limits.leaseMs / 4)
+  // One that fails keeps none of the others from their turn.
+  const duties = [
+    () => hands.beat(),
+    () => hands.giveBackDropped(),
+    () => recoverDead(engine, hands.ownerId, options.locks),
+    () => wakeDue(engine),
+    () => hands.heedCancels(),
+    () => hands.fill(),
+  ]
   while (!stopped.aborted) {
-    try {
-      // Our own clock decides first: side effects must end before anyone else may think us dead.
-      const beatAt = clock.monotonic()
-      const wasSilent = beatAt - lastBeat > limits.leaseMs * 0.8
-      if (wasSilent || !(await store.write('owner', (tx) => beat(tx, hands.ownerId, clock.now())))) await hands.rejoin()
-      lastBeat = beatAt
-      await hands.giveBackDropped()
-      await recoverDead(engine, hands.ownerId, options.locks)
-      await wakeDue(engine)
-      hands.heedCancels()
-      hands.fill()
-    } catch (error) {
-      options.onTrouble(error)
+    hands.isSweeping = true
+    for (const duty of duties) {
+      try {
+        await duty()
+      } catch (error) {
+        options.onTrouble(error)
+      }
     }
-    await clock.sleep(sweepEvery, stopped)
+    hands.isSweeping = false
+    await clock.sleep(pause, stopped)
+  }
+}
+
+/**
+ * Our own clock decides first: when the rows do not answer for so long that others may think us dead, whatever runs here
+ * stops at once, with nothing written. After a mere pause of the process the next beat gives back in good order.
+ */
+async function guard({ clock, limits }: Engine, hands: Hands, stopped: AbortSignal): Promise<void> {
+  const most = limits.leaseMs * silentPart
+  while (!stopped.aborted) {
+    const left = hands.lastBeat + most - clock.monotonic()
+    if (left <= 0 && hands.isSweeping) hands.dropAll()
+    await clock.sleep(left > 0 ? left : most, stopped)
   }
 }
 
 /** The runs that this process has in hand, and the name under which it has them. */
 class Hands {
   ownerId = ''
+  /** When we last showed that we live, by our own clock. */
+  lastBeat: Millis = 0
+  /** While the rows are asked for something that may never be answered. */
+  isSweeping = false
   #release: () => void = () => undefined
   readonly #engine: Engine
   readonly #options: WorkerOptions
@@ -89,6 +113,7 @@ class Hands {
   readonly #submitting = new Set<Promise<void>>()
   #claiming: Promise<void> | undefined
   #again = false
+  #hasDropped = false
   #resting = false
 
   constructor(engine: Engine, options: WorkerOptions) {
@@ -101,9 +126,29 @@ class Hands {
     const { store, clock, newId } = this.#engine
     this.ownerId = newId()
     this.#release = this.#options.locks.hold(this.ownerId)
+    const at = clock.monotonic()
     await store.write('owner', (tx) =>
       insertOwner(tx, { id: this.ownerId, pid: this.#options.pid, startedAt: clock.now() }),
     )
+    this.lastBeat = at
+    this.#hasDropped = false
+  }
+
+  /** Shows that we live. Whoever was silent for too long, or was declared dead, begins anew under another name. */
+  async beat(): Promise<void> {
+    const { store, clock, limits } = this.#engine
+    const at = clock.monotonic()
+    const wasSilent = this.#hasDropped || at - this.lastBeat > limits.leaseMs * silentPart
+    if (wasSilent || !(await store.write('owner', (tx) => beat(tx, this.ownerId, clock.now())))) return this.rejoin()
+    this.lastBeat = at
+  }
+
+  /** Stops everything without a word: what it wrote could be refused, and others may have it already. */
+  dropAll(): void {
+    // What was dropped is still ours by name: under the next name it is nobody's, and found.
+    this.#hasDropped = true
+    for (const { stop } of this.#busy.values())
+      stop.abort(new Stop('fenced', 'this process could not show that it lives'))
   }
 
   async leave(): Promise<void> {

@@ -1,5 +1,7 @@
+import { HeddleError } from '../domain/errors.ts'
 import type { InboxItem } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
+import { ConstraintViolated } from './failures.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -7,7 +9,13 @@ import type { Tables } from './tables.ts'
 type InboxRow = Tables['inbox']
 
 export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | null): Promise<void> {
-  await tx.run(insert({ ...itemRow(item), dedupe_key: dedupeKey }))
+  try {
+    await tx.run(insert({ ...itemRow(item), dedupe_key: dedupeKey }))
+  } catch (error) {
+    if (dedupeKey !== null && error instanceof ConstraintViolated && error.constraint === 'unique')
+      throw new HeddleError('key_taken', `"${dedupeKey}" was delivered before`, 'nothing needs to be done')
+    throw error
+  }
 }
 
 export async function findItem(rows: Reading, id: string): Promise<InboxItem | undefined> {

@@ -50,7 +50,8 @@ export function mayRepeat(effect: Effect): boolean {
   return effect !== 'unsafe'
 }
 
-function explained(error: unknown): ToolOutcome {
+/** A failure as the model is told of it. */
+export function explained(error: unknown): ToolOutcome {
   const message = error instanceof Error ? error.message : String(error)
   return failed('error', message, error instanceof HeddleError ? error.remedy : undefined)
 }

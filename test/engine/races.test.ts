@@ -6,7 +6,8 @@ import { cancel } from '../../src/engine/cancel.ts'
 import { type Claimed, claimNext } from '../../src/engine/claim.ts'
 import { runToTheEnd } from '../../src/engine/loop.ts'
 import { spawnChild } from '../../src/engine/spawn.ts'
-import { submit } from '../../src/engine/submit.ts'
+import { type Accepted, submit } from '../../src/engine/submit.ts'
+import type { Engine } from '../../src/engine/world.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { runsOf } from '../../src/store/runs.ts'
@@ -25,6 +26,10 @@ const family = scriptedModel((request) => {
   if (count === '0' || request.messages.at(-1)?.role === 'tool') return { text: 'yes' }
   return { calls: Array.from({ length: Number(count) }, () => ({ name: 'spawn', input: task || 'help' })) }
 })
+
+function notYet(): never {
+  throw new Error('nobody knows the model yet')
+}
 
 describe('two processes on PostgreSQL', () => {
   let under: TestEngine
@@ -86,6 +91,47 @@ describe('two processes on PostgreSQL', () => {
     const claimed = await a.claim()
     const { runId } = await interleave({ of: a, area: 'settle', work: () => run(a, claimed) }, () => say(b, 'two'))
     expect(await runs({ live: true })).toMatchObject([{ id: runId, state: 'queued' }])
+  })
+
+  test('one delivery that comes to two sessions at once counts once', async () => {
+    const deliver = (of: Process, label: string) =>
+      submit(of.engine, { folder, label, content: 'hello', dedupeKey: 'mail:1' })
+    let first: Accepted | undefined
+    const work = async () => {
+      first = await deliver(a, 'one')
+    }
+    const second = await interleave({ of: a, area: 'submit', work }, () => deliver(b, 'two'))
+    expect(second).toMatchObject({ itemId: first?.itemId, session: { label: 'one' } })
+    expect(await runs({ live: true })).toHaveLength(1)
+  })
+
+  test('a message that begins at once and a claim that is being made never run more than the limit', async () => {
+    await say(a, 'one')
+    const limits = { ...a.engine.limits, maxRunning: 1 }
+    const [engine, other] = [a.engine, b.engine].map((each) => ({ ...each, limits })) as [Engine, Engine]
+    const claiming = { of: a, area: 'claim' as const, work: () => claimNext(engine, { ownerId: a.ownerId }) }
+    const hands = { engine: other, claimant: { ownerId: b.ownerId } }
+    const accepted = await interleave(claiming, () =>
+      submit(other, { folder, label: 'other', content: 'two', priority: 1 }, hands),
+    )
+    expect(accepted.claimed).toBeUndefined()
+    expect((await runs({ live: true })).map(({ state }) => state).sort()).toEqual(['queued', 'running'])
+  })
+
+  test('the day has one purse: two requests at once cannot both take the last of it', async () => {
+    const priced = { ...family, price: { input: 1, output: 1 } }
+    const limits = { ...a.engine.limits, perDayUsd: 0.002, maxOutputTokens: 1000 }
+    const poor = ({ engine }: Process): Engine => ({ ...engine, limits, model: () => priced })
+    const blind = ({ engine, ownerId }: Process) => claimNext({ ...engine, model: () => notYet() }, { ownerId })
+    await say(a, 'one')
+    await submit(b.engine, { folder, label: 'other', content: 'two' })
+    const [first, second] = [(await blind(a)) as Claimed, (await blind(b)) as Claimed]
+    const work = () => runToTheEnd(poor(a), first, never)
+    await interleave({ of: a, area: 'step', work }, () => runToTheEnd(poor(b), second, never))
+    expect((await runs()).map(({ state, error }) => [state, error?.code])).toEqual([
+      ['completed', undefined],
+      ['failed', 'budget_spent'],
+    ])
   })
 
   test('the last two members of a join that settle at once release exactly one wake', async () => {

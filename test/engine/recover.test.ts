@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Clock } from '../../src/domain/clock.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
@@ -90,6 +93,55 @@ describe.each(databases)('recovery on %s', (database) => {
     await under.work()
     expect((await under.turns(1))[0]?.turn.status).toBe('completed')
     expect(model.requests).toHaveLength(2)
+  })
+
+  test('F20 a process whose rows do not answer stops its tools before others may think it dead', async () => {
+    const clock = manualClock()
+    const started = gate()
+    let stopped = false
+    const act = testTool('act', 'unsafe', async (_, signal) => {
+      signal.addEventListener('abort', () => {
+        stopped = true
+      })
+      await started.pass(signal)
+    })
+    under = await newEngine(database, scriptedModel([{ calls: [{ name: 'act' }] }]), { tools: [act], clock })
+    const answering = gate()
+    const { store } = under.engine
+    let hangs = false
+    const write: Store['write'] = async (area, body) => {
+      if (hangs) await answering.pass(new AbortController().signal)
+      return store.write(area, body)
+    }
+    under.engine.store = { ...store, write }
+    await under.work()
+    await under.say('go')
+    await started.reached
+    hangs = true
+    const from = clock.now()
+    while (!stopped && clock.now() < from + 20_000) {
+      await clock.advance(100)
+      await new Promise(setImmediate)
+    }
+    expect(clock.now() - from).toBeGreaterThan(1000)
+    expect(clock.now() - from).toBeLessThan(10_000)
+    answering.open()
+  })
+
+  test('the shortest lease has several beats: its owner never has to doubt that it lives', async () => {
+    const clock = manualClock()
+    const sleeps: number[] = []
+    const watched: Clock = {
+      ...clock,
+      sleep(duration, signal) {
+        sleeps.push(duration)
+        return clock.sleep(duration, signal)
+      },
+    }
+    under = await newEngine(database, scriptedModel([]), { limits: { leaseMs: 1000 }, clock: watched })
+    await under.work()
+    while (!sleeps.includes(250)) await new Promise(setImmediate)
+    expect(Math.max(...sleeps)).toBeLessThanOrEqual(800)
   })
 
   test('what was found of the dead is told', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
+import type { Tool } from '../../src/domain/tool.ts'
 import { cancel } from '../../src/engine/cancel.ts'
 import { wakeDue } from '../../src/engine/recover.ts'
 import { retry } from '../../src/engine/retry.ts'
@@ -7,6 +8,8 @@ import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/runs.ts'
 import { readSteps } from '../../src/store/steps.ts'
+import type { Tx } from '../../src/store/store.ts'
+import { keepPrompt, promptText } from '../../src/store/turns.ts'
 import { spentBy } from '../../src/store/usage.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
@@ -156,6 +159,58 @@ describe.each(databases)('a run on %s', (database) => {
       { status: 'error', error: 'no such thing' },
     ])
     expect(broken.calls).toEqual([{}])
+  })
+
+  test('a call that writes our rows and throws leaves none of them; the model is told, and the run goes on', async () => {
+    const note: Tool = {
+      name: 'note',
+      description: 'notes',
+      inputSchema: { type: 'object' },
+      effect: 'transactional',
+      parse: (value) => ({ ok: true, value }),
+      async write(tx) {
+        await keepPrompt(tx as Tx, 'half-done', 'half done')
+        throw new Error('no more paper')
+      },
+    }
+    const model = scriptedModel([{ calls: [{ name: 'note' }] }, { text: 'never mind' }])
+    under = await newEngine(database, model, { tools: [note] })
+    await under.work()
+    await under.say('note this')
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({ status: 'completed', toolCalls: [{ name: 'note', status: 'error' }] })
+    expect(model.requests.at(-1)?.messages.at(-1)?.content).toContain('no more paper')
+    expect(await under.world.store.read((rows) => promptText(rows, 'half-done'))).toBeUndefined()
+  })
+
+  test('an interruption stops the run and all it began, and is answered by the next', async () => {
+    const held = gate()
+    const model = scriptedModel((_, n) => (n === 1 ? { gate: held, text: '' } : { text: 'as you like' }))
+    under = await newEngine(database, model)
+    await under.work()
+    await under.say('a long story')
+    await held.reached
+    await under.say('stop, something else', { kind: 'interrupt' })
+    const turns = await under.turns(2)
+    expect(turns.map(({ turn }) => [turn.status, turn.queryMessages.map(({ content }) => content)])).toEqual([
+      ['cancelled', ['a long story']],
+      ['completed', ['stop, something else']],
+    ])
+  })
+
+  test('an interruption ends a pause, too, and without a run it is a message like any other', async () => {
+    const clock = manualClock()
+    const busy = new ModelFailure('overloaded', 'too busy', 'wait', { retry: 'later' })
+    const model = scriptedModel((_, n) => (n === 2 ? { fail: busy } : { text: `${n}` }))
+    under = await newEngine(database, model, { clock })
+    await under.work()
+    await under.say('first', { kind: 'interrupt' })
+    await under.turns(1)
+    const { runId } = await under.say('second')
+    await under.until(async (rows) => (await findRun(rows, runId ?? ''))?.state === 'waiting')
+    await under.say('third', { kind: 'interrupt' })
+    const turns = await under.turns(3)
+    expect(turns.map(({ turn }) => turn.status)).toEqual(['completed', 'cancelled', 'completed'])
   })
 
   test('steering reaches the run at its next step; a late one is answered by the next run', async () => {
