@@ -5,6 +5,8 @@ import { openApp } from './app.ts'
 import { loadConfig } from './config/config.ts'
 import type { App } from './domain/app.ts'
 import type { Clock, Millis, Random } from './domain/clock.ts'
+import type { Model } from './domain/model.ts'
+import type { Tool } from './domain/tool.ts'
 import { ensureHome, homePaths } from './home/home.ts'
 
 export {
@@ -45,12 +47,23 @@ export interface TestApp extends App {
   remove(): Promise<void>
 }
 
-/** Opens a heddle that shares nothing with any other; give it a manual clock to decide what time it is. */
-export async function openTestApp(options: { clock?: Clock; random?: Random } = {}): Promise<TestApp> {
+export interface TestAppOptions {
+  /** A manual clock decides what time it is. */
+  clock?: Clock
+  random?: Random
+  /** The first is what answers unless another is asked for. */
+  models?: Model[]
+  tools?: Tool[]
+}
+
+/** Opens a heddle that shares nothing with any other. */
+export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const home = join(mkdtempSync(join(tmpdir(), 'heddle-app-')), 'home')
   await ensureHome(home)
   const paths = homePaths(home)
-  const app = await openApp({ paths, config: await loadConfig(paths.config, {}), env: {}, context: options })
+  const { models = [], tools = [], ...context } = options
+  const config = await loadConfig(paths.config, {})
+  const app = await openApp({ paths, config, env: {}, models, tools, context })
   return {
     ...app,
     home,

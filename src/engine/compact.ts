@@ -1,12 +1,11 @@
 import { joinLabels } from '../domain/label.ts'
 import type { Message } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
-import type { PlacedTurn } from '../domain/turn.ts'
 import { noUsage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { lockSession, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
-import { findThread, insertPlacedTurn } from '../store/threads.ts'
+import { findThread, insertPlacedTurn, type SaidTurn } from '../store/threads.ts'
 import { settleUsage } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
 import { readContext, summaryOf, told } from './context.ts'
@@ -55,7 +54,7 @@ async function compactPath(run: ActiveRun, most: number): Promise<'parked' | und
 }
 
 /** Puts the summary at the head of the session, where every later context begins. */
-async function leaveCompaction(run: ActiveRun, old: PlacedTurn[], { text, last }: Summary): Promise<void> {
+async function leaveCompaction(run: ActiveRun, old: SaidTurn[], { text, last }: Summary): Promise<void> {
   const { engine, claimed } = run
   const now = engine.clock.now()
   const id = engine.newId()
@@ -78,9 +77,9 @@ async function leaveCompaction(run: ActiveRun, old: PlacedTurn[], { text, last }
       tokenCount: estimateTokens([responseMessage]),
       // The cost is told with the turn that the run leaves at its end.
       usage: noUsage,
-      compaction: compactionBelow(parent, Math.max(...old.map(({ thread }) => thread.depth))),
+      compaction: compactionBelow(parent, Math.max(...old.map(({ depth }) => depth))),
       promptHash: null,
-      label: joinLabels(old.map(({ turn }) => turn.label)),
+      label: joinLabels(old.map(({ label }) => label)),
       runId: claimed.run.id,
       timestamp: now,
     })
@@ -106,15 +105,15 @@ async function compactSteps(run: ActiveRun, most: number): Promise<'parked' | un
 }
 
 /** All but the newest turns that fit into what is kept; a summary and what it kept are always among the old. */
-function oldTurns(path: PlacedTurn[], kept: number): PlacedTurn[] {
-  const summary = path.find(({ turn }) => turn.type === 'compaction')
-  const foldedBefore = summary?.thread.depth ?? 0
+function oldTurns(path: SaidTurn[], kept: number): SaidTurn[] {
+  const summary = path.find(({ type }) => type === 'compaction')
+  const foldedBefore = summary?.depth ?? 0
   let left = kept
   let from = path.length
   while (from > 0) {
-    const next = path[from - 1] as PlacedTurn
+    const next = path[from - 1] as SaidTurn
     left -= tokensIn(told(next).map(transcribed).join('\n'))
-    if (left < 0 || next.thread.depth <= foldedBefore) break
+    if (left < 0 || next.depth <= foldedBefore) break
     from--
   }
   return path.slice(0, from)

@@ -2,19 +2,16 @@ import type { InboxItem } from '../domain/inbox.ts'
 import type { Message } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
 import type { Session } from '../domain/session.ts'
-import type { PlacedTurn } from '../domain/turn.ts'
 import type { Reading } from '../store/store.ts'
-import { bytesOnPath, findThread } from '../store/threads.ts'
-import { contextDepth, contextPath } from './history.ts'
+import { bytesOnPath, findThread, readSaid, type SaidTurn } from '../store/threads.ts'
+import { contextDepth } from './history.ts'
 import { routeToHead } from './route.ts'
+import { perMessage } from './weight.ts'
 import type { Engine } from './world.ts'
-
-// What a message weighs besides its text.
-const perMessage = 64
 
 /** What lies before a run: the path of its session from the last compaction on, and the inputs it began with. */
 export interface Context {
-  path: PlacedTurn[]
+  path: SaidTurn[]
   inputs: InboxItem[]
 }
 
@@ -25,7 +22,10 @@ export async function readContext(
 ): Promise<Context> {
   const path = await store.read(async (rows) => {
     const head = await routeToHead(rows, session.id)
-    return head ? contextPath(rows, head) : []
+    if (!head) return []
+    const path = await readSaid(rows, head, await contextDepth(rows, head))
+    const isSummary = ({ depth }: SaidTurn) => depth === head.contextStart
+    return [...path.filter(isSummary), ...path.filter((turn) => !isSummary(turn))]
   })
   return { path, inputs: items.filter(({ id }) => !heard.has(id)) }
 }
@@ -36,7 +36,7 @@ export function messagesOf({ path, inputs }: Context): ModelMessage[] {
 }
 
 /** A turn as later ones are told of it. */
-export function told({ turn }: PlacedTurn): ModelMessage[] {
+export function told(turn: SaidTurn): ModelMessage[] {
   // A summary is told as something the model is given: it answers nothing that could stand before it.
   if (turn.type === 'compaction') return [{ role: 'user', content: summaryOf(turn.responseMessage.content) }]
   return [

@@ -1,9 +1,11 @@
-import type { ModelRequest } from '../domain/model.ts'
+import type { ModelMessage, ModelRequest } from '../domain/model.ts'
 import type { Usage } from '../domain/turn.ts'
 
 // Bytes, not characters: a character that takes three of them is rarely less than a token.
 const usualBytesPerToken = 4
 const fewestBytesPerToken = 3
+/** What a message weighs besides its text. */
+export const perMessage = 64
 
 /** What a request weighs, where only the provider can count: about right, for deciding whether it fits. */
 export function tokensOf(request: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
@@ -23,7 +25,13 @@ export function mostUsage(bytes: number, outputTokens: number, price: { input: n
 }
 
 export function bytesOf({ system, messages, tools }: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
-  return Buffer.byteLength(system) + Buffer.byteLength(JSON.stringify(messages)) + bytesOfTools(tools)
+  const said = messages.reduce((sum, message) => sum + bytesOfMessage(message), 0)
+  return Buffer.byteLength(system) + said + bytesOfTools(tools)
+}
+
+function bytesOfMessage(message: ModelMessage): number {
+  const calls = message.role === 'assistant' && message.calls.length > 0 ? JSON.stringify(message.calls) : ''
+  return perMessage + Buffer.byteLength(message.content) + Buffer.byteLength(calls)
 }
 
 export function bytesOfTools(tools: ModelRequest['tools']): number {
