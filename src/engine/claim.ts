@@ -5,7 +5,8 @@ import type { Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { bindItems, itemsOfRun } from '../store/inbox.ts'
 import { isRegistered } from '../store/owners.ts'
-import { type Claim, countRunning, giveRun, holdClaimLock, lockRun, queuedRuns, tryClaimLock } from '../store/runs.ts'
+import { countRunning, firstQueued, holdClaimLock, tryClaimLock } from '../store/queue.ts'
+import { type Claim, giveRun, lockRun } from '../store/runs.ts'
 import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { reserve, tryHoldPool } from './budget.ts'
@@ -72,13 +73,11 @@ async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Cl
   const { running, suspects, children } = await countRunning(tx)
   if (running >= limits.maxRunning) return undefined
   // A run that took an owner down may do it again: such runs go one at a time, so that none takes a neighbour along.
-  const [best] = await queuedRuns(tx, {
+  return firstQueued(tx, {
     ...(sessionId !== undefined && { sessionId }),
-    limit: 1,
     parents: children >= limits.maxChildren,
     innocent: suspects > 0,
   })
-  return best
 }
 
 async function take(

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import type { Outcome, Run, RunError, Wait } from '../domain/run.ts'
-import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
-type RunRow = Tables['runs']
+export type RunRow = Tables['runs']
 
 /** Who may write for a run: the process that claimed it last, and no other. */
 export interface Claim {
@@ -108,68 +107,6 @@ export async function askToCancel(tx: Tx, run: Pick<Run, 'id' | 'state'>, reason
   await tx.run(tx.build.updateTable('runs').set({ cancel_reason: reason }).where('id', '=', run.id))
   if (run.state === 'waiting') await requeueRun(tx, run.id)
   tx.hint(run.state === 'running' ? 'cancel' : 'runs')
-}
-
-/** Only one process at a time chooses what to run next, so that limits hold over all of them. */
-export async function holdClaimLock(tx: Tx): Promise<void> {
-  await tx.all(raw(tx.build, tx.dialect.claimLock))
-}
-
-/** The same for a transaction that already holds a session: it must not wait. False when another process chooses now. */
-export async function tryClaimLock(tx: Tx): Promise<boolean> {
-  return (await tx.first(raw<{ held: number }>(tx.build, tx.dialect.tryClaimLock)))?.held === 1
-}
-
-/** Queued runs in the order in which they are claimed: priority, then the request's time, then their own. */
-export async function queuedRuns(
-  rows: Reading,
-  filter: { sessionId?: string; parents?: boolean; innocent?: boolean; limit: number },
-): Promise<Run[]> {
-  let query = rows.build
-    .selectFrom('runs')
-    .selectAll()
-    .where('state', '=', 'queued')
-    .orderBy('priority', 'desc')
-    .orderBy('requested_at')
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(filter.limit)
-  if (filter.parents === true) query = query.where('parent_run_id', 'is', null)
-  if (filter.innocent === true) query = query.where('crashes', '=', 0)
-  const { sessionId } = filter
-  // A session's work is its own runs and all that its requests began elsewhere.
-  if (sessionId !== undefined)
-    query = query.where((where) =>
-      where.or([
-        where('session_id', '=', sessionId),
-        where('root_run_id', 'in', rows.build.selectFrom('runs').select('id').where('session_id', '=', sessionId)),
-      ]),
-    )
-  return (await rows.all(query)).map(runFrom)
-}
-
-/** What holds a slot: all of it, those that took an owner down before, and those that work for another run. */
-export async function countRunning(rows: Reading): Promise<{ running: number; suspects: number; children: number }> {
-  const row = await rows.first(running({}))
-  return { running: row?.running ?? 0, suspects: Number(row?.suspects ?? 0), children: Number(row?.children ?? 0) }
-}
-
-/** Runs that nobody has and whose time has come: a retry that is due, or a deadline that has passed. */
-export async function dueRuns(rows: Reading, now: Millis): Promise<Run[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('runs')
-      .selectAll()
-      .where('finished_at', 'is', null)
-      .where('owner_id', 'is', null)
-      .where((where) =>
-        where.or([
-          where.and([where('state', '=', 'waiting'), where('wake_at', '<=', now)]),
-          where('deadline', '<=', now),
-        ]),
-      ),
-  )
-  return found.map(runFrom)
 }
 
 export async function runsOf(
@@ -329,16 +266,6 @@ const finish = statement(
       .where('id', '=', arg.id),
 )
 
-const running = statement((db, _arg: object) =>
-  raw<{ running: number; suspects: number; children: number }>(
-    db,
-    sql`SELECT count(*) AS running,
-               coalesce(sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), 0) AS suspects,
-               coalesce(sum(CASE WHEN parent_run_id IS NOT NULL THEN 1 ELSE 0 END), 0) AS children
-        FROM runs WHERE owner_id IS NOT NULL`,
-  ),
-)
-
 function runRow(run: Run): RunRow {
   return {
     id: run.id,
@@ -374,7 +301,7 @@ function runRow(run: Run): RunRow {
   }
 }
 
-function runFrom(row: RunRow): Run {
+export function runFrom(row: RunRow): Run {
   return {
     id: row.id,
     kind: row.kind,

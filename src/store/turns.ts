@@ -15,12 +15,7 @@ export async function insertTurn(tx: Tx, turn: TurnContent): Promise<void> {
 
 /** Keeps a prompt's text once, whatever the number of turns that ran under it. */
 export async function keepPrompt(tx: Tx, hash: string, text: string): Promise<void> {
-  await tx.run(
-    tx.build
-      .insertInto('prompts')
-      .values({ hash, text })
-      .onConflict((conflict) => conflict.column('hash').doNothing()),
-  )
+  await tx.run(keep({ hash, text }))
 }
 
 export async function promptText(rows: Reading, hash: string): Promise<string | undefined> {
@@ -44,6 +39,13 @@ export async function countTurns(rows: Reading): Promise<number> {
   const [row] = await rows.all(rows.build.selectFrom('turns').select(sql<number>`count(*)`.as('count')))
   return row?.count ?? 0
 }
+
+const keep = statement((db, arg: { hash: string; text: string }) =>
+  db
+    .insertInto('prompts')
+    .values({ hash: arg.hash, text: arg.text })
+    .onConflict((conflict) => conflict.column('hash').doNothing()),
+)
 
 export function turnFrom(row: TurnRow, parentTurnId: string | null): Turn {
   return {

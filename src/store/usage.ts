@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import type { Usage } from '../domain/turn.ts'
+import type { Builder } from './dialect.ts'
 import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
@@ -20,7 +21,7 @@ export interface Call {
 
 /** Only one transaction at a time takes from the day's budget. Nothing may be locked after this. */
 export async function holdDayLock(tx: Tx): Promise<void> {
-  await tx.all(raw(tx.build, tx.dialect.dayLock))
+  await tx.all(dayLock({}))
 }
 
 /** Sets aside what a call may cost, before it is made. */
@@ -62,27 +63,14 @@ export async function settleUsage(
 
 /** Reservations of calls whose process died: nobody will ever know what they cost, so what was set aside stands. */
 export async function loseUsage(tx: Tx, runId: string): Promise<void> {
-  await tx.run(
-    tx.build.updateTable('usage').set({ state: 'lost' }).where('run_id', '=', runId).where('state', '=', 'reserved'),
-  )
+  await tx.run(lose({ runId }))
 }
 
 export async function spentBy(
   rows: Reading,
-  filter: { rootRunId?: string; runId?: string; since?: Millis },
+  of: { rootRunId: string } | { runId: string } | { since: Millis },
 ): Promise<Spent> {
-  let query = rows.build
-    .selectFrom('usage')
-    .select([
-      sql<number>`count(*)`.as('calls'),
-      sql<number>`coalesce(sum(input_tokens), 0)`.as('input'),
-      sql<number>`coalesce(sum(output_tokens), 0)`.as('output'),
-      sql<number>`coalesce(sum(cached_tokens), 0)`.as('cached'),
-      sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
-    ])
-  if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
-  if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId)
-  if (filter.since !== undefined) query = query.where('at', '>=', filter.since)
+  const query = 'rootRunId' in of ? byRequest(of) : 'runId' in of ? byRun(of) : bySince(of)
   const row = await rows.first(query)
   return {
     calls: row?.calls ?? 0,
@@ -101,6 +89,26 @@ export async function lastCall(rows: Reading, runId: string): Promise<number> {
 const last = statement((db, arg: { runId: string }) =>
   raw<{ call: number }>(db, sql`SELECT coalesce(max(call), 0) AS call FROM usage WHERE run_id = ${arg.runId}`),
 )
+
+const dayLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.dayLock))
+
+const lose = statement((db, arg: { runId: string }) =>
+  db.updateTable('usage').set({ state: 'lost' }).where('run_id', '=', arg.runId).where('state', '=', 'reserved'),
+)
+
+const total = (db: Builder) =>
+  db
+    .selectFrom('usage')
+    .select([
+      sql<number>`count(*)`.as('calls'),
+      sql<number>`coalesce(sum(input_tokens), 0)`.as('input'),
+      sql<number>`coalesce(sum(output_tokens), 0)`.as('output'),
+      sql<number>`coalesce(sum(cached_tokens), 0)`.as('cached'),
+      sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
+    ])
+const byRequest = statement((db, arg: { rootRunId: string }) => total(db).where('root_run_id', '=', arg.rootRunId))
+const byRun = statement((db, arg: { runId: string }) => total(db).where('run_id', '=', arg.runId))
+const bySince = statement((db, arg: { since: number }) => total(db).where('at', '>=', arg.since))
 
 const reserve = statement(
   (

@@ -1,0 +1,102 @@
+import { sql } from 'kysely'
+import type { Millis } from '../domain/clock.ts'
+import type { Run } from '../domain/run.ts'
+import type { Builder } from './dialect.ts'
+import { raw } from './raw.ts'
+import { runFrom } from './runs.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+
+/** Only one process at a time chooses what to run next, so that limits hold over all of them. */
+export async function holdClaimLock(tx: Tx): Promise<void> {
+  await tx.all(claimLock({}))
+}
+
+/** The same for a transaction that already holds a session: it must not wait. False when another process chooses now. */
+export async function tryClaimLock(tx: Tx): Promise<boolean> {
+  return (await tx.first(claimLockIfFree({})))?.held === 1
+}
+
+/** What may not be chosen, and whose work alone is meant. */
+export interface QueueFilter {
+  /** Leaves out runs that work for another. */
+  parents: boolean
+  /** Leaves out runs that took an owner down. */
+  innocent: boolean
+  /** Only this session's work: its own runs and all that its requests began elsewhere. */
+  sessionId?: string
+}
+
+/** The run that is claimed next: by priority, then the request's time, then its own. */
+export async function firstQueued(rows: Reading, filter: QueueFilter): Promise<Run | undefined> {
+  const { sessionId } = filter
+  const flags = { anyone: filter.parents ? 0 : 1, suspects: filter.innocent ? 0 : 1 }
+  const row = await rows.first(sessionId === undefined ? queued(flags) : queuedOf({ ...flags, sessionId }))
+  return row && runFrom(row)
+}
+
+/** What holds a slot: all of it, those that took an owner down before, and those that work for another run. */
+export async function countRunning(rows: Reading): Promise<{ running: number; suspects: number; children: number }> {
+  const row = await rows.first(running({}))
+  return { running: row?.running ?? 0, suspects: Number(row?.suspects ?? 0), children: Number(row?.children ?? 0) }
+}
+
+/** Runs that nobody has and whose time has come: a retry that is due, or a deadline that has passed. */
+export async function dueRuns(rows: Reading, now: Millis): Promise<Run[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('runs')
+      .selectAll()
+      .where('finished_at', 'is', null)
+      .where('owner_id', 'is', null)
+      .where((where) =>
+        where.or([
+          where.and([where('state', '=', 'waiting'), where('wake_at', '<=', now)]),
+          where('deadline', '<=', now),
+        ]),
+      ),
+  )
+  return found.map(runFrom)
+}
+
+const inOrder = (db: Builder, arg: { anyone: number; suspects: number }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('state', '=', sql.lit('queued'))
+    .where(sql<boolean>`(${arg.anyone} = 1 OR parent_run_id IS NULL)`)
+    .where(sql<boolean>`(${arg.suspects} = 1 OR crashes = 0)`)
+    .orderBy('priority', 'desc')
+    .orderBy('requested_at')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(sql.lit(1))
+
+const queued = statement(inOrder)
+
+const queuedOf = statement((db, arg: { anyone: number; suspects: number; sessionId: string }) =>
+  inOrder(db, arg).where(({ or, eb, exists, selectFrom }) =>
+    or([
+      eb('session_id', '=', arg.sessionId),
+      exists(
+        selectFrom('runs as root')
+          .select('root.id')
+          .whereRef('root.id', '=', 'runs.root_run_id')
+          .where('root.session_id', '=', arg.sessionId),
+      ),
+    ]),
+  ),
+)
+
+const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))
+const claimLockIfFree = statement((db, _arg: object, dialect) => raw<{ held: number }>(db, dialect.tryClaimLock))
+
+const running = statement((db, _arg: object) =>
+  raw<{ running: number; suspects: number; children: number }>(
+    db,
+    sql`SELECT count(*) AS running,
+               coalesce(sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), 0) AS suspects,
+               coalesce(sum(CASE WHEN parent_run_id IS NOT NULL THEN 1 ELSE 0 END), 0) AS children
+        FROM runs WHERE owner_id IS NOT NULL`,
+  ),
+)
