@@ -9,11 +9,6 @@ import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 
-const _echo = () =>
-  scriptedModel((request) => ({
-    text: `answer to: ${request.messages.findLast(({ role }) => role === 'user')?.content}`,
-  }))
-
 describe.each(databases)('people who change their mind on %s', (database) => {
   let under: TestEngine | undefined
   afterEach(async () => {
