@@ -24,12 +24,21 @@ export class Stop extends Error {
   }
 }
 
+/** What the process that runs a run tells it. */
+export interface HandsOn {
+  /** Aborts with a Stop when the run must end here. */
+  signal: AbortSignal
+  /** Whether the process has been silent for so long, by its own clock, that others may think it dead. */
+  isSilent(): boolean
+}
+
 /** A claimed run while it runs here: what it has done, how long it took, and the only way to write for it. */
 export class ActiveRun {
   readonly engine: Engine
   readonly claimed: Claimed
   readonly journal: Journal
   readonly signal: AbortSignal
+  readonly #isSilent: () => boolean
   /** What lies before the run; its own steps come after. */
   context: Context
   /** Attempts of the model call that is being made. */
@@ -39,13 +48,13 @@ export class ActiveRun {
   #reserved: number | undefined
 
   /** Reads everything the run rests on. */
-  static async open(engine: Engine, claimed: Claimed, signal: AbortSignal): Promise<ActiveRun> {
+  static async open(engine: Engine, claimed: Claimed, hands: HandsOn): Promise<ActiveRun> {
     const { steps, calls } = await engine.store.read(async (rows) => ({
       steps: await readSteps(rows, claimed.run.id),
       calls: await lastCall(rows, claimed.run.id),
     }))
     const journal = new Journal(claimed.run.id, steps)
-    return new ActiveRun(engine, claimed, journal, await readContext(engine, claimed, journal.heard), signal, calls)
+    return new ActiveRun(engine, claimed, journal, await readContext(engine, claimed, journal.heard), hands, calls)
   }
 
   private constructor(
@@ -53,7 +62,7 @@ export class ActiveRun {
     claimed: Claimed,
     journal: Journal,
     context: Context,
-    signal: AbortSignal,
+    { signal, isSilent }: HandsOn,
     calls: number,
   ) {
     this.engine = engine
@@ -61,6 +70,7 @@ export class ActiveRun {
     this.journal = journal
     this.context = context
     this.signal = signal
+    this.#isSilent = isSilent
     this.#since = engine.clock.monotonic()
     this.#calls = calls
     this.#reserved = claimed.reserved
@@ -99,6 +109,15 @@ export class ActiveRun {
       await this.hold(tx)
       return body(tx)
     })
+  }
+
+  /**
+   * Comes right before anything that happens outside the rows: a process that was asleep or stalled must not ask or do
+   * what another may have taken over, and its own clock knows before any row does.
+   */
+  mayAct(): void {
+    this.signal.throwIfAborted()
+    if (this.#isSilent()) throw new Stop('drain', 'this process was silent for longer than its lease')
   }
 
   /** Every write of a run begins with this. Tells why its end was asked for, if it was. */

@@ -5,7 +5,7 @@ import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { requeueRun } from '../store/runs.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
 import { explained, makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
-import { ActiveRun, Stop } from './active-run.ts'
+import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
@@ -17,8 +17,8 @@ import type { Engine } from './world.ts'
  * Runs a claimed run until it ends, waits or is taken away. Everything it does is journalled before anything acts on
  * it, so that whoever claims the run next goes on where this one stopped.
  */
-export async function runToTheEnd(engine: Engine, claimed: Claimed, signal: AbortSignal): Promise<void> {
-  const run = await ActiveRun.open(engine, claimed, signal)
+export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: HandsOn): Promise<void> {
+  const run = await ActiveRun.open(engine, claimed, hands)
   try {
     await finishOpenCalls(run)
     for (;;) {
@@ -92,6 +92,7 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   const context = { runId: claimed.run.id, callId: ready.call.id, signal }
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
+  run.mayAct()
   const outcome = await run.until(makeCall(ready, context))
   engine.crash('tool.after_run')
   await run.record([run.journal.next('ended', ended(ready.call, outcome))])

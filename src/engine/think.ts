@@ -43,6 +43,7 @@ async function ask(run: ActiveRun, call: number, shown: Shown): Promise<Thought 
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
   const tell = (delta: Delta) => engine.live({ ...delta, runId: claimed.run.id, call })
   engine.crash('model.before_request')
+  run.mayAct()
   try {
     const request = { id, ...shown, maxOutputTokens: mostOutput(engine, model), signal }
     const reply = await run.until(model.reply(request, tell))

@@ -136,11 +136,17 @@ class Hands {
 
   /** Shows that we live. Whoever was silent for too long, or was declared dead, begins anew under another name. */
   async beat(): Promise<void> {
-    const { store, clock, limits } = this.#engine
+    const { store, clock } = this.#engine
     const at = clock.monotonic()
-    const wasSilent = this.#hasDropped || at - this.lastBeat > limits.leaseMs * silentPart
-    if (wasSilent || !(await store.write('owner', (tx) => beat(tx, this.ownerId, clock.now())))) return this.rejoin()
+    if (this.#hasDropped || this.isSilent || !(await store.write('owner', (tx) => beat(tx, this.ownerId, clock.now()))))
+      return this.rejoin()
     this.lastBeat = at
+  }
+
+  /** Others may think us dead, or soon will. */
+  get isSilent(): boolean {
+    const { clock, limits } = this.#engine
+    return clock.monotonic() - this.lastBeat > limits.leaseMs * silentPart
   }
 
   /** Stops everything without a word: what it wrote could be refused, and others may have it already. */
@@ -240,7 +246,7 @@ class Hands {
     // Asked for while an earlier owner had it.
     if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
     this.#watchTime(claimed, stop, over.signal)
-    const done = runToTheEnd(this.#engine, claimed, stop.signal)
+    const done = runToTheEnd(this.#engine, claimed, { signal: stop.signal, isSilent: () => this.isSilent })
       .catch((error) => {
         this.#dropped.push(claimed)
         this.#options.onTrouble(error)

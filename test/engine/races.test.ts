@@ -57,7 +57,8 @@ describe('two processes on PostgreSQL', () => {
     await under.remove()
   })
 
-  const run = ({ engine }: Process, claimed: Claimed, signal = never) => runToTheEnd(engine, claimed, signal)
+  const run = ({ engine }: Process, claimed: Claimed, signal = never) =>
+    runToTheEnd(engine, claimed, { signal, isSilent: () => false })
   const say = ({ engine }: Process, content: string) => submit(engine, { ...input, content })
   const runs = (filter = {}) => under.world.store.read((rows) => runsOf(rows, filter))
   const inputs = async (count: number) =>
@@ -126,8 +127,10 @@ describe('two processes on PostgreSQL', () => {
     await say(a, 'one')
     await submit(b.engine, { folder, label: 'other', content: 'two' })
     const [first, second] = [(await blind(a)) as Claimed, (await blind(b)) as Claimed]
-    const work = () => runToTheEnd(poor(a), first, never)
-    await interleave({ of: a, area: 'step', work }, () => runToTheEnd(poor(b), second, never))
+    const work = () => runToTheEnd(poor(a), first, { signal: never, isSilent: () => false })
+    await interleave({ of: a, area: 'step', work }, () =>
+      runToTheEnd(poor(b), second, { signal: never, isSilent: () => false }),
+    )
     expect((await runs()).map(({ state, error }) => [state, error?.code])).toEqual([
       ['completed', undefined],
       ['failed', 'budget_spent'],
@@ -176,7 +179,10 @@ describe('two processes on PostgreSQL', () => {
         return reply
       },
     }
-    const child = runToTheEnd({ ...a.engine, model: () => slow }, await a.claim(), never)
+    const child = runToTheEnd({ ...a.engine, model: () => slow }, await a.claim(), {
+      signal: never,
+      isSilent: () => false,
+    })
     await held.reached
     await run(b, await b.claim())
     held.open()
