@@ -112,6 +112,7 @@ class Hands {
   readonly #dropped: Claimed[] = []
   readonly #submitting = new Set<Promise<void>>()
   #claiming: Promise<void> | undefined
+  #beating: Promise<void> | undefined
   #again = false
   #hasDropped = false
   #resting = false
@@ -135,7 +136,14 @@ class Hands {
   }
 
   /** Shows that we live. Whoever was silent for too long, or was declared dead, begins anew under another name. */
-  async beat(): Promise<void> {
+  beat(): Promise<void> {
+    this.#beating ??= this.#beatOnce().finally(() => {
+      this.#beating = undefined
+    })
+    return this.#beating
+  }
+
+  async #beatOnce(): Promise<void> {
     const { store, clock } = this.#engine
     const at = clock.monotonic()
     if (this.#hasDropped || this.isSilent || !(await store.write('owner', (tx) => beat(tx, this.ownerId, clock.now()))))
@@ -182,7 +190,7 @@ class Hands {
   }
 
   async submit(input: Submission): Promise<Accepted> {
-    if (this.#resting) return submit(this.#engine, input)
+    if (this.#resting || this.isSilent) return submit(this.#engine, input)
     const submitting = submit(this.#engine, input, { engine: this.#engine, claimant: this.#claimant })
     const begun = submitting.then(({ claimed }) => claimed && this.#begin(claimed)).catch(() => undefined)
     this.#submitting.add(begun)
@@ -232,6 +240,8 @@ class Hands {
   async #claimAll(): Promise<void> {
     while (this.#again && !this.#resting) {
       this.#again = false
+      // What is claimed under a name that others may bury would have to be given back at once.
+      if (this.isSilent) await this.beat()
       for (;;) {
         const claimed = await claimNext(this.#engine, this.#claimant)
         if (!claimed) break
