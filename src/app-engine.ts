@@ -3,30 +3,35 @@ import type { Clock } from './domain/clock.ts'
 import { HeddleError } from './domain/errors.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
+import { isAllowed } from './domain/permission.ts'
 import type { Tool } from './domain/tool.ts'
+import { type PromptParts, systemPrompt } from './engine/prompt.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { Engine, World } from './engine/world.ts'
 import { openAiCompatible } from './models/openai-compatible.ts'
 
 const usualWindow = 32_768
+const usualPromptBytes = 4000
 const idleTimeout = 120_000
 const totalTimeout = 600_000
-const prompt = 'You are a helpful agent. Answer briefly and truthfully; say so when you do not know.'
 
 export interface EngineSettings {
   config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools'>
   models?: Model[]
   tools?: Tool[]
+  /** What the owner wrote for the agents. */
+  identityFiles?(): Promise<PromptParts['files']>
 }
 
 /** The engine that the owner's configuration asks for. */
 export function engineOf(
   world: World,
   { crash, live }: Pick<Engine, 'crash' | 'live'>,
-  { config, models = [], tools = [] }: EngineSettings,
+  { config, models = [], tools = [], identityFiles = async () => [] }: EngineSettings,
 ): Engine {
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
+  let promptBytes = usualPromptBytes
   const spawn = sessionsSpawn(world, {
     children: config.tools.subagents.maxChildrenPerAgent,
     knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
@@ -36,11 +41,27 @@ export function engineOf(
     ...world,
     crash,
     live,
-    systemPrompt: prompt,
     tools: known,
     // A child starts others only below the configured depth; the tool does not exist for it otherwise.
-    toolsFor: ({ depth }) =>
-      [...known.keys()].filter((name) => name !== spawn.name || depth < config.tools.subagents.maxSpawnDepth),
+    toolsFor: ({ depth }, persona) =>
+      [...known.keys()].filter(
+        (name) =>
+          (name !== spawn.name || depth < config.tools.subagents.maxSpawnDepth) &&
+          isAllowed(name, config.tools) &&
+          isAllowed(name, persona?.permissions.tools ?? {}),
+      ),
+    async prompt({ depth, effectiveTools }, persona) {
+      const files = await identityFiles()
+      const text = systemPrompt({
+        identity: persona?.identity ?? null,
+        isChild: depth > 0,
+        files,
+        tools: effectiveTools,
+      })
+      promptBytes = Buffer.byteLength(text)
+      return text
+    },
+    promptBytes: () => promptBytes,
     limits: {
       maxRunning: config.engine.maxRunning,
       maxChildren: config.agents.maxConcurrent,

@@ -22,6 +22,7 @@ import { exportTurns, importTurns } from './engine/transfer.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
+import { readIdentityFiles } from './home/identity.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
 import { followEvents, pruneEvents, readEvents } from './store/events.ts'
 import { openStore, type Place } from './store/open.ts'
@@ -132,7 +133,11 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
   /** The worker of this process that was started last, if any. */
   let atWork: Worker | undefined
   const live = liveFeed()
-  const engine = engineOf(world, { crash: context.crash, live: live.tell }, settings)
+  const engine = engineOf(
+    world,
+    { crash: context.crash, live: live.tell },
+    { ...settings, identityFiles: () => readIdentityFiles(settings.paths.home) },
+  )
   return {
     async submit(folder, { session, content, from, timeoutSeconds, ...more }) {
       // An unknown model is an error before anything is taken in.

@@ -1,4 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
+import type { Model } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import { recordEvent } from '../store/events.ts'
 import { holdRun, noteProgress } from '../store/runs.ts'
@@ -8,7 +9,7 @@ import { lastCall } from '../store/usage.ts'
 import type { Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext } from './context.ts'
 import { Journal } from './journal.ts'
-import { type Shown, toolSpecs } from './model-request.ts'
+import { modelFor, type Shown, toolSpecs } from './model-request.ts'
 import type { Engine } from './world.ts'
 
 /** Why a run stops before its work is done. */
@@ -39,6 +40,8 @@ export class ActiveRun {
   readonly journal: Journal
   readonly signal: AbortSignal
   readonly #isSilent: () => boolean
+  /** The same for the whole of a claim, whatever happens to the files it is made of. */
+  readonly prompt: string
   /** What lies before the run; its own steps come after. */
   context: Context
   /** Attempts of the model call that is being made. */
@@ -54,21 +57,22 @@ export class ActiveRun {
       calls: await lastCall(rows, claimed.run.id),
     }))
     const journal = new Journal(claimed.run.id, steps)
-    return new ActiveRun(engine, claimed, journal, await readContext(engine, claimed, journal.heard), hands, calls)
+    const context = await readContext(engine, claimed, journal.heard)
+    const prompt = await engine.prompt(claimed.run, claimed.persona)
+    return new ActiveRun(engine, claimed, { journal, context, prompt, calls }, hands)
   }
 
   private constructor(
     engine: Engine,
     claimed: Claimed,
-    journal: Journal,
-    context: Context,
+    { journal, context, prompt, calls }: { journal: Journal; context: Context; prompt: string; calls: number },
     { signal, isSilent }: HandsOn,
-    calls: number,
   ) {
     this.engine = engine
     this.claimed = claimed
     this.journal = journal
     this.context = context
+    this.prompt = prompt
     this.signal = signal
     this.#isSilent = isSilent
     this.#since = engine.clock.monotonic()
@@ -82,10 +86,14 @@ export class ActiveRun {
     return Math.round(this.claimed.run.activeMs + this.engine.clock.monotonic() - this.#since)
   }
 
+  get model(): Model {
+    return modelFor(this.engine, this.claimed.run, this.claimed.persona)
+  }
+
   /** What the model is shown next: prompt, context, and everything the run has done so far. */
   get shown(): Shown {
     return {
-      system: this.engine.systemPrompt,
+      system: this.prompt,
       messages: [...messagesOf(this.context), ...this.journal.messages],
       tools: toolSpecs(this.engine, this.claimed.run),
     }

@@ -1,17 +1,19 @@
 import { type InboxItem, wishesOf } from '../domain/inbox.ts'
 import type { Model } from '../domain/model.ts'
+import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { bindItems, itemsOfRun } from '../store/inbox.ts'
 import { isRegistered } from '../store/owners.ts'
+import { findPersona } from '../store/personas.ts'
 import { countRunning, firstQueued, holdClaimLock, tryClaimLock } from '../store/queue.ts'
 import { type Claim, giveRun, lockRun } from '../store/runs.ts'
 import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { reserve, tryHoldPool } from './budget.ts'
 import { bytesBefore } from './context.ts'
-import { mostOutput, toolSpecs } from './model-request.ts'
+import { modelFor, mostOutput, toolSpecs } from './model-request.ts'
 import { bytesOfTools, mostUsage } from './weight.ts'
 import type { Engine } from './world.ts'
 
@@ -20,6 +22,7 @@ export interface Claimed {
   claim: Claim
   run: Run
   session: Session
+  persona: Persona | null
   /** What this run answers, in the order it came. */
   items: InboxItem[]
   /** The model call whose cost was set aside together with the claim. */
@@ -94,7 +97,8 @@ async function take(
   // A run that begins takes all that waits; one that goes on after a crash or a pause keeps the inputs it began with.
   if (run.epoch === 0) await bindItems(tx, session.id, run.id)
   const items = await itemsOfRun(tx, run.id)
-  const claimed = { ...withWishes(run, items), effectiveTools: engine.toolsFor(run) }
+  const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
+  const claimed = { ...withWishes(run, items), effectiveTools: engine.toolsFor(run, persona) }
   await giveRun(tx, claimed, ownerId)
   await recordEvent(tx, {
     at: engine.clock.now(),
@@ -106,8 +110,9 @@ async function take(
     claim: { runId: run.id, ownerId, epoch: run.epoch + 1 },
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
+    persona,
     items,
-    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, session, items) : undefined,
+    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, persona, items }) : undefined,
   }
 }
 
@@ -119,24 +124,20 @@ async function reserveFirst(
   tx: Tx,
   engine: Engine,
   run: Run,
-  session: Session,
-  items: InboxItem[],
+  { session, persona, items }: Pick<Claimed, 'session' | 'persona' | 'items'>,
 ): Promise<number | undefined> {
-  const model = run.epoch > 0 || run.cancelReason !== null ? undefined : modelOf(engine, run)
+  const model = run.epoch > 0 || run.cancelReason !== null ? undefined : knownModel(engine, run, persona)
   if (!model) return undefined
-  const bytes =
-    (await bytesBefore(tx, session, items)) +
-    Buffer.byteLength(engine.systemPrompt) +
-    bytesOfTools(toolSpecs(engine, run))
+  const bytes = (await bytesBefore(tx, session, items)) + engine.promptBytes() + bytesOfTools(toolSpecs(engine, run))
   const most = mostUsage(bytes, mostOutput(engine, model), model.price)
   const first = 1
   const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: model.name }
   return (await reserve(tx, engine, call, most)) ? undefined : first
 }
 
-function modelOf(engine: Engine, run: Run): Model | undefined {
+function knownModel(engine: Engine, run: Run, persona: Persona | null): Model | undefined {
   try {
-    return engine.model(run.modelRequested)
+    return modelFor(engine, run, persona)
   } catch {
     return undefined
   }

@@ -37,8 +37,7 @@ export async function makeRoom(run: ActiveRun): Promise<'parked' | undefined> {
 }
 
 /** Tokens that a question may have. */
-function room({ engine, claimed }: ActiveRun): number {
-  const model = engine.model(claimed.run.modelRequested)
+function room({ engine, model }: ActiveRun): number {
   return model.window - mostOutput(engine, model)
 }
 

@@ -1,4 +1,5 @@
 import type { Model, ModelRequest, ToolSpec } from '../domain/model.ts'
+import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import type { Engine } from './world.ts'
 
@@ -7,6 +8,11 @@ const outputPart = 0.25
 
 /** What a model is shown, before the call has a number. */
 export type Shown = Pick<ModelRequest, 'system' | 'messages' | 'tools'>
+
+/** Who thinks for a run: whom it was asked for, else its persona's choice, else the default. */
+export function modelFor(engine: Engine, run: Pick<Run, 'modelRequested'>, persona: Persona | null): Model {
+  return engine.model(run.modelRequested ?? persona?.defaultModelConfig?.model ?? null)
+}
 
 /** The tools of a run as its model sees them. */
 export function toolSpecs(engine: Engine, run: Pick<Run, 'effectiveTools'>): ToolSpec[] {

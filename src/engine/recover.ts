@@ -76,7 +76,7 @@ export function free(engine: Engine, lost: Run, ownerId: string): Promise<keyof 
 /** Ends a run that nobody runs; it must come from `lockedRun`. */
 export async function endUnowned(
   tx: Tx,
-  engine: Pick<Engine, 'clock' | 'systemPrompt'>,
+  engine: Pick<Engine, 'clock'>,
   { run, ...places }: Places & { run: Run },
   ending: Ending,
   ids: EndIds,
@@ -84,7 +84,7 @@ export async function endUnowned(
   // What waited for this run is answered by its end, not by a run that nobody asked for. What came after it began is not.
   if (run.epoch === 0) await bindItems(tx, places.session.id, run.id)
   const journal = new Journal(run.id, await readSteps(tx, run.id))
-  await leaveTurn(tx, engine, { run, ...places, journal }, ending, ids, journal.lastReply?.model ?? null)
+  await leaveTurn(tx, engine, { run, ...places, journal, prompt: null }, ending, ids, journal.lastReply?.model ?? null)
 }
 
 /** A run with the sessions that its end would touch, locked in the one order: sessions before runs. */

@@ -36,7 +36,12 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
     }
     // A call that was broken off has an unknown cost.
     await loseUsage(tx, claimed.run.id)
-    const work = { ...places, run: { ...claimed.run, activeMs: run.activeMs, cancelReason }, journal: run.journal }
+    const work = {
+      ...places,
+      run: { ...claimed.run, activeMs: run.activeMs, cancelReason },
+      journal: run.journal,
+      prompt: run.prompt,
+    }
     await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
   })
 }
@@ -51,6 +56,8 @@ export interface Places {
 export interface Work extends Places {
   run: Run
   journal: Journal
+  /** What the model was told it is; null where nobody asked one. */
+  prompt: string | null
 }
 
 export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>): Promise<Places> {
@@ -64,8 +71,8 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
 /** Every terminal run leaves one turn, failed and cancelled ones too: the head moves, the inputs are consumed. */
 export async function leaveTurn(
   tx: Tx,
-  engine: Pick<Engine, 'clock' | 'systemPrompt'>,
-  { run, session, requester, journal }: Work,
+  engine: Pick<Engine, 'clock'>,
+  { run, session, requester, journal, prompt }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
@@ -89,7 +96,7 @@ export async function leaveTurn(
       tokenCount: estimateTokens([...queryMessages, responseMessage]),
       usage: usageOnly(await spentBy(tx, { runId: run.id })),
       compaction: null,
-      promptHash: await keptPrompt(tx, engine.systemPrompt),
+      promptHash: prompt === null ? null : await keptPrompt(tx, prompt),
       label: labelOf(queryMessages),
       runId: run.id,
       timestamp: now,
@@ -125,8 +132,7 @@ async function tellEnd(tx: Tx, run: Run, session: Session, ending: Ending, turnI
   tx.hint('runs')
 }
 
-async function keptPrompt(tx: Tx, text: string): Promise<string | null> {
-  if (text === '') return null
+async function keptPrompt(tx: Tx, text: string): Promise<string> {
   const hash = createHash('sha256').update(text).digest('hex')
   await keepPrompt(tx, hash, text)
   return hash

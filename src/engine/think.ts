@@ -1,6 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
-import { type Delta, type Model, ModelFailure, type ModelReply } from '../domain/model.ts'
+import { type Delta, ModelFailure, type ModelReply } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import { noUsage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
@@ -38,8 +38,7 @@ export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought 
 }
 
 async function ask(run: ActiveRun, call: number, shown: Shown): Promise<Thought | 'parked'> {
-  const { engine, claimed, signal } = run
-  const model = modelOf(run)
+  const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
   const tell = (delta: Delta) => engine.live({ ...delta, runId: claimed.run.id, call })
   engine.crash('model.before_request')
@@ -61,7 +60,7 @@ async function ask(run: ActiveRun, call: number, shown: Shown): Promise<Thought 
 async function setAside(run: ActiveRun, shown: () => Shown, hearing?: 'hear'): Promise<number> {
   const { engine, claimed, signal } = run
   signal.throwIfAborted()
-  const model = modelOf(run)
+  const { model } = run
   const call = run.nextCall()
   const asked = { runId: claimed.run.id, call, rootRunId: claimed.run.rootRunId, model: model.name }
   let heard: Step | undefined
@@ -110,10 +109,6 @@ async function afterFailure(run: ActiveRun, call: number, model: string, failure
     tx.hint('runs')
   })
   return 'parked'
-}
-
-function modelOf({ engine, claimed }: ActiveRun): Model {
-  return engine.model(claimed.run.modelRequested)
 }
 
 /** Longer after each failure, spread by the run so that many do not come back at once. */

@@ -2,6 +2,7 @@ import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { LiveSign } from '../domain/live.ts'
 import type { Model } from '../domain/model.ts'
+import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Store } from '../store/store.ts'
@@ -42,9 +43,11 @@ export interface Engine extends World {
   model(name: string | null): Model
   tools: ReadonlyMap<string, Tool>
   /** The tools that a run may use: what is not among them does not exist for it. */
-  toolsFor(run: Run): string[]
+  toolsFor(run: Run, persona: Persona | null): string[]
   /** Who the agent is and what it must know. */
-  systemPrompt: string
+  prompt(run: Pick<Run, 'depth' | 'effectiveTools'>, persona: Persona | null): Promise<string>
+  /** What a prompt weighs, about, for setting a cost aside before it is made. */
+  promptBytes(): number
   crash(point: CrashPoint): void
   /** Told what a run says while it says it. */
   live(sign: LiveSign): void

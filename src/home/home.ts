@@ -29,6 +29,7 @@ export function resolveHome(choice: {
 
 /** Where everything in a home is. */
 export interface HomePaths {
+  home: string
   config: string
   database: string
   backups: string
@@ -40,6 +41,7 @@ export interface HomePaths {
 
 export function homePaths(home: string): HomePaths {
   return {
+    home,
     config: join(home, 'heddle.yaml'),
     database: join(home, 'heddle.db'),
     backups: join(home, 'backups'),

@@ -72,7 +72,8 @@ export async function newEngine(
     model: () => model,
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
     toolsFor: () => (options.tools ?? []).map(({ name }) => name),
-    systemPrompt: options.systemPrompt ?? 'You are brief.',
+    prompt: async () => options.systemPrompt ?? 'You are brief.',
+    promptBytes: () => 100,
     crash: () => undefined,
     live: () => undefined,
   }

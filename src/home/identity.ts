@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isCode } from '../config/files.ts'
+import { homeTemplates } from './templates.ts'
+
+/** What people write for their agents, in the order in which agents read it. */
+const identityFiles = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md', 'IDENTITY.md', 'memory/MEMORY.md'] as const
+// Forms to fill in: as they come with a new home they say nothing that is worth a model's time.
+const forms: readonly string[] = ['USER.md', 'TOOLS.md', 'IDENTITY.md', 'memory/MEMORY.md']
+const longest = 20_000
+
+export interface IdentityFile {
+  name: string
+  text: string
+}
+
+/** Reads what the home says to its agents. Files that are missing, empty or still as they came are left out. */
+export async function readIdentityFiles(home: string): Promise<IdentityFile[]> {
+  const read = await Promise.all(identityFiles.map((name) => readIdentityFile(home, name)))
+  return read.filter((file) => file !== undefined)
+}
+
+async function readIdentityFile(home: string, name: string): Promise<IdentityFile | undefined> {
+  const text = await readFile(join(home, name), 'utf8').catch((error: unknown) => {
+    // A folder or a file that we may not read is as good as none; doctor tells.
+    if (isCode(error, 'ENOENT', 'EISDIR', 'EACCES', 'ENOTDIR')) return ''
+    throw error
+  })
+  if (text.trim() === '' || (forms.includes(name) && text === homeTemplates[name])) return undefined
+  const kept = text.trim()
+  return {
+    name,
+    text:
+      kept.length > longest
+        ? `${kept.slice(0, longest)}\n… [cut: ${kept.length - longest} more characters of ${name}]`
+        : kept,
+  }
+}
