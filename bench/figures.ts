@@ -1,11 +1,14 @@
 import { performance } from 'node:perf_hooks'
 
-/** One measured number. `goal` is the most it should be; without one it is only recorded. */
+/** Which side of a number is good; without one the number is only recorded. */
+export type Goal = { atMost: number } | { atLeast: number } | null
+
+/** One measured number, or none where it could not be measured here: the detail then says why. */
 export interface Figure {
   name: string
-  value: number
-  unit: 'ratio' | 'ms'
-  goal: number | null
+  value: number | null
+  unit: 'ratio' | 'ms' | 'MB'
+  goal: Goal
   holds: boolean | null
   /** The middle half of the single measurements lies between these. */
   noise: { low: number; high: number } | null
@@ -49,24 +52,29 @@ export async function measure(call: Timed, round = 0): Promise<number> {
 }
 
 /** The median of the pairs' ratios. */
-export function ratio(name: string, goal: number | null, pairs: Pairs, sides: [ours: string, floor: string]): Figure {
+export function ratio(name: string, goal: Goal, pairs: Pairs, sides: [ours: string, floor: string], more = ''): Figure {
   const ratios = pairs.ours.map((time, pair) => time / (pairs.floor[pair] ?? Number.NaN))
   const [ours, floor] = [shown(median(pairs.ours)), shown(median(pairs.floor))]
-  return figure(name, 'ratio', goal, ratios, `${sides[0]} ${ours} ms / ${sides[1]} ${floor} ms, ${ratios.length} pairs`)
+  const detail = `${sides[0]} ${ours} ms / ${sides[1]} ${floor} ms, ${ratios.length} pairs${more && `; ${more}`}`
+  return figure(name, 'ratio', goal, ratios, detail)
 }
 
 /** The median of single measurements. */
-export function figure(
-  name: string,
-  unit: Figure['unit'],
-  goal: number | null,
-  measured: number[],
-  detail: string,
-): Figure {
+export function figure(name: string, unit: Figure['unit'], goal: Goal, measured: number[], detail: string): Figure {
   const value = rounded(median(measured))
   const noise =
     measured.length > 1 ? { low: rounded(quantile(measured, 0.25)), high: rounded(quantile(measured, 0.75)) } : null
-  return { name, value, unit, goal, holds: goal === null ? null : value <= goal, noise, detail }
+  return { name, value, unit, goal, holds: holds(value, goal), noise, detail }
+}
+
+/** A figure that could not be measured here. */
+export function missing(name: string, unit: Figure['unit'], goal: Goal, why: string): Figure {
+  return { name, value: null, unit, goal, holds: null, noise: null, detail: why }
+}
+
+function holds(value: number, goal: Goal): boolean | null {
+  if (goal === null) return null
+  return 'atMost' in goal ? value <= goal.atMost : value >= goal.atLeast
 }
 
 export function median(values: number[]): number {

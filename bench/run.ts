@@ -3,6 +3,7 @@ import { nearest } from '../src/domain/nearest.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
 import { report } from './report.ts'
+import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
 import { turns } from './turns.ts'
 
@@ -14,6 +15,7 @@ interface Benchmark {
 
 const benchmarks: Record<string, Benchmark> = {
   turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
+  runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 
 const { values, positionals } = parseArgs({

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TurnDraft } from '../src/domain/draft.ts'
 import { idSource } from '../src/domain/id.ts'
 import { append } from '../src/engine/append.ts'
@@ -69,21 +70,38 @@ export function sizeOnDisk(file: string): number {
   return statSync(file).size
 }
 
+/** The size of a database that is in use, its log moved into the main file. */
+export function sizeNow(file: string): number {
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+  return sizeOnDisk(file)
+}
+
 /** A turn with this many bytes of text: a short question, a long answer. */
 export function draftOf(bytes: number): TurnDraft {
   const question = Math.floor(bytes * 0.15)
   return { query: [{ content: prose(question) }], response: { content: prose(bytes - question) } }
 }
 
-/** Adds turns to sessions in turn, as many at a time as share a commit well. Answers the last turn of each session. */
-export async function grow(world: World, labels: string[], turns: number, draft: TurnDraft): Promise<string[]> {
+/** Adds turns to sessions in turn. Answers the last turn of each session. */
+export function grow(world: World, labels: string[], turns: number, draft: TurnDraft): Promise<string[]> {
+  return growBy((label) => append(world, { folder, label, draft }), labels, turns)
+}
+
+/** Likewise, by whatever adds a turn; as many at a time as share a commit well. */
+export async function growBy(
+  add: (label: string) => Promise<{ turnId: string }>,
+  labels: string[],
+  turns: number,
+): Promise<string[]> {
   const together = 512
   const heads = new Map<string, string>()
   for (let begun = 0; begun < turns; begun += together) {
     const count = Math.min(together, turns - begun)
     const made = Array.from({ length: count }, async (_, place) => {
       const label = labels[(begun + place) % labels.length] ?? ''
-      heads.set(label, (await append(world, { folder, label, draft })).turnId)
+      heads.set(label, (await add(label)).turnId)
     })
     await Promise.all(made)
   }

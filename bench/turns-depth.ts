@@ -52,9 +52,12 @@ export async function measureDepth(scratch: Scratch): Promise<Figure[]> {
   )
   for (const { store } of [deepWorld, shallowWorld, readWorld]) await store.close()
   return [
-    ratio(`append at depth ${deep} / at depth ${shallow}`, 1.2, appended, ['deep', 'shallow']),
-    ratio(`fork at depth ${deep} / at depth ${shallow}`, 1.2, forked, ['deep', 'shallow']),
-    ratio(`last ${lastTurns} turns at depth ${deep} / at depth ${readShallow}`, 1.5, read, ['deep', 'shallow']),
+    ratio(`append at depth ${deep} / at depth ${shallow}`, { atMost: 1.2 }, appended, ['deep', 'shallow']),
+    ratio(`fork at depth ${deep} / at depth ${shallow}`, { atMost: 1.2 }, forked, ['deep', 'shallow']),
+    ratio(`last ${lastTurns} turns at depth ${deep} / at depth ${readShallow}`, { atMost: 1.5 }, read, [
+      'deep',
+      'shallow',
+    ]),
   ]
 }
 

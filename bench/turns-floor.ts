@@ -1,13 +1,13 @@
 import { append } from '../src/engine/append.ts'
 import type { World } from '../src/engine/world.ts'
 import { findThread, findTurn, readPath } from '../src/store/threads.ts'
-import { type Figure, measurePairs, ratio } from './figures.ts'
+import { type Figure, type Goal, measurePairs, ratio } from './figures.ts'
 import { openFloor } from './floor.ts'
 import { draftOf, folder, grow, openWorld, type Scratch } from './scratch.ts'
 
 interface Size {
   bytes: number
-  goal: number | null
+  goal: Goal
 }
 
 const pathTurns = 1000

@@ -1,15 +1,12 @@
 import type { TurnDraft } from '../src/domain/draft.ts'
-import { type Figure, figure } from './figures.ts'
+import { type Figure, figure, type Goal } from './figures.ts'
 import { discard, draftOf, grow, openWorld, type Scratch, sizeOnDisk } from './scratch.ts'
 
 const stored = 100_000
 const sessions = 100
 
 /** The main file after a checkpoint against the text of all messages. */
-export async function measureSize(
-  scratch: Scratch,
-  { bytes, goal }: { bytes: number; goal: number | null },
-): Promise<Figure> {
+export async function measureSize(scratch: Scratch, { bytes, goal }: { bytes: number; goal: Goal }): Promise<Figure> {
   scratch.say(`${stored} turns of ${bytes} bytes`)
   const world = await openWorld(scratch, `size-${bytes}`)
   const draft = draftOf(bytes)

@@ -1,0 +1,48 @@
+import { type AppSettings, openApp } from '../src/app.ts'
+import { loadConfig } from '../src/config/config.ts'
+import type { App } from '../src/domain/app.ts'
+import type { Model } from '../src/domain/model.ts'
+import { ensureHome, homePaths } from '../src/home/home.ts'
+import { folder } from './scratch.ts'
+import { lookUp } from './zero-latency.ts'
+
+export interface HomeSettings {
+  home: string
+  model: Model
+  durability?: 'full' | 'normal'
+  /** Runs at the same time; children of one run, too. */
+  atOnce?: number
+  crash?: NonNullable<AppSettings['context']>['crash']
+}
+
+/** Opens a whole heddle as its owner would have it, with budgets that nothing measured here can spend. */
+export async function openHome({ home, model, durability = 'full', atOnce = 16, crash }: HomeSettings): Promise<App> {
+  await ensureHome(home)
+  const paths = homePaths(home)
+  const config = await loadConfig(paths.config, {})
+  return openApp({
+    paths,
+    config: {
+      ...config,
+      durability,
+      engine: { ...config.engine, maxRunning: atOnce },
+      agents: { ...config.agents, maxConcurrent: atOnce },
+      budgets: { ...config.budgets, perRequest: { usd: 1e6, tokens: 1e12, steps: 200 } },
+      tools: {
+        ...config.tools,
+        subagents: { ...config.tools.subagents, maxConcurrent: atOnce, maxChildrenPerAgent: Math.max(atOnce, 5) },
+      },
+    },
+    env: {},
+    models: [model],
+    tools: [lookUp],
+    ...(crash && { context: { crash } }),
+  })
+}
+
+/** One turn as a user lives it: from the question to its answer. */
+export async function ask(app: App, session: string, content: string): Promise<void> {
+  const { itemId } = await app.submit(folder, { session, content })
+  const answered = await app.answer(folder, itemId, new AbortController().signal)
+  if (!answered.ok) throw new Error(`${session}: ${answered.status}: ${answered.text}`)
+}

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process'
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Figure, figure } from './figures.ts'
+import { openHome } from './home.ts'
+import type { LargeHome } from './large-home.ts'
+import type { BootSettings } from './programs/boot.ts'
+import { folder, type Scratch } from './scratch.ts'
+import { conversation, zeroLatencyModel } from './zero-latency.ts'
+
+const pending = 1000
+const boots = 5
+const program = join(import.meta.dirname, 'programs', 'boot.ts')
+
+/** A large home whose process was killed in the midst of its work: how soon does a new process go on? */
+export async function measureBoot(scratch: Scratch, large: LargeHome): Promise<Figure[]> {
+  scratch.say(`boot with ${large.turns} turns and ${pending} pending runs`)
+  const home = large.copy('boot')
+  const app = await openHome({ home, model: zeroLatencyModel() })
+  const asked = Array.from({ length: pending }, (_, number) => `pending-${number}`)
+  await Promise.all(asked.map((session) => app.submit(folder, { session, content: conversation.question })))
+  await app.close()
+  return [
+    await measureRecovery(scratch, home, { underWay: 100, stored: large.turns }),
+    await measureRecovery(scratch, home, { underWay: pending, stored: large.turns }),
+  ]
+}
+
+async function measureRecovery(
+  { directory }: Scratch,
+  home: string,
+  { underWay, stored }: { underWay: number; stored: number },
+): Promise<Figure> {
+  const left = join(directory, `boot-${underWay}`)
+  cpSync(home, left, { recursive: true })
+  await run({ home: left, atOnce: underWay, dies: underWay })
+  const times: number[] = []
+  for (let boot = 1; boot <= boots; boot++) {
+    const copy = join(directory, `boot-${underWay}-${boot}`)
+    cpSync(left, copy, { recursive: true })
+    const started = Date.now()
+    times.push(Number(await run({ home: copy, atOnce: underWay })) - started)
+    rmSync(copy, { recursive: true })
+  }
+  rmSync(left, { recursive: true })
+  return figure(
+    `boot → first recovered run, ${underWay} of ${pending} under way at the kill`,
+    'ms',
+    { atMost: 1000 },
+    times,
+    `${stored} turns; from the start of a process that runs our sources to the model's request; ${boots} boots`,
+  )
+}
+
+/** Runs the program to its end, which is always a kill, and answers what it said. */
+function run(settings: BootSettings): Promise<string> {
+  const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 120_000,
+    env: { PATH: process.env['PATH'], NODE_NO_WARNINGS: '1' },
+  })
+  let said = ''
+  let complaint = ''
+  child.stdout.on('data', (chunk) => {
+    said += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    complaint += chunk
+  })
+  return new Promise((resolve, reject) => {
+    child.once('close', (_, signal) =>
+      signal === 'SIGKILL' ? resolve(said) : reject(new Error(`${program} ended by itself:\n${complaint}`)),
+    )
+  })
+}
