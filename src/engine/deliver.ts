@@ -3,9 +3,9 @@ import type { InboxItem } from '../domain/inbox.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { insertItem } from '../store/inbox.ts'
-import { finishMember, fireJoin, hasOpenJoin, insertJoin, joinOver, type Member } from '../store/joins.ts'
+import { finishMember, fireJoin, hasOpenJoin, insertJoin, joinOver } from '../store/joins.ts'
 import { insertResult } from '../store/results.ts'
-import { childrenOf, findRun, liveRunOf } from '../store/runs.ts'
+import { countChildren, findRun, liveRunOf } from '../store/runs.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { nextRun } from './submit.ts'
 import type { World } from './world.ts'
@@ -69,13 +69,9 @@ export async function deliverResult(
 
 /** Opens one join over the children that this run began; if all are done already, it is met at once. */
 export async function joinChildren(tx: Tx, run: Run, session: Session, ids: EndIds, now: number): Promise<void> {
-  const children = Map.groupBy(await childrenOf(tx, run.id), ({ sessionId }) => sessionId ?? '')
-  if (children.size === 0) return
-  const members: Member[] = []
-  for (const [sessionId, [first]] of children)
-    members.push({ runId: first?.id ?? '', sessionId, doneAt: (await isDone(tx, sessionId)) ? now : null })
+  if ((await countChildren(tx, run.id)) === 0) return
   const join = { id: ids.joinId, sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
-  await insertJoin(tx, join, members)
+  await insertJoin(tx, join, run.id)
   await fireIfMet(tx, join.id, session, run, ids.ownWake, now)
 }
 
@@ -87,7 +83,6 @@ async function isParentOver(rows: Reading, { parentRunId }: Run): Promise<boolea
 
 /** A session is done when it waits for nobody, and nothing of it runs or will run. */
 export async function isDone(rows: Reading, sessionId: string): Promise<boolean> {
-  // In this order: a join that fires between the two looks has left a run, which the second one sees.
   return !(await hasOpenJoin(rows, sessionId)) && !(await liveRunOf(rows, sessionId))
 }
 

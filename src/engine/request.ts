@@ -1,8 +1,8 @@
 import type { Run } from '../domain/run.ts'
 import type { PlacedTurn, Usage } from '../domain/turn.ts'
-import { findItem, turnsOfRequest, unansweredOf } from '../store/inbox.ts'
-import { findRun, runsOf } from '../store/runs.ts'
-import type { Reading } from '../store/store.ts'
+import { findItem, isUnanswered, turnsOfRequest } from '../store/inbox.ts'
+import { findRun, hasUnfinished } from '../store/runs.ts'
+import type { Hint, Reading } from '../store/store.ts'
 import { findTurn } from '../store/threads.ts'
 import { spentBy } from '../store/usage.ts'
 import type { World } from './world.ts'
@@ -21,13 +21,21 @@ export interface Request {
 
 /** Resolves when the request of an input is quiet: each of its runs has ended. Undefined when the signal comes first. */
 export async function whenQuiet(world: World, itemId: string, signal: AbortSignal): Promise<Request | undefined> {
+  let rootRunId: string | undefined
   while (!signal.aborted) {
     const changed = new AbortController()
     // Listening begins before the look, so that no change falls between them.
-    const stop = world.store.onHint(() => changed.abort())
+    const stop = world.store.onHint((hint) => {
+      if (concerns(hint, rootRunId)) changed.abort()
+    })
     try {
-      const quiet = await world.store.read((rows) => lookUp(rows, itemId))
-      if (quiet) return quiet
+      const found = await world.store.read((rows) => lookUp(rows, itemId))
+      if ('answer' in found) return found
+      if (found.rootRunId !== rootRunId) {
+        // From now on we know what to listen to; what came before was perhaps not listened to.
+        rootRunId = found.rootRunId
+        continue
+      }
       await world.clock.sleep(sweepEvery, AbortSignal.any([changed.signal, signal]))
     } finally {
       stop()
@@ -36,15 +44,20 @@ export async function whenQuiet(world: World, itemId: string, signal: AbortSigna
   return undefined
 }
 
-async function lookUp(rows: Reading, itemId: string): Promise<Request | undefined> {
+/** Whether a hint may mean that the request is quiet now. As long as no run has taken the input, any run may. */
+function concerns(hint: Hint, rootRunId: string | undefined): boolean {
+  return rootRunId === undefined ? hint === 'runs' : hint === `ended:${rootRunId}`
+}
+
+/** The request, if it is quiet; otherwise what is known of it. */
+async function lookUp(rows: Reading, itemId: string): Promise<Request | { rootRunId: string | undefined }> {
   const item = await findItem(rows, itemId)
-  if (!item?.consumedByTurn || item.runId === null) return undefined
-  const run = await findRun(rows, item.runId)
-  if (!run) return undefined
-  const runs = await runsOf(rows, { rootRunId: run.rootRunId })
-  if (runs.some(({ finishedAt }) => finishedAt === null)) return undefined
-  if ((await unansweredOf(rows, run.rootRunId)).length > 0) return undefined
+  const run = item?.runId ? await findRun(rows, item.runId) : undefined
+  if (!item || !run || item.consumedByTurn === null) return { rootRunId: run?.rootRunId }
+  const { rootRunId } = run
+  if ((await hasUnfinished(rows, rootRunId)) || (await isUnanswered(rows, rootRunId))) return { rootRunId }
   const turnIds = await turnsOfRequest(rows, run)
   const answer = await findTurn(rows, turnIds.at(-1) ?? item.consumedByTurn)
-  return answer && { run, answer, turnIds, usage: await spentBy(rows, { rootRunId: run.rootRunId }) }
+  if (!answer) return { rootRunId }
+  return { run, answer, turnIds, usage: await spentBy(rows, { rootRunId }) }
 }

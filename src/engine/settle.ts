@@ -130,6 +130,7 @@ async function tellEnd(tx: Tx, run: Run, session: Session, ending: Ending, turnI
   await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload })
   await recordEvent(tx, { at: now, kind: 'run.ended', subject: `run:${run.id}`, payload: { state: ending.state } })
   tx.hint('runs')
+  tx.hint(`ended:${run.rootRunId}`)
 }
 
 async function keptPrompt(tx: Tx, text: string): Promise<string> {

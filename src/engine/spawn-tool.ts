@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Tool } from '../domain/tool.ts'
-import { childrenOf } from '../store/runs.ts'
+import { countChildren } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { spawnChild } from './spawn.ts'
 import type { World } from './world.ts'
@@ -36,11 +36,11 @@ export function sessionsSpawn(world: World, limits: { children: number; knowsMod
     },
     async write(tx, value, call) {
       const { task, model } = value as z.output<typeof input>
-      const begun = new Set((await childrenOf(tx as Tx, call.runId)).map(({ sessionId }) => sessionId))
-      if (begun.size >= limits.children)
+      const begun = await countChildren(tx as Tx, call.runId)
+      if (begun >= limits.children)
         return {
           status: 'forbidden',
-          output: { status: 'forbidden', error: `you have started ${begun.size} agents, the most that is allowed` },
+          output: { status: 'forbidden', error: `you have started ${begun} agents, the most that is allowed` },
         }
       return spawnChild(tx as Tx, world, call, {
         content: task,

@@ -1,6 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
 import { beat, insertOwner, removeOwner } from '../store/owners.ts'
+import { hasQueued } from '../store/queue.ts'
 import { findRun } from '../store/runs.ts'
 import { Stop } from './active-run.ts'
 import { type Claimant, type Claimed, claimNext } from './claim.ts'
@@ -10,6 +11,7 @@ import { type Accepted, type Submission, submit } from './submit.ts'
 import type { Engine } from './world.ts'
 
 const sweepEvery: Millis = 1000
+const widest = 16
 // After this part of its lease without a sign of life a process no longer trusts itself.
 const silentPart = 0.8
 
@@ -242,10 +244,13 @@ class Hands {
       this.#again = false
       // What is claimed under a name that others may bury would have to be given back at once.
       if (this.isSilent) await this.beat()
-      for (;;) {
-        const claimed = await claimNext(this.#engine, this.#claimant)
-        if (!claimed) break
-        this.#begin(claimed)
+      // More at a time as long as there is more, so that many share a commit.
+      for (let width = 1, found = true; found && !this.#resting; width = Math.min(width * 2, widest)) {
+        if (!(await this.#engine.store.read(hasQueued))) break
+        const wave = Array.from({ length: width }, () => claimNext(this.#engine, this.#claimant))
+        const claimed = (await Promise.all(wave)).filter((each) => each !== undefined)
+        for (const each of claimed) this.#begin(each)
+        found = claimed.length === width
       }
     }
   }

@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import { HeddleError } from '../domain/errors.ts'
 import type { InboxItem } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
 import { ConstraintViolated } from './failures.ts'
+import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -19,7 +21,7 @@ export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | nu
 }
 
 export async function findItem(rows: Reading, id: string): Promise<InboxItem | undefined> {
-  const row = await rows.first(rows.build.selectFrom('inbox').selectAll().where('id', '=', id))
+  const row = await rows.first(byId({ id }))
   return row && itemFrom(row)
 }
 
@@ -45,29 +47,14 @@ export async function turnsOfRequest(
   root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
 ): Promise<string[]> {
   const found = await rows.all(
-    rows.build
-      .selectFrom('inbox')
-      .select('consumed_by_turn')
-      .distinct()
-      .where('session_id', '=', root.sessionId ?? '')
-      .where('consumed_by_turn', 'is not', null)
-      .where((where) => where.or([where('root_run_id', '=', root.rootRunId), where('run_id', '=', root.id)]))
-      .orderBy('consumed_by_turn'),
+    answeredIn({ runId: root.id, rootRunId: root.rootRunId, sessionId: root.sessionId ?? '' }),
   )
-  return found.map(({ consumed_by_turn }) => consumed_by_turn as string)
+  return found.map(({ turn }) => turn)
 }
 
-/** What a request has still to hear. */
-export async function unansweredOf(rows: Reading, rootRunId: string): Promise<string[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('inbox')
-      .select('id')
-      .where('root_run_id', '=', rootRunId)
-      .where('wake', '=', 1)
-      .where('consumed_by_turn', 'is', null),
-  )
-  return found.map(({ id }) => id)
+/** Whether a request has still to hear something. */
+export async function isUnanswered(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(unanswered({ rootRunId }))) !== undefined
 }
 
 /** Gives everything that waits for the session to the run that answers it. */
@@ -100,6 +87,31 @@ const insert = statement((db, row: InboxRow) =>
     consumed_by_turn: row.consumed_by_turn,
     created_at: row.created_at,
   }),
+)
+
+const byId = statement((db, arg: { id: string }) => db.selectFrom('inbox').selectAll().where('id', '=', arg.id))
+
+// Two looks in an index each: asked for both at once, SQLite reads everything there is.
+const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
+  raw<{ turn: string }>(
+    db,
+    sql`SELECT consumed_by_turn AS turn FROM inbox
+        WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
+        UNION
+        SELECT consumed_by_turn FROM inbox
+        WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
+        ORDER BY turn`,
+  ),
+)
+
+const unanswered = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('inbox')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('wake', '=', sql.lit(1))
+    .where('consumed_by_turn', 'is', null)
+    .limit(sql.lit(1)),
 )
 
 const waiting = statement((db, arg: { sessionId: string }) =>

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
+import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 
@@ -10,18 +12,14 @@ export interface Join {
   firedAt: Millis | null
 }
 
-/** A run that a join waits for, and when it was done, if it is. */
-export interface Member {
-  runId: string
-  sessionId: string
-  doneAt: Millis | null
-}
-
-/** Opens a join over runs that no other join names. Its session's row must be locked: that lock guards its joins, too. */
+/**
+ * Opens a join over all that a run began; whoever is done already counts as met. Its session's row must be locked: that
+ * lock guards its joins, too.
+ */
 export async function insertJoin(
   tx: Tx,
   join: { id: string; sessionId: string; rootRunId: string; createdAt: Millis },
-  members: Member[],
+  parentRunId: string,
 ): Promise<void> {
   await tx.run(
     tx.build.insertInto('joins').values({
@@ -32,13 +30,7 @@ export async function insertJoin(
       created_at: join.createdAt,
     }),
   )
-  const rows = members.map(({ runId, sessionId, doneAt }) => ({
-    run_id: runId,
-    join_id: join.id,
-    session_id: sessionId,
-    done_at: doneAt,
-  }))
-  await tx.run(tx.build.insertInto('join_members').values(rows))
+  await tx.run(insertMembers({ joinId: join.id, parentRunId, now: join.createdAt }))
 }
 
 /** The open join that waits for what this session does, if any. */
@@ -61,6 +53,19 @@ export async function hasOpenJoin(rows: Reading, sessionId: string): Promise<boo
 export async function fireJoin(tx: Tx, joinId: string, at: Millis): Promise<boolean> {
   return (await tx.run(fire({ joinId, at }))) === 1
 }
+
+// One statement, whatever their number; and one look, in which a session cannot be between two states.
+const insertMembers = statement((db, arg: { joinId: string; parentRunId: string; now: number }) =>
+  raw<object>(
+    db,
+    sql`INSERT INTO join_members (run_id, join_id, session_id, done_at)
+        SELECT min(child.id), ${arg.joinId}, child.session_id,
+               CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.session_id = child.session_id AND runs.finished_at IS NULL)
+                      OR EXISTS (SELECT 1 FROM joins WHERE joins.session_id = child.session_id AND joins.fired_at IS NULL)
+                    THEN NULL ELSE CAST(${arg.now} AS BIGINT) END
+        FROM runs AS child WHERE child.parent_run_id = ${arg.parentRunId} GROUP BY child.session_id`,
+  ),
+)
 
 const over = statement((db, arg: { sessionId: string }) =>
   db

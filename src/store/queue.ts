@@ -17,6 +17,11 @@ export async function tryClaimLock(tx: Tx): Promise<boolean> {
   return (await tx.first(claimLockIfFree({})))?.held === 1
 }
 
+/** Whether there is anything to choose from: a look that costs no lock. */
+export async function hasQueued(rows: Reading): Promise<boolean> {
+  return (await rows.first(anyQueued({}))) !== undefined
+}
+
 /** What may not be chosen, and whose work alone is meant. */
 export interface QueueFilter {
   /** Leaves out runs that work for another. */
@@ -71,6 +76,10 @@ const inOrder = (db: Builder, arg: { anyone: number; suspects: number }) =>
     .orderBy('created_at')
     .orderBy('id')
     .limit(sql.lit(1))
+
+const anyQueued = statement((db, _arg: object) =>
+  db.selectFrom('runs').select('id').where('state', '=', sql.lit('queued')).limit(sql.lit(1)),
+)
 
 const queued = statement(inOrder)
 

@@ -121,6 +121,16 @@ export async function runsOf(
   return (await rows.all(query)).map(runFrom)
 }
 
+/** Whether a request has a run that has not ended. */
+export async function hasUnfinished(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(unfinished({ rootRunId }))) !== undefined
+}
+
+/** How many others a run has begun: each has a session of its own. */
+export async function countChildren(rows: Reading, parentRunId: string): Promise<number> {
+  return Number((await rows.first(children({ parentRunId })))?.count ?? 0)
+}
+
 /** Runs that another run began, oldest first, with what they did after hearing from children of their own. */
 export async function childrenOf(rows: Reading, parentRunId: string): Promise<Run[]> {
   return (await rows.all(ofParent({ parentRunId }))).map(runFrom)
@@ -192,6 +202,22 @@ const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>
 
 const liveOf = statement((db, arg: { sessionId: string }) =>
   db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
+)
+
+const unfinished = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('finished_at', 'is', null)
+    .limit(sql.lit(1)),
+)
+
+const children = statement((db, arg: { parentRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number>`count(DISTINCT session_id)`.as('count'))
+    .where('parent_run_id', '=', arg.parentRunId),
 )
 
 const ofParent = statement((db, arg: { parentRunId: string }) =>

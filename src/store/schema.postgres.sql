@@ -51,6 +51,8 @@ CREATE TABLE inbox (
   CONSTRAINT inbox_dedupe_key_key UNIQUE (dedupe_key)
 );
 
+CREATE INDEX inbox_by_request ON inbox USING btree (root_run_id) WHERE root_run_id IS NOT NULL;
+
 CREATE INDEX inbox_by_run ON inbox USING btree (run_id);
 
 CREATE INDEX inbox_waiting ON inbox USING btree (session_id, id) WHERE consumed_by_turn IS NULL;

@@ -38,6 +38,8 @@ CREATE TABLE inbox (
   CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
 ) STRICT;
 
+CREATE INDEX inbox_by_request ON inbox (root_run_id) WHERE root_run_id IS NOT NULL;
+
 CREATE INDEX inbox_by_run ON inbox (run_id);
 
 CREATE INDEX inbox_waiting ON inbox (session_id, id) WHERE consumed_by_turn IS NULL;

@@ -3,8 +3,11 @@ import type { CrashPoint, WriteArea } from '../domain/crash-points.ts'
 import type { Builder, Dialect } from './dialect.ts'
 import type { Query } from './statement.ts'
 
-/** "Something changed": sent after COMMIT, may be lost, carries nothing that matters. */
-export type Hint = 'events' | 'runs' | 'cancel'
+/**
+ * "Something changed": sent after COMMIT, may be lost, carries nothing that matters. `ended:` names the request one of
+ * whose runs has ended, so that of many who wait only the right ones look.
+ */
+export type Hint = 'events' | 'runs' | 'cancel' | `ended:${string}`
 
 /** Rows that a transaction locks, in the one order that keeps concurrent writers from deadlock and lost releases. */
 export const lockOrder = ['sessions', 'projects', 'joins', 'runs'] as const

@@ -30,6 +30,7 @@ export const compaction: Migration = {
     `CREATE INDEX join_members_by_session ON join_members (session_id) WHERE done_at IS NULL`,
     `CREATE INDEX joins_open ON joins (session_id) WHERE fired_at IS NULL`,
     `CREATE INDEX runs_of_children ON runs (session_id) WHERE parent_run_id IS NOT NULL`,
+    `CREATE INDEX inbox_by_request ON inbox (root_run_id) WHERE root_run_id IS NOT NULL`,
     `CREATE INDEX usage_by_time ON usage (at, cost_usd)`,
   ],
 }
