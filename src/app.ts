@@ -17,6 +17,7 @@ import { routeToThread, sessionNamed } from './engine/route.ts'
 import { listRuns, listUsage, runNamed } from './engine/runs.ts'
 import { archive, listSessions, rename, setPersona } from './engine/sessions.ts'
 import { show } from './engine/show.ts'
+import { statusOf } from './engine/status.ts'
 import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
@@ -24,7 +25,7 @@ import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { readIdentityFiles } from './home/identity.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
-import { followEvents, pruneEvents, readEvents } from './store/events.ts'
+import { followEvents, newestCursor, pruneEvents, readEvents } from './store/events.ts'
 import { openStore, type Place } from './store/open.ts'
 import { fileLocks, holdAlone, noLocks } from './store/owner-locks.ts'
 import { listPersonas } from './store/personas.ts'
@@ -104,7 +105,10 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
     tips: () => store.read(listTips),
     context: (folder, of) =>
       store.read(async (rows) => turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)))),
-    show: (folder, reference) => store.read((rows) => show(rows, reference, folder)),
+    show: (folder, reference) =>
+      store.read((rows) =>
+        show(rows, reference, folder, { now: context.clock.now(), limits: config.budgets.perRequest }),
+      ),
     diff: (folder, a, b) =>
       store.read(async (rows) =>
         diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
@@ -115,6 +119,7 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
     setPersona: (persona) => setPersona(world, persona),
     events: ({ after, limit }) => store.read((rows) => readEvents(rows, after, limit)),
     follow: (query) => followEvents(store, context, query),
+    cursor: () => store.read(newestCursor),
     async prune() {
       const before = context.clock.now() - config.retention.eventDays * day
       return { events: await store.write('prune', (tx) => pruneEvents(tx, before)) }
@@ -126,7 +131,7 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
 
 /** What needs no model. */
 type TreeApp = Omit<App, keyof WorkApp>
-type WorkApp = Pick<App, 'submit' | 'answer' | 'listen' | 'work' | 'runs' | 'cancel' | 'retry' | 'usage'>
+type WorkApp = Pick<App, 'submit' | 'answer' | 'listen' | 'work' | 'runs' | 'cancel' | 'retry' | 'usage' | 'status'>
 
 function assembleWork(world: World, context: StoreContext, settings: AppSettings): WorkApp {
   const { store } = world
@@ -180,13 +185,22 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
       return { id, state: await cancel(engine, id, reason) }
     },
     retry: async (name) => retry(world, (await store.read((rows) => runNamed(rows, name))).id),
-    usage: (by) => store.read((rows) => listUsage(rows, by)),
+    usage: (by, options) => store.read((rows) => listUsage(rows, by, world.clock.now(), options)),
+    status: (folder, since) =>
+      store.read((rows) => statusOf(rows, { folder, since, now: world.clock.now(), ...usualOf(settings) })),
   }
 }
 
 async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {
   const end = session === undefined ? undefined : await store.read((rows) => routeToThread(rows, session, folder))
   for await (const turn of exportTurns(store, end)) yield JSON.stringify(turn)
+}
+
+/** What is used when nothing else is asked for, and what it may cost. */
+function usualOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {
+  const name = config.agent.model ?? models?.[0]?.name
+  const model = name === undefined ? null : (config.models[name]?.model ?? name)
+  return { model, dayLimitUsd: config.budgets.perDay.usd }
 }
 
 /** Where a home's rows are. */

@@ -24,6 +24,11 @@ export interface DoctorInput {
   env: NodeJS.ProcessEnv
   userHome: string
   nodeVersion: string
+  /** Who answers on the socket of this home, if anyone does. */
+  daemon(): Promise<{ pid: number; version: string; since: string; socket: string } | undefined>
+  version: string
+  /** Where its socket is, if there is one. */
+  socket: string
   /** Where the rows are, once the configuration is known. */
   placeOf(config: Config): Place
 }
@@ -37,6 +42,7 @@ export async function examine(input: DoctorInput): Promise<Check[]> {
     ...checkModes(input),
     ...checkConfig(input.configFile, config),
     await checkDatabase(input, config),
+    await checkDaemon(input),
     checkDisk(input.home),
   ]
 }
@@ -110,6 +116,30 @@ async function checkDatabase({ placeOf }: DoctorInput, config: Config | unknown)
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error
     return { name: 'database', status: 'fail', detail: error.message, remedy: error.remedy }
+  }
+}
+
+async function checkDaemon({ daemon, socket, version }: DoctorInput): Promise<Check> {
+  const found = await daemon()
+  if (found && found.version !== version)
+    return {
+      name: 'daemon',
+      status: 'warn',
+      detail: `process ${found.pid} is heddle ${found.version}, this is ${version}`,
+      remedy: `stop it and start it again: kill ${found.pid}; heddle up`,
+    }
+  if (found)
+    return {
+      name: 'daemon',
+      status: 'ok',
+      detail: `up since ${found.since}, process ${found.pid}, on ${found.socket}`,
+    }
+  if (!existsSync(socket)) return { name: 'daemon', status: 'ok', detail: 'not up; commands do their work themselves' }
+  return {
+    name: 'daemon',
+    status: 'warn',
+    detail: `nobody answers on ${socket}: the daemon was killed, or hangs`,
+    remedy: 'heddle up starts it again; if it says that one is at work, that one hangs',
   }
 }
 

@@ -1,11 +1,18 @@
 import { readFileSync } from 'node:fs'
-import type { Answered, App } from '../domain/app.ts'
+import type { Answered, Question } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
-import type { Answer, Here, Register } from './cli.ts'
-import { paint, printable } from './screen.ts'
+import type { Door } from '../gateway/api.ts'
+import { isGone } from '../gateway/client.ts'
+import { localDoor } from '../gateway/local-door.ts'
+import { systemRandom } from '../system.ts'
+import type { Here, Register } from './cli.ts'
+import { terminalPane } from './pane.ts'
+import { Progress } from './progress.ts'
+import { paint, printable, type Screen } from './screen.ts'
+import { markSeen } from './seen.ts'
 
-const exitCodes: Record<Answered['status'], number> = {
+export const exitCodes: Record<Answered['status'], number> = {
   completed: 0,
   accepted: 0,
   failed: 1,
@@ -27,38 +34,27 @@ export const registerAsk: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle ask "what does this folder hold?"')
     .action(
       run(async (here, [text = ''], options) => {
-        const app = await here.app()
-        const { itemId, session, runId } = await app.submit(here.folder, {
+        const question: Question = {
           session: String(options['session']),
           content: text === '-' ? readFileSync(0, 'utf8') : text,
           ...(options['model'] !== undefined && { model: String(options['model']) }),
           ...(options['from'] !== undefined && { from: String(options['from']) }),
-        })
-        if (options['wait'] === false) return told(here, accepted(here, session, runId))
-        return told(here, await answered(here, app, itemId, session, secondsFrom(options['timeout'])))
+          // Handed in again after a daemon died on us, it is the same question, whether it had arrived or not.
+          dedupeKey: `ask:${Buffer.from(systemRandom.bytes(16)).toString('hex')}`,
+        }
+        const seconds = secondsFrom(options['timeout'])
+        const answer = options['wait'] === false ? await handIn(here, question) : await ask(here, question, seconds)
+        if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(here)
+        return { json: answer, text: await page(here, answer), code: exitCodes[answer.status] }
       }),
     )
 }
 
-/** Does the session's work in this process until the question is answered, and leaves nothing running behind. */
-async function answered(here: Here, app: App, itemId: string, session: string, timeout?: number): Promise<Answered> {
-  const work = await app.work({ folder: here.folder, session })
-  if (work.resumed.length > 0) here.tell(`picked up after a crash: ${work.resumed.length} resumed, 0 lost`)
-  const { stopped } = here
-  const enough = new AbortController()
-  if (timeout !== undefined) void here.clock.sleep(timeout * 1000, enough.signal).then(() => enough.abort())
-  try {
-    const first = await app.answer(here.folder, itemId, AbortSignal.any([stopped, enough.signal]))
-    if (first.status !== 'waiting' || !stopped.aborted || first.runId === null) return first
-    await app.cancel(first.runId, 'stopped by Ctrl-C')
-    return await app.answer(here.folder, itemId, new AbortController().signal)
-  } finally {
-    enough.abort()
-    await work.stop()
-  }
-}
-
-function accepted(here: Here, session: string, runId: string | null): Answered {
+async function handIn(here: Here, question: Question): Promise<Answered> {
+  const submit = async (door: Door) => door.submit(here.folder, question)
+  const daemon = await here.daemon()
+  const alone = async () => submit(localDoor(await here.app()))
+  const { session, runId } = await (daemon ? submit(daemon).catch((error) => goOn(here, error, alone)) : alone())
   return {
     ok: true,
     status: 'accepted',
@@ -73,24 +69,116 @@ function accepted(here: Here, session: string, runId: string | null): Answered {
   }
 }
 
-function told(here: Here, answer: Answered): Answer {
-  return { json: answer, text: screen(here, answer), code: exitCodes[answer.status] }
+/** Asks the daemon if it is up, else does the session's work in this process. */
+async function ask(here: Here, question: Question, seconds: number | undefined): Promise<Answered> {
+  const { stopped } = here
+  const enough = new AbortController()
+  if (seconds !== undefined) void here.clock.sleep(seconds * 1000, enough.signal).then(() => enough.abort())
+  const until = { stopped, enough: enough.signal }
+  const alone = () => askHere(here, question, until)
+  try {
+    const daemon = await here.daemon()
+    if (!daemon) return await alone()
+    return await askThrough(here, daemon, question, until).catch((error) => goOn(here, error, alone))
+  } finally {
+    enough.abort()
+  }
 }
 
-function screen(here: Here, answer: Answered): string {
-  if (answer.status === 'accepted')
-    return `handed in for session ${answer.session}    heddle up does the work, heddle ps shows it`
-  if (answer.status === 'waiting')
-    return `still under way${answer.runId ? `: run:${tail(answer.runId)}` : ''}    heddle up goes on with it, heddle ps shows it`
+/** What was handed in is durable: without the daemon the same question is answered here. */
+function goOn<T>(here: Here, error: unknown, alone: () => Promise<T>): Promise<T> {
+  if (!isGone(error)) throw error
+  here.tell('the daemon is gone; nothing is lost, going on without it')
+  return alone()
+}
+
+interface Until {
+  /** Ctrl-C: the run is cancelled. */
+  stopped: AbortSignal
+  /** The time is up: the work goes on without us. */
+  enough: AbortSignal
+}
+
+async function askHere(here: Here, question: Question, until: Until): Promise<Answered> {
+  const app = await here.app()
+  return askThrough(here, localDoor(app), question, until, async (session) => {
+    const work = await app.work({ folder: here.folder, session })
+    if (work.resumed.length > 0) here.tell(`picked up after a crash: ${work.resumed.length} resumed, 0 lost`)
+    return () => work.stop()
+  })
+}
+
+/** Hands the question in and waits for its answer; shows meanwhile what is said. Leaves nothing running behind. */
+async function askThrough(
+  here: Here,
+  door: Door,
+  question: Question,
+  { stopped, enough }: Until,
+  begin: (session: string) => Promise<() => Promise<void>> = async () => async () => undefined,
+): Promise<Answered> {
+  const cursor = await door.cursor()
+  const { itemId, session, runId } = await door.submit(here.folder, question)
+  const end = await begin(session)
+  const over = new AbortController()
+  const showing = showSpeech(here, door, { session, runId, cursor }, over.signal)
+  try {
+    const first = await door.answer(here.folder, itemId, AbortSignal.any([stopped, enough]))
+    if (first.status !== 'waiting' || !stopped.aborted || first.runId === null) return first
+    await door.cancel(first.runId, 'stopped by Ctrl-C')
+    return await door.answer(here.folder, itemId, new AbortController().signal)
+  } finally {
+    over.abort()
+    await showing
+    await end()
+  }
+}
+
+/** Shows what the session's run says while it says it, to a person only; the answer takes its place. */
+async function showSpeech(
+  here: Here,
+  door: Door,
+  asked: { session: string; runId: string | null; cursor: string | null },
+  signal: AbortSignal,
+): Promise<void> {
+  if (!here.screen.isTerminal || here.json) return
+  const pane = terminalPane(here.screen, process.stdout)
+  const progress = new Progress(here.screen, { ...asked, folder: here.folder })
+  try {
+    for await (const told of door.stream({ ...(asked.cursor !== null && { after: asked.cursor }), signal })) {
+      progress.hear(told)
+      pane.show(progress.text)
+    }
+  } catch {
+    // Only a show: whether the daemon lives, the answer tells.
+  } finally {
+    pane.close()
+  }
+}
+
+async function page(here: Here, answer: Answered): Promise<string> {
+  const run = answer.runId ? `run:${tail(answer.runId)}` : printable(answer.session)
+  if (answer.status === 'accepted' || answer.status === 'waiting') {
+    const what = answer.status === 'accepted' ? 'handed in' : 'still under way'
+    const work = (await here.daemon()) ? '' : 'heddle up does the work, '
+    return `${what}: ${run}    ${work}heddle watch ${run} shows it`
+  }
+  return answerPage(here.screen, answer)
+}
+
+/** The answer, and in the last line what it cost and what to type next. */
+export function answerPage(
+  screen: Screen,
+  answer: Pick<Answered, 'text' | 'turnId' | 'usage'> & { model: { actual: string | null } },
+): string {
   const { inputTokens, outputTokens, costUsd } = answer.usage
   const facts = [
     `turn:${tail(answer.turnId ?? '')}`,
-    printable(answer.model.actual ?? 'no model answered'),
+    printable(answer.model.actual ?? 'no model'),
     `${inputTokens} in, ${outputTokens} out`,
     `$${costUsd.toFixed(4)}`,
     `heddle show turn:${tail(answer.turnId ?? '')}`,
   ]
-  return `${printable(answer.text, { lines: true })}\n${paint(here.screen, 'dim', facts.join(' · '))}`
+  return `${printable(answer.text, { lines: true })}\n${paint(screen, 'dim', facts.join(' · '))}`
 }
 
 function secondsFrom(value: unknown): number | undefined {

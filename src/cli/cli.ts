@@ -2,6 +2,8 @@ import type { Command } from 'commander'
 import type { App } from '../domain/app.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
+import type { Door } from '../gateway/api.ts'
+import type { Daemon } from '../gateway/client.ts'
 import type { Screen } from './screen.ts'
 
 /** What every command is given: who asked, where they stand, and how to reach the rest. */
@@ -13,8 +15,12 @@ export interface Here {
   json: boolean
   env: NodeJS.ProcessEnv
   clock: Clock
-  /** Opens the heddle of this home on first use, making the home if there is none. */
-  app(): Promise<App>
+  /** Opens the heddle of this home on first use, making the home if there is none. Notices go to `tell`, or to ours. */
+  app(tell?: (text: string) => void): Promise<App>
+  /** The daemon of this home, if it is up and answers. */
+  daemon(): Promise<Daemon | undefined>
+  /** The daemon, else the heddle opened here: whoever answers first what is asked. */
+  door(): Promise<Door>
   /** The file that was named with --config, else the home's. */
   configFile: string
   crash(point: CrashPoint): void

@@ -5,6 +5,8 @@ import { openApp, restoreApp } from '../app.ts'
 import { loadConfig } from '../config/config.ts'
 import type { App } from '../domain/app.ts'
 import { crashAt } from '../domain/crash-points.ts'
+import { type Daemon, findDaemon } from '../gateway/client.ts'
+import { localDoor } from '../gateway/local-door.ts'
 import { folderFor } from '../home/folder.ts'
 import { ensureHome, homePaths, resolveHome } from '../home/home.ts'
 import { systemClock } from '../system.ts'
@@ -12,6 +14,7 @@ import type { Here } from './cli.ts'
 
 const narrowest = 40
 const usual = 80
+const usualRows = 24
 
 /** Finds out who asks and where they stand. Nothing is opened or made before a command asks for it. */
 export async function standHere(
@@ -24,13 +27,22 @@ export async function standHere(
   const configFile = flags.config === undefined ? paths.config : resolve(flags.config)
   const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
   const tell = (text: string) => void process.stderr.write(`${text}\n`)
-  const settings = async () => {
+  const settings = async (tell: (text: string) => void) => {
     const { created } = await ensureHome(home)
     if (created.includes(home)) tell(`made ${home} (private to you); nothing else was touched`)
     const config = await loadConfig(configFile, env, { userHome, mustExist: flags.config !== undefined })
     return { paths, config, env, tell, context: { crash } }
   }
-  let app: Promise<App> | undefined
+  let opened: Promise<App> | undefined
+  let found: Promise<Daemon | undefined> | undefined
+  const app: Here['app'] = (told = tell) => {
+    opened ??= settings(told).then(openApp)
+    return opened
+  }
+  const daemon: Here['daemon'] = () => {
+    found ??= findDaemon(paths.run, systemClock, () => tell('the daemon does not answer, going on without it'))
+    return found
+  }
   return {
     home,
     configFile,
@@ -40,11 +52,10 @@ export async function standHere(
     env,
     clock: systemClock,
     crash,
-    app: () => {
-      app ??= settings().then(openApp)
-      return app
-    },
-    restore: async (file) => restoreApp(await settings(), resolve(file)),
+    app,
+    daemon,
+    door: async () => (await daemon()) ?? localDoor(await app()),
+    restore: async (file) => restoreApp(await settings(tell), resolve(file)),
     get stopped() {
       return firstInterrupt()
     },
@@ -53,7 +64,7 @@ export async function standHere(
       if (!process.stdout.write(text)) await once(process.stdout, 'drain')
     },
     async [Symbol.asyncDispose]() {
-      await (await app?.catch(() => undefined))?.close()
+      await (await opened?.catch(() => undefined))?.close()
     },
   }
 }
@@ -69,9 +80,17 @@ async function folderOf(home: string, configFile: string, env: NodeJS.ProcessEnv
 }
 
 function screenOf(env: NodeJS.ProcessEnv): Here['screen'] {
-  const isTerminal = process.stdout.isTTY === true
+  const { stdout } = process
+  const isTerminal = stdout.isTTY === true
   return {
-    columns: isTerminal ? Math.max(narrowest, process.stdout.columns ?? usual) : usual,
+    // Asked for each time: a person may make the window larger.
+    get columns() {
+      return isTerminal ? Math.max(narrowest, stdout.columns || usual) : usual
+    },
+    get rows() {
+      return stdout.rows || usualRows
+    },
+    isTerminal: isTerminal && env['TERM'] !== 'dumb',
     color: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
   }
 }

@@ -18,16 +18,20 @@ import { registerSetUp } from './set-up.ts'
 import { registerShow } from './show.ts'
 import { registerStatus } from './status.ts'
 import { registerTransfer } from './transfer.ts'
+import { registerUp } from './up.ts'
+import { registerWatch } from './watch.ts'
 
 /** Everything that can be asked on the command line, in the order of the help. */
 const commands: Register[] = [
+  registerAsk,
   registerStatus,
   registerHelp,
-  registerAsk,
+  registerWatch,
   registerShow,
   registerRuns,
   registerSessions,
   registerLog,
+  registerUp,
   registerSetUp,
   registerAppend,
   registerPersonas,

@@ -1,6 +1,9 @@
 /** Where a command's words go, and how much room they have. */
 export interface Screen {
-  columns: number
+  readonly columns: number
+  readonly rows: number
+  /** A person looks at it, and what was drawn can be drawn again. */
+  isTerminal: boolean
   /** False when piped or with NO_COLOR. */
   color: boolean
 }
@@ -45,6 +48,24 @@ export function cut(text: string, columns: number): string {
     kept += segment
   }
   return `${kept}…`
+}
+
+/** Text in rows of at most so many columns, as a terminal would break it. */
+export function wrapped(text: string, columns: number): string[] {
+  return text.split('\n').flatMap((line) => {
+    const rows = ['']
+    let used = 0
+    for (const { segment } of graphemes.segment(line)) {
+      const taken = wide.test(segment) ? 2 : 1
+      if (used + taken > columns) {
+        rows.push('')
+        used = 0
+      }
+      rows[rows.length - 1] += segment
+      used += taken
+    }
+    return rows
+  })
 }
 
 /** How many columns a terminal gives this text. */

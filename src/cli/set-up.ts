@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { homedir } from 'node:os'
 import { stringify } from 'yaml'
-import { placeOf } from '../app.ts'
+import { placeOf, version } from '../app.ts'
 import { configProblems, loadConfig, readConfigText } from '../config/config.ts'
 import { editConfig } from '../config/edit.ts'
 import { configSet } from '../config/set.ts'
 import { configGet, configShow } from '../config/show.ts'
 import { type Check, examine } from '../doctor.ts'
 import { Misuse } from '../domain/errors.ts'
+import { socketName } from '../gateway/socket-place.ts'
 import { ensureHome, homePaths } from '../home/home.ts'
 import { type Here, type Register, rareGroup } from './cli.ts'
 import { paint, printable } from './screen.ts'
@@ -103,6 +104,12 @@ async function doctor(here: Here) {
     env: here.env,
     userHome: homedir(),
     nodeVersion: process.version,
+    daemon: async () => {
+      const daemon = await here.daemon()
+      return daemon && { ...daemon.health, socket: daemon.socket }
+    },
+    socket: socketName(paths.run),
+    version,
     placeOf: (config) => placeOf({ paths, config }),
   })
   const ok = checks.every(({ status }) => status !== 'fail')

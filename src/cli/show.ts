@@ -1,7 +1,8 @@
 import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { Here, Register } from './cli.ts'
-import { ago, paint, printable } from './screen.ts'
+import { ago, paint, printable, table } from './screen.ts'
 
 export const registerShow: Register = (program, run) => {
   program
@@ -78,19 +79,31 @@ function said(here: Here, message: Message): string {
 }
 
 function runPage(here: Here, run: RunView): string {
+  const { budget } = run
   const head = facts(here, `run:${run.id}`, [
-    ['kind', run.runKind],
-    ['state', run.state],
+    ['kind', run.runKind + (run.agent === undefined ? '' : `, ${printable(run.agent)}`)],
+    ['state', `${run.state}${run.finishedAt === null ? `, ${printable(run.doing)}` : ''}`],
     ['session', run.session && printable(run.session)],
+    ['began by', run.parentRunId && `run:${run.parentRunId}`],
+    ['model', run.model.actual && printable(run.model.actual)],
     ['began', run.createdAt],
     ['ended', run.finishedAt],
+    ['tried', run.crashes + run.tries > 0 ? `${run.crashes} crashes, ${run.tries} retries` : null],
+    ['spent', `${run.tokens} tokens, $${run.costUsd.toFixed(4)}`],
+    ['request', `$${budget.spentUsd.toFixed(4)} of $${budget.usd}, ${budget.spentTokens} of ${budget.tokens} tokens`],
+    ['tools', run.effectiveTools.map((name) => printable(name)).join(', ') || null],
+    ['error', run.error ? `${printable(run.error.message)}\n${' '.repeat(10)}→ ${printable(run.error.remedy)}` : null],
+    ['turn', run.turnId && `turn:${run.turnId}`],
+    ['next', run.finishedAt === null ? `heddle watch run:${tail(run.id)}` : null],
   ])
-  return [
-    head,
-    ...run.steps.map(({ seq, kind, name, status }) =>
-      `  ${seq}  ${kind}  ${printable(name ?? '')}  ${status ?? ''}`.trimEnd(),
-    ),
-  ].join('\n')
+  const steps = run.steps.map(({ seq, kind, name, status, at }) => [
+    `  ${seq}`,
+    at === null ? '–' : at.slice(11, 19),
+    kind,
+    printable(name ?? ''),
+    status ?? '',
+  ])
+  return steps.length === 0 ? head : `${head}\n${table(here.screen, steps, 3)}`
 }
 
 /** A title and its facts; those that are empty are left out. */

@@ -1,10 +1,15 @@
 import type { Command } from 'commander'
 import { version } from '../app.ts'
+import type { SessionView, StatusView } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import { nearest } from '../domain/nearest.ts'
-import type { Register } from './cli.ts'
-import { ago, paint, printable } from './screen.ts'
+import type { Daemon } from '../gateway/client.ts'
+import type { Answer, Here, Register } from './cli.ts'
+import { ago, cut, paint, printable } from './screen.ts'
+import { lastSeen, markSeen } from './seen.ts'
+
+const mostNews = 5
 
 export const registerStatus: Register = (program, run) => {
   // Bare `heddle`: never a help text, but where you are and what you can do next.
@@ -12,30 +17,85 @@ export const registerStatus: Register = (program, run) => {
     run(async (here) => {
       const [unknown] = program.args
       if (unknown !== undefined) throw unknownCommand(unknown, program)
-      const app = await here.app()
-      const sessions = await app.sessions({ folder: here.folder })
-      const open = sessions.filter(({ archived }) => !archived)
-      const main = open.find(({ label }) => label === 'main') ?? open[0]
-      const row = (name: string, value: string) => `${paint(here.screen, 'dim', name.padEnd(9))}${value}`
-      const text = [
-        `${paint(here.screen, 'bold', 'heddle')} ${version}`,
-        row('folder', printable(here.folder)),
-        row('home', printable(here.home)),
-        main?.headTurnId
-          ? row(
-              'session',
-              `${printable(main.label)}, ${main.depth} turns, head turn:${tail(main.headTurnId)}, ${ago(main.updatedAt, here.clock.now())}    heddle log ${printable(main.label)}`,
-            )
-          : row('session', 'none yet    heddle append --user "…" --assistant "…"'),
-        ...(open.length > 1 ? [row('', `${open.length - 1} more    heddle sessions`)] : []),
-        row('help', 'heddle --help'),
-      ].join('\n')
-      return {
-        json: { version, home: here.home, folder: here.folder, session: main ?? null, sessions: open.length },
-        text,
-      }
+      return status(here)
     }),
   )
+  program
+    .command('status')
+    .helpGroup('SEE')
+    .description('where this folder stands: what needs you, what runs, what is new')
+    .action(run(status))
+}
+
+async function status(here: Here): Promise<Answer> {
+  const app = await here.app()
+  const daemon = await here.daemon()
+  const since = lastSeen(here)
+  const view = await (await here.door()).status(here.folder, since)
+  const sessions = (await app.sessions({ folder: here.folder })).filter(({ archived }) => !archived)
+  markSeen(here)
+  return {
+    json: { ...view, version, home: here.home, sessions: sessions.length, daemon: daemon?.health.pid ?? null },
+    text: [
+      `${paint(here.screen, 'bold', 'heddle')} ${version}`,
+      row(here, 'folder', printable(here.folder)),
+      row(here, 'home', printable(here.home)),
+      ...sessionRows(here, sessions),
+      row(here, 'model', view.model === null ? 'none yet    heddle config edit' : printable(view.model)),
+      row(here, 'spend', `$${view.spentTodayUsd.toFixed(2)} today of $${view.dayLimitUsd.toFixed(2)}`),
+      ...workRows(here, view, daemon),
+      ...newsRows(here, view, since),
+      row(here, 'help', 'heddle --help'),
+    ].join('\n'),
+  }
+}
+
+function sessionRows(here: Here, sessions: SessionView[]): string[] {
+  const main = sessions.find(({ label }) => label === 'main') ?? sessions[0]
+  if (!main) return [row(here, 'session', 'none yet    heddle ask "…"')]
+  const head = main.headTurnId ? `, head turn:${tail(main.headTurnId)}` : ''
+  const used = ago(main.updatedAt, here.clock.now())
+  const label = printable(main.label)
+  return [
+    row(here, 'session', `${label}, ${count(main.depth, 'turn')}${head}, ${used}    heddle log ${label}`),
+    ...(sessions.length > 1 ? [row(here, '', `${sessions.length - 1} more    heddle sessions`)] : []),
+  ]
+}
+
+function workRows(here: Here, view: StatusView, daemon: Daemon | undefined): string[] {
+  const { running, queued, needsYou } = view
+  const [first] = needsYou
+  const nobody = queued > 0 && running === 0 && !daemon
+  const next = nobody ? 'heddle up' : running + queued > 0 ? 'heddle watch' : ''
+  return [
+    ...(first === undefined
+      ? []
+      : [row(here, 'needs you', `${needsYou.length}, first run:${tail(first)}    heddle show run:${tail(first)}`)]),
+    row(here, 'running', `${running}${queued > 0 ? `, ${queued} queued` : ''}${next === '' ? '' : `    ${next}`}`),
+    row(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
+  ]
+}
+
+function newsRows(here: Here, { sinceLast }: StatusView, since: number): string[] {
+  if (sinceLast.length === 0) return []
+  const news = sinceLast.slice(-mostNews)
+  const when = ago(new Date(since).toISOString(), here.clock.now())
+  return [
+    row(here, 'since', `${when}: ${count(sinceLast.length, 'new turn')}    heddle log`),
+    ...news.map(({ turnId, session, status, preview }) => {
+      const colour = status === 'completed' ? 'green' : 'red'
+      const head = `${paint(here.screen, colour, status.padEnd(9))}  turn:${tail(turnId)}  ${printable(session)}  `
+      return row(here, '', head + cut(printable(preview), Math.max(20, here.screen.columns - 50)))
+    }),
+  ]
+}
+
+function row({ screen }: Here, name: string, value: string): string {
+  return `${paint(screen, name === 'needs you' ? 'yellow' : 'dim', name.padEnd(11))}${value}`
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
 /** Names the command that was probably meant. */

@@ -1,3 +1,4 @@
+import type { Millis } from './clock.ts'
 import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
 import type { Label } from './label.ts'
@@ -74,7 +75,17 @@ export interface RunView {
   runKind: RunKind
   state: RunState
   session: string | null
+  folder: string | null
+  depth: number
+  agent?: string
   via: RunOrigin
+  model: { requested: string | null; actual: string | null }
+  doing: string
+  silentForSeconds: number
+  ageSeconds: number
+  tokens: number
+  costUsd: number
+  waitingFor?: string
   rootRunId: string
   parentRunId: string | null
   createdAt: string
@@ -85,8 +96,17 @@ export interface RunView {
   effectiveTools: string[]
   label: Label
   usage: Spending
+  /** What its whole request may cost, and has cost so far. */
+  budget: { usd: number; tokens: number; steps: number; spentUsd: number; spentTokens: number }
+  /** What the last call that ended was given to read; null before the first. */
+  promptTokens: number | null
+  /** The turn it left; null while it has not ended. */
+  turnId: string | null
+  /** What it handed to the run that began it. */
+  result?: { id: number; status: Outcome; summary: string }
   error?: RunError
-  steps: { seq: number; kind: StepKind; name?: string; status?: string }[]
+  /** `at` is null for a step whose time is no longer kept. */
+  steps: { seq: number; kind: StepKind; name?: string; status?: string; at: string | null }[]
 }
 
 /** A run in a list. */
@@ -95,17 +115,40 @@ export interface RunLine {
   kind: RunKind
   state: RunState
   session: string | null
+  folder: string | null
   parentRunId: string | null
   rootRunId: string
   depth: number
+  agent?: string
   via: RunOrigin
   model: { requested: string | null; actual: string | null }
   /** What it is at: the last step of its journal. */
   doing: string
+  /** Since the last thing it wrote down: a start, a step, a pause, its end. */
+  silentForSeconds: number
   ageSeconds: number
   tokens: number
   costUsd: number
   waitingFor?: string
+}
+
+/** Where a folder stands: what a person wants to know first. */
+export interface StatusView {
+  folder: string
+  /** The session that a question without a label goes to. */
+  session: string
+  /** The model that answers by default; null while none is configured. */
+  model: string | null
+  /** References of what cannot go on without a person. */
+  needsYou: string[]
+  /** Runs of this home, whichever folder they belong to. */
+  running: number
+  queued: number
+  spentTodayUsd: number
+  /** What may be spent in a day. */
+  dayLimitUsd: number
+  /** Turns that runs left in this folder since the moment asked about, oldest first. */
+  sinceLast: { turnId: string; runId: string; session: string; status: Outcome; preview: string; at: string }[]
 }
 
 export interface Question {
@@ -135,6 +178,10 @@ export interface Answered {
   usage: Usage
   error?: RunError
 }
+
+export const spendingKeys = ['model', 'session', 'agent', 'run', 'day'] as const
+/** What spending can be summed up by. */
+export type SpendingKey = (typeof spendingKeys)[number]
 
 export interface Spending {
   inputTokens: number
@@ -190,6 +237,8 @@ export interface App {
   setPersona(persona: Persona): Promise<void>
   events(query: { after?: string; limit?: number }): Promise<Event[]>
   follow(query: { after?: string; signal: AbortSignal }): AsyncIterable<Event>
+  /** The cursor of the newest event: whoever follows from here hears what happens from now on. Null before the first. */
+  cursor(): Promise<string | null>
   /** Forgets events that are older than the configured retention. */
   prune(): Promise<{ events: number }>
   /** Takes an input in: durable when this resolves, whether anything runs or not. */
@@ -203,7 +252,12 @@ export interface App {
   runs(filter?: { all?: boolean }): Promise<RunLine[]>
   cancel(run: string, reason: string): Promise<{ id: string; state: RunState }>
   retry(run: string): Promise<{ runId: string | null }>
-  usage(by: 'model' | 'session' | 'run' | 'day'): Promise<{ rows: (Spending & { key: string })[]; total: Spending }>
+  usage(
+    by: SpendingKey,
+    options?: { today?: boolean },
+  ): Promise<{ rows: (Spending & { key: string })[]; total: Spending }>
+  /** Where a folder stands, and what happened in it since a moment. */
+  status(folder: string, since: Millis): Promise<StatusView>
   backup(file: string): Promise<{ bytes: number; turns: number }>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { Clock, Random } from './clock.ts'
+import type { Clock, Millis, Random } from './clock.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeDigits = 9
@@ -34,6 +34,11 @@ export function idSource(clock: Clock, random: Random): () => string {
     }
     return digits(time, timeDigits) + digits(high, highDigits) + digits(low, lowDigits)
   }
+}
+
+/** Sorts before every id that was made at this moment or later. */
+export function firstIdAt(time: Millis): string {
+  return digits(Math.max(0, Math.floor(time)), timeDigits)
 }
 
 /** The end of an id, enough for people to tell things apart on one screen. */

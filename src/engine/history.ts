@@ -84,7 +84,8 @@ export async function turnLines(rows: Reading, turns: PlacedTurn[]): Promise<Tur
   })
 }
 
-function preview(text: string): string {
+/** The opening of a text, in one line. */
+export function preview(text: string): string {
   const line = text
     .slice(0, previewLength * 4)
     .replace(/\s+/gu, ' ')

@@ -1,6 +1,9 @@
-import type { RunLine, Spending } from '../domain/app.ts'
+import type { RunLine, Spending, SpendingKey } from '../domain/app.ts'
+import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
+import type { Session } from '../domain/session.ts'
+import { lastAnswered, lastSign } from '../store/run-signs.ts'
 import { findRun, runIdsLike, runsOf } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
 import { readSteps } from '../store/steps.ts'
@@ -8,15 +11,16 @@ import type { Reading } from '../store/store.ts'
 import { allUsage, spentBy, type UsageRow } from '../store/usage.ts'
 import { Journal } from './journal.ts'
 import { notFound } from './route.ts'
+import { startOfDay } from './status.ts'
 
 const recentRuns = 50
 
 /** Runs that are not done; with `all` the last finished ones too. Hand-made turns are not work. */
 export async function listRuns(rows: Reading, now: number, { all = false } = {}): Promise<RunLine[]> {
   const found = await runsOf(rows, all ? {} : { live: true })
-  const labels = new Map((await findSessions(rows)).map(({ id, label }) => [id, label]))
+  const sessions = new Map((await findSessions(rows)).map((session) => [session.id, session]))
   const work = found.filter(({ kind }) => kind !== 'import').slice(-recentRuns)
-  return Promise.all(work.map((run) => line(rows, run, labels.get(run.sessionId ?? '') ?? null, now)))
+  return Promise.all(work.map((run) => runLine(rows, run, sessions.get(run.sessionId ?? ''), now)))
 }
 
 /** The run that this text names: `run:ID`, an id, or a head or tail of one. */
@@ -30,24 +34,33 @@ export async function runNamed(rows: Reading, text: string): Promise<Run> {
   return run
 }
 
-/** What was spent, lost calls included: by model, session, run or day. */
-export async function listUsage(rows: Reading, by: 'model' | 'session' | 'run' | 'day') {
+/** What was spent, lost calls included. */
+export async function listUsage(rows: Reading, by: SpendingKey, now: Millis, { today = false } = {}) {
+  const agents = new Map(by === 'agent' ? (await runsOf(rows, {})).map(({ id, agent }) => [id, agent]) : [])
   const labels = new Map((await findSessions(rows)).map(({ id, label }) => [id, label]))
   const keyOf = (row: UsageRow) =>
     ({
       model: row.model,
       run: row.run_id,
+      agent: agents.get(row.run_id) ?? '–',
       session: labels.get(row.session_id ?? '') ?? '–',
       day: new Date(row.at).toISOString().slice(0, 10),
     })[by]
-  const used = await allUsage(rows)
+  const used = (await allUsage(rows)).filter(({ at }) => !today || at >= startOfDay(now))
   const grouped = Map.groupBy(used, keyOf)
   return { rows: [...grouped].map(([key, group]) => ({ key, ...sum(group) })), total: sum(used) }
 }
 
-async function line(rows: Reading, run: Run, session: string | null, now: number): Promise<RunLine> {
+/** A run in a list, with what it is at. */
+export async function runLine(
+  rows: Reading,
+  run: Run,
+  session: Pick<Session, 'label' | 'folder'> | undefined,
+  now: Millis,
+): Promise<RunLine> {
   const journal = new Journal(run.id, await readSteps(rows, run.id))
   const spent = await spentBy(rows, { runId: run.id })
+  const quietSince = run.finishedAt ?? (await lastSign(rows, run.id)) ?? run.createdAt
   const open = journal.open.map(({ name }) => name).join(', ')
   const doing = {
     queued: 'waits for its turn',
@@ -58,18 +71,25 @@ async function line(rows: Reading, run: Run, session: string | null, now: number
     id: run.id,
     kind: run.kind,
     state: run.state,
-    session,
+    session: session?.label ?? null,
+    folder: session?.folder ?? null,
     parentRunId: run.parentRunId,
     rootRunId: run.rootRunId,
     depth: run.depth,
+    ...(run.agent !== null && { agent: run.agent }),
     via: run.via,
-    model: { requested: run.modelRequested, actual: journal.lastReply?.model ?? null },
+    model: { requested: run.modelRequested, actual: (await lastAnswered(rows, run.id))?.model ?? null },
     doing: run.finishedAt === null ? doing[run.state as keyof typeof doing] : (run.error?.message ?? run.state),
-    ageSeconds: Math.max(0, Math.round(((run.finishedAt ?? now) - run.createdAt) / 1000)),
+    silentForSeconds: seconds(now - quietSince),
+    ageSeconds: seconds((run.finishedAt ?? now) - run.createdAt),
     tokens: spent.inputTokens + spent.outputTokens,
     costUsd: spent.costUsd,
     ...(run.waitingFor && { waitingFor: run.waitingFor }),
   }
+}
+
+function seconds(duration: Millis): number {
+  return Math.max(0, Math.round(duration / 1000))
 }
 
 function sum(rows: UsageRow[]): Spending {

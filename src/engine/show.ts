@@ -1,8 +1,12 @@
 import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
+import { itemsOfRun } from '../store/inbox.ts'
 import { findPersona } from '../store/personas.ts'
+import { resultOf } from '../store/results.ts'
+import { lastAnswered } from '../store/run-signs.ts'
 import { findSessions } from '../store/sessions.ts'
 import { readSteps, toolCallsOf } from '../store/steps.ts'
 import type { Reading } from '../store/store.ts'
@@ -11,11 +15,18 @@ import { promptText } from '../store/turns.ts'
 import { spentBy } from '../store/usage.ts'
 import { noPersona } from './fork.ts'
 import { notFound, routeToThread, sessionNamed } from './route.ts'
-import { runNamed } from './runs.ts'
+import { runLine, runNamed } from './runs.ts'
 import { viewSession } from './sessions.ts'
 
+/** What a view needs that is not in the rows. */
+export interface Around {
+  now: Millis
+  /** What one request may cost. */
+  limits: { usd: number; tokens: number; steps: number }
+}
+
 /** The whole of what a reference names. A bare word is a session, else a turn, else a run. */
-export async function show(rows: Reading, text: string, folder: string): Promise<Shown> {
+export async function show(rows: Reading, text: string, folder: string, around: Around): Promise<Shown> {
   const { kind, id } = parseReference(text)
   switch (kind) {
     case 'session':
@@ -23,11 +34,11 @@ export async function show(rows: Reading, text: string, folder: string): Promise
     case 'persona':
       return { kind: 'persona', ...((await findPersona(rows, id)) ?? (await Promise.reject(noPersona(id)))) }
     case 'run':
-      return viewRun(rows, id)
+      return viewRun(rows, id, around)
     case 'turn':
       return viewTurn(rows, await routeToThread(rows, text, folder))
     case null:
-      return showBare(rows, id, folder)
+      return showBare(rows, id, folder, around)
     default:
       throw new HeddleError(
         'wrong_kind',
@@ -37,14 +48,14 @@ export async function show(rows: Reading, text: string, folder: string): Promise
   }
 }
 
-async function showBare(rows: Reading, word: string, folder: string): Promise<Shown> {
+async function showBare(rows: Reading, word: string, folder: string, around: Around): Promise<Shown> {
   const [session] = await findSessions(rows, { label: word, folder })
   if (session) return { kind: 'session', ...(await viewSession(rows, session)) }
   try {
     return await viewTurn(rows, await routeToThread(rows, word, folder))
   } catch (error) {
     if (!(error instanceof HeddleError) || error.code !== 'not_found') throw error
-    return viewRun(rows, word)
+    return viewRun(rows, word, around)
   }
 }
 
@@ -89,29 +100,41 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
   }
 }
 
-async function viewRun(rows: Reading, id: string): Promise<RunView> {
+async function viewRun(rows: Reading, id: string, { now, limits }: Around): Promise<RunView> {
   const run = await runNamed(rows, id)
-  const session = run.sessionId && (await findSessions(rows)).find((other) => other.id === run.sessionId)
+  const [session] = run.sessionId === null ? [] : await findSessions(rows, { id: run.sessionId })
+  const [{ kind, ...line }, usage, request, items, result, steps, answered] = await Promise.all([
+    runLine(rows, run, session, now),
+    spentBy(rows, { runId: run.id }),
+    spentBy(rows, { rootRunId: run.rootRunId }),
+    itemsOfRun(rows, run.id),
+    resultOf(rows, run.id),
+    readSteps(rows, run.id),
+    lastAnswered(rows, run.id),
+  ])
   return {
+    ...line,
     kind: 'run',
-    id: run.id,
-    runKind: run.kind,
-    state: run.state,
-    session: session ? session.label : null,
+    runKind: kind,
     createdAt: new Date(run.createdAt).toISOString(),
     finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
-    via: run.via,
-    rootRunId: run.rootRunId,
-    parentRunId: run.parentRunId,
     epoch: run.epoch,
     crashes: run.crashes,
     tries: run.tries,
     effectiveTools: run.effectiveTools,
     label: run.label,
-    usage: await spentBy(rows, { runId: run.id }),
+    usage,
+    budget: { ...limits, spentUsd: request.costUsd, spentTokens: request.inputTokens + request.outputTokens },
+    promptTokens: answered?.inputTokens ?? null,
+    turnId: items.find(({ consumedByTurn }) => consumedByTurn !== null)?.consumedByTurn ?? null,
+    ...(result && { result: { id: result.id, status: result.status, summary: result.summary } }),
     ...(run.error && { error: run.error }),
-    steps: (await readSteps(rows, run.id)).map(({ seq, kind, payload }) => ({ seq, kind, ...named(payload) })),
+    steps: steps.map(({ seq, kind, payload, at }) => ({ seq, kind, ...named(payload), at: moment(at) })),
   }
+}
+
+function moment(at: Millis | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
 }
 
 function named(payload: unknown): { name?: string; status?: string } {

@@ -41,6 +41,13 @@ export async function readEvents(rows: Reading, after?: string, limit = pageSize
   }))
 }
 
+/** The cursor of the newest event that followers can see. */
+export async function newestCursor(rows: Reading): Promise<string | null> {
+  const database = await metaValue(rows, 'database_id')
+  const last = await rows.first(newest(beginning))
+  return last ? cursorOf({ xid: last.xid_text, seq: last.seq }, database) : null
+}
+
 /** True for the place of an event that is kept, and for that of the last one that is not: nothing after it is missing. */
 async function isKnown(rows: Reading, position: Position): Promise<boolean> {
   const last = await rows.first(lastUpTo({ xid: position.xid, seq: position.seq }))
@@ -58,7 +65,9 @@ export async function* followEvents(
   let cursor = options.after
   while (!options.signal.aborted) {
     const wake = new AbortController()
-    const stop = store.onHint(() => wake.abort())
+    const stop = store.onHint((hint) => {
+      if (hint === 'events') wake.abort()
+    })
     try {
       const page = await store.read((rows) => readEvents(rows, cursor))
       for (const event of page) {
@@ -100,6 +109,16 @@ const eventsAfter = statement((db, arg: Position & { limit: number }, { events }
     .where(events.after({ xid: arg.xid, seq: arg.seq }))
     .orderBy(events.order)
     .limit(arg.limit),
+)
+
+// What is not older than every open transaction is left out here as it is by `eventsAfter`: it could be overtaken.
+const newest = statement((db, arg: Position, { events }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', events.xidText.as('xid_text')])
+    .where(events.after({ xid: arg.xid, seq: arg.seq }))
+    .orderBy(events.newestFirst)
+    .limit(1),
 )
 
 const lastUpTo = statement((db, arg: Position, { events }) =>

@@ -45,6 +45,7 @@ describe('the main screens', () => {
 
   test.each([
     ['bare', []],
+    ['watch-help', ['watch', '--help']],
     ['log', ['log']],
     ['log-context', ['log', '--context']],
     ['graph', ['log', '--all', '--graph']],

@@ -22,6 +22,9 @@ export interface TestHeddle {
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>
   /** Starts a command that stays. */
   start(...args: string[]): Started
+  startWith(options: { env?: NodeJS.ProcessEnv; cwd?: string }, ...args: string[]): Started
+  /** Starts a command on a terminal of its own. */
+  terminal(...args: string[]): Terminal
   remove(): void
 }
 
@@ -34,12 +37,19 @@ export interface Started {
   ended: Promise<Spoken>
 }
 
+/** A command on a terminal: what it shows, colours included, and a keyboard. */
+export interface Terminal {
+  shows(text: string): Promise<void>
+  type(keys: string): void
+  ended: Promise<Spoken>
+}
+
 export function newHeddle(): TestHeddle {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-cli-')))
   const [home, folder] = [join(root, 'home'), join(root, 'folder')]
   mkdirSync(folder)
-  const begin = (options: { env?: NodeJS.ProcessEnv; cwd?: string }, args: string[]) => {
-    const child = spawn(process.execPath, [bin, ...args], {
+  const begin = (options: { env?: NodeJS.ProcessEnv; cwd?: string }, [program = '', ...args]: string[]) => {
+    const child = spawn(program, args, {
       cwd: options.cwd ?? folder,
       env: { PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: home, ...options.env },
     })
@@ -57,9 +67,18 @@ export function newHeddle(): TestHeddle {
     return { child, said, ended }
   }
   const runWith: TestHeddle['runWith'] = (options, ...args) => {
-    const { child, ended } = begin(options, args)
+    const { child, ended } = begin(options, [process.execPath, bin, ...args])
     child.stdin.end(options.input ?? '')
     return ended
+  }
+  const startWith: TestHeddle['startWith'] = (options, ...args) => {
+    const { child, said, ended } = begin(options, [process.execPath, bin, ...args])
+    return {
+      pid: child.pid,
+      says: (text) => until(child.stderr, () => said.err.includes(text)),
+      stop: (signal) => child.kill(signal),
+      ended,
+    }
   }
   return {
     home,
@@ -67,20 +86,25 @@ export function newHeddle(): TestHeddle {
     run: (...args) => runWith({}, ...args),
     runWith,
     json: async (...args) => JSON.parse((await runWith({}, ...args, '--json')).out),
-    start(...args) {
-      const { child, said, ended } = begin({}, args)
+    start: (...args) => startWith({}, ...args),
+    startWith,
+    terminal(...args) {
+      const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ')
+      const { child, said, ended } = begin({}, ['script', '-qfec', command, '/dev/null'])
       return {
-        pid: child.pid,
-        says: (text) =>
-          new Promise((resolve) => {
-            const look = () => said.err.includes(text) && resolve()
-            child.stderr.on('data', look)
-            look()
-          }),
-        stop: (signal) => child.kill(signal),
+        shows: (text) => until(child.stdout, () => said.out.includes(text)),
+        type: (keys) => void child.stdin.write(keys),
         ended,
       }
     },
     remove: () => rmSync(root, { recursive: true, force: true }),
   }
+}
+
+function until(stream: NodeJS.ReadableStream, isThere: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => isThere() && resolve()
+    stream.on('data', look)
+    look()
+  })
 }

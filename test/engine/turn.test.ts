@@ -19,7 +19,8 @@ describe.each(databases)('turns on %s', (database) => {
   const plain = (text: string): TurnDraft => ({ query: [{ content: text }], response: { content: `${text}!` } })
   const add = (draft: TurnDraft, label = 'main', parentTurnId?: string) =>
     append(world, { folder, label, draft, ...(parentTurnId && { parentTurnId }) })
-  const shown = (ref: string) => world.store.read((rows) => show(rows, ref, folder)) as Promise<TurnView>
+  const around = { now: 0, limits: { usd: 5, tokens: 1000, steps: 20 } }
+  const shown = (ref: string) => world.store.read((rows) => show(rows, ref, folder, around)) as Promise<TurnView>
 
   test('several inputs make one turn whose id is its answer’s', async () => {
     const { turnId } = await add({
@@ -39,7 +40,7 @@ describe.each(databases)('turns on %s', (database) => {
     const { turnId } = await add({ ...plain('read it'), toolCalls: [call] })
     const turn = await shown(turnId)
     expect(turn.toolCalls).toEqual([call])
-    const run = await world.store.read((rows) => show(rows, `run:${turn.runId}`, folder))
+    const run = await world.store.read((rows) => show(rows, `run:${turn.runId}`, folder, around))
     expect(run).toMatchObject({
       kind: 'run',
       runKind: 'import',

@@ -1,0 +1,46 @@
+import type { StatusView } from '../domain/app.ts'
+import type { Millis } from '../domain/clock.ts'
+import type { Wait } from '../domain/run.ts'
+import { turnsLeftSince } from '../store/run-signs.ts'
+import { runsOf } from '../store/runs.ts'
+import type { Reading } from '../store/store.ts'
+import { spentBy } from '../store/usage.ts'
+import { preview } from './history.ts'
+
+const day: Millis = 86_400_000
+const mostTurns = 20
+
+/** What only a person can end. */
+const forPeople: readonly Wait[] = ['budget', 'approval', 'question']
+
+/** Where a folder stands: what waits for a person, what runs, what was spent, what happened since. */
+export async function statusOf(
+  rows: Reading,
+  asked: { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
+): Promise<StatusView> {
+  const live = await runsOf(rows, { live: true })
+  const spent = await spentBy(rows, { since: startOfDay(asked.now) })
+  const left = await turnsLeftSince(rows, asked.folder, asked.since, mostTurns)
+  return {
+    folder: asked.folder,
+    session: 'main',
+    model: asked.model,
+    needsYou: live
+      .filter(({ waitingFor }) => waitingFor !== null && forPeople.includes(waitingFor))
+      .map(({ id }) => `run:${id}`),
+    running: live.filter(({ state }) => state === 'running').length,
+    queued: live.filter(({ state }) => state === 'queued').length,
+    spentTodayUsd: spent.costUsd,
+    dayLimitUsd: asked.dayLimitUsd,
+    sinceLast: left.map(({ about, at, ...turn }) => ({
+      ...turn,
+      preview: preview(about),
+      at: new Date(at).toISOString(),
+    })),
+  }
+}
+
+/** Days are those of UTC, as they are for budgets. */
+export function startOfDay(now: Millis): Millis {
+  return Math.floor(now / day) * day
+}

@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import type { App } from '../../src/domain/app.ts'
+import type { Event } from '../../src/domain/event.ts'
+import type { Model } from '../../src/domain/model.ts'
+import type { Door, StreamQuery, Told } from '../../src/gateway/api.ts'
+import { doorOn } from '../../src/gateway/client.ts'
+import { type Server, type ServerSettings, serve } from '../../src/gateway/server.ts'
+import { ensureHome, homePaths } from '../../src/home/home.ts'
+import { systemClock } from '../../src/system.ts'
+
+export const folder = '/here'
+
+/** A whole heddle at work in this process, and a socket to reach it. */
+export interface TestGateway {
+  app: App
+  server: Server
+  door: Door
+  runFolder: string
+  /** Listeners for live signs that somebody has not taken back. */
+  readonly listeners: number
+  /** Resolves when so many are left. */
+  untilListeners(count: number): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function newGateway(
+  models: Model[],
+  settings: Partial<ServerSettings> & { home?: string } = {},
+): Promise<TestGateway> {
+  const root = mkdtempSync(join(tmpdir(), 'heddle-gw-'))
+  const home = join(root, settings.home ?? 'home')
+  await ensureHome(home)
+  const paths = homePaths(home)
+  const opened = await openApp({ paths, config: await loadConfig(paths.config, {}), env: {}, models })
+  let listeners = 0
+  const waiters = new Set<() => void>()
+  const changed = (by: number) => {
+    listeners += by
+    for (const look of waiters) look()
+  }
+  const app: App = {
+    ...opened,
+    listen(listener) {
+      const stop = opened.listen(listener)
+      changed(1)
+      return () => {
+        stop()
+        changed(-1)
+      }
+    },
+  }
+  const work = await app.work()
+  const troubles: unknown[] = []
+  const server = await serve(app, {
+    runFolder: paths.run,
+    health: { pid: process.pid, version: '0', since: '2026-01-01T00:00:00.000Z' },
+    clock: systemClock,
+    onTrouble: (error) => troubles.push(error),
+    ...settings,
+  })
+  return {
+    app,
+    server,
+    door: doorOn(server.path, systemClock),
+    runFolder: paths.run,
+    get listeners() {
+      return listeners
+    },
+    untilListeners: (count) =>
+      new Promise((resolve) => {
+        const look = () => listeners === count && resolve()
+        waiters.add(look)
+        look()
+      }),
+    async remove() {
+      await server.stop()
+      await work.stop()
+      await app.close()
+      rmSync(root, { recursive: true, force: true })
+      if (troubles.length > 0) throw troubles[0]
+    },
+  }
+}
+
+/** Everything a stream tells up to the first thing that passes the test. */
+export async function toldUntil(
+  door: Door,
+  query: Omit<StreamQuery, 'signal'>,
+  isLast: (told: Told) => boolean,
+): Promise<Told[]> {
+  const enough = new AbortController()
+  const heard: Told[] = []
+  for await (const told of door.stream({ ...query, signal: enough.signal })) {
+    heard.push(told)
+    if (isLast(told)) enough.abort()
+  }
+  return heard
+}
+
+export const isEnd = (told: Told) => told.kind === 'event' && told.event.kind === 'run.ended'
+
+export function eventsIn(told: Told[]): Event[] {
+  return told.flatMap((each) => (each.kind === 'event' ? [each.event] : []))
+}

@@ -1,0 +1,142 @@
+import { request } from 'node:http'
+import { Readable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { HeddleError, Misuse } from '../../src/domain/errors.ts'
+import { isGone } from '../../src/gateway/client.ts'
+import { gate, scriptedModel } from '../../src/testing.ts'
+import { folder, newGateway, type TestGateway } from './gateway.ts'
+
+let gateway: TestGateway
+beforeEach(async () => {
+  gateway = await newGateway([scriptedModel((_, n) => ({ text: `answer ${n}` }))])
+})
+afterEach(() => gateway.remove())
+
+const never = new AbortController().signal
+const ask = async (content: string) => {
+  const accepted = await gateway.door.submit(folder, { session: 'main', content })
+  return { accepted, answer: await gateway.door.answer(folder, accepted.itemId, never) }
+}
+
+function* chunks(): Iterable<string> {
+  for (let sent = 0; sent < 80; sent++) yield ' '.repeat(64 * 1024)
+}
+
+/** A request as anyone may make it. */
+function send(method: string, path: string, body?: string | Readable, headers: Record<string, string> = {}) {
+  return new Promise<{ status: number | undefined; body: unknown }>((resolve, reject) => {
+    const type = { 'content-type': 'application/json' }
+    const sent = request({ socketPath: gateway.server.path, method, path, headers: { ...type, ...headers } })
+    sent.on('error', reject)
+    sent.on('response', async (response) => {
+      let text = ''
+      for await (const piece of response.setEncoding('utf8')) text += piece
+      resolve({ status: response.statusCode, body: JSON.parse(text) })
+    })
+    if (body instanceof Readable) body.pipe(sent)
+    else sent.end(body)
+  })
+}
+
+test('through the socket everything is answered as by the heddle itself', async () => {
+  const { app, door } = gateway
+  const { accepted, answer } = await ask('one')
+  expect(answer).toEqual(await app.answer(folder, accepted.itemId, never))
+  expect(answer).toMatchObject({ ok: true, status: 'completed', text: 'answer 1', folder })
+  const view = await door.run(`run:${answer.runId}`)
+  expect({ ...view, silentForSeconds: 0 }).toMatchObject({ kind: 'run', state: 'completed', turnId: answer.turnId })
+  expect(await door.runs({ all: true })).toMatchObject([{ id: answer.runId, folder, model: { actual: 'scripted' } }])
+  expect(await door.usage('agent', { today: true })).toEqual(await app.usage('agent', { today: true }))
+  expect(await door.status(folder, 0)).toEqual(await app.status(folder, 0))
+  expect(await door.cursor()).toBe(await app.cursor())
+  const { runId } = await door.retry(answer.runId ?? '')
+  expect(await door.run(runId ?? '')).toMatchObject({ via: 'retry' })
+})
+
+test('the same question handed in twice is one', async () => {
+  const question = { session: 'main', content: 'once', dedupeKey: 'k' }
+  const [first, second] = [await gateway.door.submit(folder, question), await gateway.door.submit(folder, question)]
+  expect(second.itemId).toBe(first.itemId)
+})
+
+test('a question that takes long is waited for, stopped and told as cancelled', async () => {
+  await gateway.remove()
+  const hold = gate()
+  gateway = await newGateway([scriptedModel(() => ({ gate: hold, text: 'late' }))])
+  const { itemId, runId } = await gateway.door.submit(folder, { session: 'main', content: 'slow' })
+  await hold.reached
+  expect(await gateway.door.answer(folder, itemId, AbortSignal.abort())).toMatchObject({ status: 'waiting' })
+  await gateway.door.cancel(runId ?? '', 'enough')
+  expect(await gateway.door.answer(folder, itemId, never)).toMatchObject({ status: 'cancelled', ok: false })
+})
+
+test('errors come back as what they were: code, message, remedy, and whether it was misuse', async () => {
+  const failure = async (asked: Promise<unknown>) =>
+    asked.then(
+      () => undefined,
+      (error) => error,
+    )
+  for (const act of [
+    (door: Pick<typeof gateway.door, 'submit' | 'cancel'>) => door.submit(folder, { session: 'a b', content: 'x' }),
+    (door: Pick<typeof gateway.door, 'submit' | 'cancel'>) =>
+      door.submit(folder, { session: 'main', content: 'x', model: 'nobody' }),
+    (door: Pick<typeof gateway.door, 'submit' | 'cancel'>) => door.cancel('zzzzzz', 'x'),
+  ]) {
+    const [there, here] = [await failure(act(gateway.door)), await failure(act(gateway.app))]
+    expect(there).toBeInstanceOf(here instanceof Misuse ? Misuse : HeddleError)
+    expect({ ...there, message: there.message }).toEqual({ ...here, message: here.message })
+  }
+})
+
+test('an unknown input is refused at once, not waited for', async () => {
+  const { door } = gateway
+  await expect(door.answer(folder, 'zzzzzzzzzzzzzzzzzzzz', never)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+describe('what is not as it must be is refused, and told what is wrong', () => {
+  const good = { folder, session: 'main', content: 'x' }
+  test.each([
+    ['no JSON', 'POST', '/v1/inputs', '{', 'bad_request', 400],
+    ['no object', 'POST', '/v1/inputs', '[]', 'bad_request', 400],
+    ['nothing', 'POST', '/v1/inputs', '', 'bad_request', 400],
+    ['an unknown field', 'POST', '/v1/inputs', JSON.stringify({ ...good, modle: 'x' }), 'bad_request', 400],
+    ['no folder', 'POST', '/v1/inputs', JSON.stringify({ session: 'main', content: 'x' }), 'bad_request', 400],
+    ['half a folder', 'POST', '/v1/inputs', JSON.stringify({ ...good, folder: 'here' }), 'bad_request', 400],
+    ['a wrong kind', 'POST', '/v1/inputs', JSON.stringify({ ...good, kind: 'join' }), 'bad_request', 400],
+    ['a wrong type', 'POST', '/v1/inputs', JSON.stringify({ ...good, priority: 'high' }), 'bad_request', 400],
+    ['a body for retry', 'POST', '/v1/runs/abcdef/retry', '{"now":true}', 'bad_request', 400],
+    ['an id with a path in it', 'GET', '/v1/runs/..%2f..', undefined, 'misuse', 400],
+    ['an unknown query', 'GET', '/v1/runs?al=true', undefined, 'bad_request', 400],
+    ['an unknown way to sum up', 'GET', '/v1/usage?by=colour', undefined, 'bad_request', 400],
+    ['too long a wait', 'GET', '/v1/inputs/abcdef/answer?folder=/here&wait=9999', undefined, 'bad_request', 400],
+    ['an unknown route', 'GET', '/v1/secrets', undefined, 'no_route', 404],
+    ['an unknown method', 'DELETE', '/v1/runs/abcdef', undefined, 'no_route', 404],
+    ['an unknown run', 'GET', '/v1/runs/abcdef', undefined, 'not_found', 404],
+    ['a cursor of nobody', 'GET', '/v1/events?after=AAAA', undefined, 'cursor_expired', 410],
+    ['5 MB of unknown length', 'POST', '/v1/inputs', Readable.from(chunks()), 'too_large', 413],
+    ['5 MB', 'POST', '/v1/inputs', JSON.stringify({ ...good, content: 'x'.repeat(5e6) }), 'too_large', 413],
+  ])('%s', async (_, method, path, body, code, status) => {
+    expect(await send(method, path, body)).toEqual({
+      status,
+      body: { ok: false, error: { code, message: expect.any(String), remedy: expect.any(String), retry: 'never' } },
+    })
+    expect(await gateway.app.runs({ all: true })).toEqual([])
+  })
+
+  test('what a page in a browser could send without asking', async () => {
+    const sent = await send('POST', '/v1/inputs', JSON.stringify(good), { 'content-type': 'text/plain' })
+    expect(sent).toMatchObject({ status: 400, body: { error: { code: 'bad_request' } } })
+  })
+})
+
+test('when the server is gone, whoever waits is told so', async () => {
+  await gateway.remove()
+  const hold = gate()
+  gateway = await newGateway([scriptedModel(() => ({ gate: hold, text: 'late' }))])
+  const { itemId } = await gateway.door.submit(folder, { session: 'main', content: 'slow' })
+  const answer = gateway.door.answer(folder, itemId, never).catch((error) => error)
+  await hold.reached
+  await gateway.server.stop()
+  expect(isGone(await answer)).toBe(true)
+  expect(isGone(await gateway.door.cursor().catch((error) => error))).toBe(true)
+})
