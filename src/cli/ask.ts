@@ -16,7 +16,7 @@ export const exitCodes: Record<Answered['status'], number> = {
   completed: 0,
   accepted: 0,
   failed: 1,
-  timeout: 1,
+  timeout: 124,
   waiting: 124,
   cancelled: 130,
 }
