@@ -1,0 +1,51 @@
+import { unquoted } from './find.ts'
+import { askedAll, type Seen, type Step } from './seen.ts'
+import { linesInAll, readFiles, readMatches, reasonIn } from './tool-texts.ts'
+
+/** Counts files, the lines of a file, or how often a text stands in files. */
+export function countThings(seen: Seen, heard: RegExpExecArray): Step {
+  const what = unquoted(heard[1] ?? '')
+  const path = heard[2] === undefined || /^(?:this|here)$/i.test(heard[2]) ? undefined : unquoted(heard[2])
+  if (/^files$/i.test(what)) return countFiles(seen, path)
+  if (/^lines$/i.test(what) && path !== undefined) return countLines(seen, path)
+  return countText(seen, /^todos?$/i.test(what) ? 'TODO' : what, path)
+}
+
+function countFiles(seen: Seen, path: string | undefined): Step {
+  return answered(seen, 'search_files', { pattern: '', ...(path !== undefined && { path }) }, (text) => {
+    const found = readFiles(text)
+    return found && [`${path ?? 'this folder'}: ${found.count} files.`, ...found.notes].join('\n')
+  })
+}
+
+function countLines(seen: Seen, path: string): Step {
+  return answered(seen, 'read_file', { path }, (text) => {
+    if (/^\[.* is empty\]$/.test(text)) return `${path}: 0 lines.`
+    const lines = linesInAll(text)
+    if (/^\[.* is binary /.test(text)) return text.slice(1, -1)
+    return lines === undefined ? undefined : `${path}: ${lines} lines.`
+  })
+}
+
+function countText(seen: Seen, wanted: string, path: string | undefined): Step {
+  return answered(seen, 'search_files', { pattern: wanted, ...(path !== undefined && { path }) }, (text) => {
+    const found = readMatches(text)
+    if (!found) return undefined
+    const [first] = found.hits
+    const where = first ? ` The first is ${first.path}:${first.line}.` : ''
+    const place = path === undefined ? '' : ` in ${path}`
+    return [`"${wanted}"${place}: ${found.matches} lines in ${found.files} files.${where}`, ...found.notes].join('\n')
+  })
+}
+
+function answered(
+  seen: Seen,
+  name: string,
+  input: Record<string, unknown>,
+  tell: (text: string) => string | undefined,
+): Step {
+  const asked = askedAll(seen, [{ name, input }])
+  if ('calls' in asked) return asked
+  const [text = ''] = asked.answers
+  return { text: tell(text) ?? `I could not count: ${reasonIn(text)}` }
+}
