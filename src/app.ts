@@ -23,7 +23,7 @@ import { exportTurns, importTurns } from './engine/transfer.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
-import { readIdentityFiles } from './home/identity.ts'
+import { identityFilesOf } from './home/identity.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents } from './store/events.ts'
 import { openStore, type Place } from './store/open.ts'
@@ -141,7 +141,7 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
   const engine = engineOf(
     world,
     { crash: context.crash, live: live.tell },
-    { ...settings, identityFiles: () => readIdentityFiles(settings.paths.home) },
+    { ...settings, identityFiles: identityFilesOf(settings.paths.home, context.clock) },
   )
   return {
     async submit(folder, { session, content, from, timeoutSeconds, ...more }) {

@@ -6,7 +6,7 @@ import { holdRun, noteProgress } from '../store/runs.ts'
 import { insertStep, readSteps } from '../store/steps.ts'
 import type { Tx } from '../store/store.ts'
 import { lastCall } from '../store/usage.ts'
-import type { Claimed } from './claim.ts'
+import type { Claimant, Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext } from './context.ts'
 import { Journal } from './journal.ts'
 import { modelFor, type Shown, toolSpecs } from './model-request.ts'
@@ -31,6 +31,8 @@ export interface HandsOn {
   signal: AbortSignal
   /** Whether the process has been silent for so long, by its own clock, that others may think it dead. */
   isSilent(): boolean
+  /** Who may take what the run's end makes; undefined when this process takes nothing more. */
+  claimant(): Claimant | undefined
 }
 
 /** A claimed run while it runs here: what it has done, how long it took, and the only way to write for it. */
@@ -39,7 +41,7 @@ export class ActiveRun {
   readonly claimed: Claimed
   readonly journal: Journal
   readonly signal: AbortSignal
-  readonly #isSilent: () => boolean
+  readonly #hands: HandsOn
   /** The same for the whole of a claim, whatever happens to the files it is made of. */
   readonly prompt: string
   /** What lies before the run; its own steps come after. */
@@ -66,15 +68,15 @@ export class ActiveRun {
     engine: Engine,
     claimed: Claimed,
     { journal, context, prompt, calls }: { journal: Journal; context: Context; prompt: string; calls: number },
-    { signal, isSilent }: HandsOn,
+    hands: HandsOn,
   ) {
     this.engine = engine
     this.claimed = claimed
     this.journal = journal
     this.context = context
     this.prompt = prompt
-    this.signal = signal
-    this.#isSilent = isSilent
+    this.signal = hands.signal
+    this.#hands = hands
     this.#since = engine.clock.monotonic()
     this.#calls = calls
     this.#reserved = claimed.reserved
@@ -97,6 +99,10 @@ export class ActiveRun {
       messages: [...messagesOf(this.context), ...this.journal.messages],
       tools: toolSpecs(this.engine, this.claimed.run),
     }
+  }
+
+  get claimant(): Claimant | undefined {
+    return this.#hands.claimant()
   }
 
   /** The number of the next model call of this run, over all claims. */
@@ -125,7 +131,7 @@ export class ActiveRun {
    */
   mayAct(): void {
     this.signal.throwIfAborted()
-    if (this.#isSilent()) throw new Stop('drain', 'this process was silent for longer than its lease')
+    if (this.#hands.isSilent()) throw new Stop('drain', 'this process was silent for longer than its lease')
   }
 
   /** Every write of a run begins with this. Tells why its end was asked for, if it was. */

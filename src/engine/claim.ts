@@ -55,18 +55,20 @@ export async function claimNext(engine: Engine, claimant: Claimant): Promise<Cla
 }
 
 /**
- * Claims a run in the transaction that makes it, if it would be the next one anyway: an idle session's message is
- * accepted and begun in one commit. Does not wait for another process that chooses right now; it will find the run.
+ * Claims the next run in a transaction that holds its session already: an idle session's message is accepted and begun
+ * in one commit, and so is what a run's end makes. Does not wait for another process that chooses right now; it will
+ * find the run.
  */
 export async function claimAtOnce(
   tx: Tx,
   engine: Engine,
   claimant: Claimant,
-  made: { runId: string; session: Session },
+  held: readonly Session[],
 ): Promise<Claimed | undefined> {
   if (!(await tryClaimLock(tx))) return undefined
   const best = await bestQueued(tx, engine, claimant)
-  return best?.id === made.runId ? take(tx, engine, best, made.session, claimant.ownerId) : undefined
+  const session = best && held.find(({ id }) => id === best.sessionId)
+  return session && take(tx, engine, best, session, claimant.ownerId)
 }
 
 /** Order and limits live here and nowhere else. The claim lock must be held. */

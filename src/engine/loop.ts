@@ -15,24 +15,23 @@ import type { Engine } from './world.ts'
 
 /**
  * Runs a claimed run until it ends, waits or is taken away. Everything it does is journalled before anything acts on
- * it, so that whoever claims the run next goes on where this one stopped.
+ * it, so that whoever claims the run next goes on where this one stopped. Answers the run to go on with, if its end
+ * made one that is ours already.
  */
-export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: HandsOn): Promise<void> {
+export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: HandsOn): Promise<Claimed | undefined> {
   const run = await ActiveRun.open(engine, claimed, hands)
   try {
     await finishOpenCalls(run)
     for (;;) {
-      if ((await makeRoom(run)) === 'parked') return
+      if ((await makeRoom(run)) === 'parked') return undefined
       const thought = await think(run)
-      if (thought === 'parked') return
-      if (thought.reply.calls.length === 0) {
-        await settle(run, { state: 'completed', text: thought.reply.text, error: null }, thought)
-        return
-      }
+      if (thought === 'parked') return undefined
+      if (thought.reply.calls.length === 0)
+        return await settle(run, { state: 'completed', text: thought.reply.text, error: null }, thought)
       await act(run, thought)
     }
   } catch (error) {
-    await stop(run, error).catch(ignoreFenced)
+    return stop(run, error).catch(ignoreFenced)
   }
 }
 
@@ -114,25 +113,26 @@ async function finishInside(run: ActiveRun, ready: ReadyCall, context: CallConte
 }
 
 /** What an end before the work was done means for the run. */
-async function stop(run: ActiveRun, error: unknown): Promise<void> {
-  if (!(error instanceof Stop)) return void (await settle(run, failed(run, error)))
+async function stop(run: ActiveRun, error: unknown): Promise<Claimed | undefined> {
+  if (!(error instanceof Stop)) return settle(run, failed(run, error))
   switch (error.kind) {
     case 'fenced':
-      return
+      return undefined
     case 'drain':
       return run.write('park', async (tx) => {
         await loseUsage(tx, run.claimed.run.id)
         await requeueRun(tx, run.claimed.run.id)
         tx.hint('runs')
+        return undefined
       })
     case 'cancelled':
     case 'timeout':
-      await settle(run, partial(run, error.kind, error.message))
+      return settle(run, partial(run, error.kind, error.message))
   }
 }
 
 /** Somebody else has the run: whatever we would write is refused, and rightly. */
-function ignoreFenced(error: unknown): void {
+function ignoreFenced(error: unknown): undefined {
   if (!(error instanceof Stop && error.kind === 'fenced')) throw error
 }
 

@@ -12,6 +12,7 @@ import { findThread, insertPlacedTurn } from '../store/threads.ts'
 import { keepPrompt } from '../store/turns.ts'
 import { loseUsage, settleUsage, spentBy } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
+import { type Claimed, claimAtOnce } from './claim.ts'
 import { messageOf } from './context.ts'
 import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deliver.ts'
 import type { Journal } from './journal.ts'
@@ -22,11 +23,12 @@ import type { Engine } from './world.ts'
 
 /**
  * Ends a run that is ours: turn, head, inputs, cost, delivery, joins and the next run commit together, or not at all.
- * The last reply, when it ends the run, is folded into this transaction instead of a step of its own.
+ * The last reply, when it ends the run, is folded into this transaction instead of a step of its own. Answers the run
+ * that comes next, if it could be claimed in the same commit.
  */
-export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Promise<void> {
+export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Promise<Claimed | undefined> {
   const { engine, claimed } = run
-  await engine.store.write('settle', async (tx) => {
+  return engine.store.write('settle', async (tx) => {
     const places = await lockPlaces(tx, claimed.run)
     const { cancelReason } = await run.hold(tx)
     const ids = newIds(engine)
@@ -43,6 +45,9 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       prompt: run.prompt,
     }
     await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
+    const { claimant } = run
+    const head = { ...places.session, headTurnId: ids.turnId }
+    return claimant && claimAtOnce(tx, engine, claimant, places.requester ? [head, places.requester] : [head])
   })
 }
 

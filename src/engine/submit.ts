@@ -64,7 +64,7 @@ export async function submit(
     const runId = await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) })
     const accepted = { itemId: fresh.itemId, session, runId }
     if (!hands || runId !== fresh.runId) return accepted
-    const claimed = await claimAtOnce(tx, hands.engine, hands.claimant, { runId, session })
+    const claimed = await claimAtOnce(tx, hands.engine, hands.claimant, [session])
     return claimed ? { ...accepted, claimed } : accepted
   }
   return writeAgainIfTaken(world, 'submit', body)

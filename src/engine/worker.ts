@@ -3,7 +3,7 @@ import type { OwnerLocks } from '../store/owner-locks.ts'
 import { beat, insertOwner, removeOwner } from '../store/owners.ts'
 import { hasQueued } from '../store/queue.ts'
 import { findRun } from '../store/runs.ts'
-import { Stop } from './active-run.ts'
+import { type HandsOn, Stop } from './active-run.ts'
 import { type Claimant, type Claimed, claimNext } from './claim.ts'
 import { runToTheEnd } from './loop.ts'
 import { free, type Recovered, recoverDead, wakeDue } from './recover.ts'
@@ -234,9 +234,12 @@ class Hands {
   }
 
   async #stopAll(reason: string): Promise<void> {
-    const busy = [...this.#busy.values()]
-    for (const { stop } of busy) stop.abort(new Stop('drain', reason))
-    await Promise.all(busy.map(({ done }) => done))
+    // A run that ends meanwhile may have begun the next one.
+    while (this.#busy.size > 0) {
+      const busy = [...this.#busy.values()]
+      for (const { stop } of busy) stop.abort(new Stop('drain', reason))
+      await Promise.all(busy.map(({ done }) => done))
+    }
   }
 
   async #claimAll(): Promise<void> {
@@ -261,7 +264,13 @@ class Hands {
     // Asked for while an earlier owner had it.
     if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
     this.#watchTime(claimed, stop, over.signal)
-    const done = runToTheEnd(this.#engine, claimed, { signal: stop.signal, isSilent: () => this.isSilent })
+    const hands: HandsOn = {
+      signal: stop.signal,
+      isSilent: () => this.isSilent,
+      claimant: () => (this.#resting || this.isSilent ? undefined : this.#claimant),
+    }
+    const done = runToTheEnd(this.#engine, claimed, hands)
+      .then((next) => next && this.#begin(next))
       .catch((error) => {
         this.#dropped.push(claimed)
         this.#options.onTrouble(error)

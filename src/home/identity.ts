@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isCode } from '../config/files.ts'
+import type { Clock, Millis } from '../domain/clock.ts'
 import { homeTemplates } from './templates.ts'
 
 /** What people write for their agents, in the order in which agents read it. */
@@ -8,10 +9,25 @@ const identityFiles = ['AGENTS.md', 'SOUL.md', 'USER.md', 'TOOLS.md', 'IDENTITY.
 // Forms to fill in: as they come with a new home they say nothing that is worth a model's time.
 const forms: readonly string[] = ['USER.md', 'TOOLS.md', 'IDENTITY.md', 'memory/MEMORY.md']
 const longest = 20_000
+const freshFor: Millis = 1000
 
 export interface IdentityFile {
   name: string
   text: string
+}
+
+/** What the home says to its agents, read again at most once a second: a change is seen by the next turn of a person. */
+export function identityFilesOf(home: string, clock: Pick<Clock, 'monotonic'>): () => Promise<IdentityFile[]> {
+  let files: Promise<IdentityFile[]> | undefined
+  let readAt = 0
+  return () => {
+    const now = clock.monotonic()
+    if (!files || now - readAt >= freshFor) {
+      files = readIdentityFiles(home)
+      readAt = now
+    }
+    return files
+  }
 }
 
 /** Reads what the home says to its agents. Files that are missing, empty or still as they came are left out. */

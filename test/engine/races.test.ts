@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Model } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tool.ts'
-import { Stop } from '../../src/engine/active-run.ts'
+import { type HandsOn, Stop } from '../../src/engine/active-run.ts'
 import { cancel } from '../../src/engine/cancel.ts'
 import { type Claimed, claimNext } from '../../src/engine/claim.ts'
 import { runToTheEnd } from '../../src/engine/loop.ts'
@@ -26,6 +26,11 @@ const family = scriptedModel((request) => {
   if (count === '0' || request.messages.at(-1)?.role === 'tool') return { text: 'yes' }
   return { calls: Array.from({ length: Number(count) }, () => ({ name: 'spawn', input: task || 'help' })) }
 })
+
+/** Hands that take nothing more after the run they have. */
+function idle(signal: AbortSignal): HandsOn {
+  return { signal, isSilent: () => false, claimant: () => undefined }
+}
 
 function notYet(): never {
   throw new Error('nobody knows the model yet')
@@ -57,8 +62,7 @@ describe('two processes on PostgreSQL', () => {
     await under.remove()
   })
 
-  const run = ({ engine }: Process, claimed: Claimed, signal = never) =>
-    runToTheEnd(engine, claimed, { signal, isSilent: () => false })
+  const run = ({ engine }: Process, claimed: Claimed, signal = never) => runToTheEnd(engine, claimed, idle(signal))
   const say = ({ engine }: Process, content: string) => submit(engine, { ...input, content })
   const runs = (filter = {}) => under.world.store.read((rows) => runsOf(rows, filter))
   const inputs = async (count: number) =>
@@ -127,10 +131,8 @@ describe('two processes on PostgreSQL', () => {
     await say(a, 'one')
     await submit(b.engine, { folder, label: 'other', content: 'two' })
     const [first, second] = [(await blind(a)) as Claimed, (await blind(b)) as Claimed]
-    const work = () => runToTheEnd(poor(a), first, { signal: never, isSilent: () => false })
-    await interleave({ of: a, area: 'step', work }, () =>
-      runToTheEnd(poor(b), second, { signal: never, isSilent: () => false }),
-    )
+    const work = () => runToTheEnd(poor(a), first, idle(never))
+    await interleave({ of: a, area: 'step', work }, () => runToTheEnd(poor(b), second, idle(never)))
     expect((await runs()).map(({ state, error }) => [state, error?.code])).toEqual([
       ['completed', undefined],
       ['failed', 'budget_spent'],
@@ -179,10 +181,7 @@ describe('two processes on PostgreSQL', () => {
         return reply
       },
     }
-    const child = runToTheEnd({ ...a.engine, model: () => slow }, await a.claim(), {
-      signal: never,
-      isSilent: () => false,
-    })
+    const child = runToTheEnd({ ...a.engine, model: () => slow }, await a.claim(), idle(never))
     await held.reached
     await run(b, await b.claim())
     held.open()
