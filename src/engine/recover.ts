@@ -28,6 +28,8 @@ export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks)
   const recovered: Recovered = { resumed: [], quarantined: [] }
   const owners = await store.read((rows) => listOwners(rows, clock.now()))
   const isDead = (id: string, silentFor: number) => locks.isHeld(id) === false || silentFor > limits.leaseMs
+  // A sign of life whose owner is not registered belongs to nobody: asking for it clears it away.
+  for (const id of locks.left(clock.now())) if (!owners.some((owner) => owner.id === id)) locks.isHeld(id)
   const dead = owners.filter(({ id, silentFor }) => id !== me && isDead(id, silentFor)).map(({ id }) => id)
   for (const ownerId of [...dead, ...(await store.read(lostOwners))]) {
     // Removed first: an owner that only slept finds out at its next beat, and every write of its runs is fenced anyway.

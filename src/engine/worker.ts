@@ -168,8 +168,9 @@ class Hands {
   }
 
   async leave(): Promise<void> {
-    await this.#engine.store.write('owner', (tx) => removeOwner(tx, this.ownerId))
+    // The sign of life goes first: whoever dies between the two leaves a name without one, which is cleared away.
     this.#release()
+    await this.#engine.store.write('owner', (tx) => removeOwner(tx, this.ownerId))
   }
 
   /** Gives everything back after a silence: what others have taken over meanwhile is theirs, and fenced from us. */

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { sqliteBusy, sqliteCode } from './failures.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -10,7 +11,12 @@ export interface OwnerLocks {
   hold(ownerId: string): () => void
   /** Undefined where only the beat can tell. */
   isHeld(ownerId: string): boolean | undefined
+  /** Owners whose sign of life has been lying there for a while, whether they live or not. */
+  left(now: Millis): string[]
 }
+
+// A sign is made before its owner is registered, and held a moment after it is made: a fresh one says nothing yet.
+const settledAfter: Millis = 60_000
 
 /** On one machine: an exclusive lock on a small file. The system gives it back within milliseconds of a kill. */
 export function fileLocks(folder: string): OwnerLocks {
@@ -39,6 +45,12 @@ export function fileLocks(folder: string): OwnerLocks {
         connection.close()
       }
     },
+    left: (now) =>
+      readdirSync(folder).flatMap((file) => {
+        const id = /^owner-(.+)\.lock$/.exec(file)?.[1]
+        const madeAt = id === undefined ? undefined : statSync(fileOf(id), { throwIfNoEntry: false })?.mtimeMs
+        return id !== undefined && madeAt !== undefined && now - madeAt > settledAfter ? [id] : []
+      }),
   }
 }
 
@@ -70,4 +82,4 @@ export function holdAlone(folder: string, name: string, pid: number): () => void
 }
 
 /** Across machines: nobody can see another's locks, so the beat alone decides. */
-export const noLocks: OwnerLocks = { hold: () => () => undefined, isHeld: () => undefined }
+export const noLocks: OwnerLocks = { hold: () => () => undefined, isHeld: () => undefined, left: () => [] }

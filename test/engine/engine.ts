@@ -37,6 +37,7 @@ export function testLocks(): OwnerLocks & { kill(ownerId: string): void } {
       return () => held.delete(ownerId)
     },
     isHeld: (ownerId) => held.has(ownerId),
+    left: () => [],
     kill: (ownerId) => void held.delete(ownerId),
   }
 }
