@@ -10,6 +10,7 @@ import { configGet, configShow } from '../config/show.ts'
 import { type Check, examine } from '../doctor.ts'
 import { Misuse } from '../domain/errors.ts'
 import { ensureHome, homePaths } from '../home/home.ts'
+import { secretReader } from '../home/secrets.ts'
 import { type Here, type Register, rareGroup } from './cli.ts'
 import { paint, printable } from './screen.ts'
 
@@ -103,6 +104,7 @@ async function doctor(here: Here) {
     env: here.env,
     userHome: homedir(),
     nodeVersion: process.version,
+    clock: here.clock,
     placeOf: (config) => placeOf({ paths, config }),
   })
   const ok = checks.every(({ status }) => status !== 'fail')
@@ -115,11 +117,12 @@ function finding({ screen }: Here, { name, status, detail, remedy }: Check): str
   return remedy === undefined ? line : `${line}\n${' '.repeat(19)}→ ${printable(remedy)}`
 }
 
-function load(here: Here) {
-  return loadConfig(here.configFile, here.env, { userHome: homedir() })
+export function load(here: Here) {
+  const secrets = secretReader(homePaths(here.home).secrets)
+  return loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })
 }
 
-function replaceOptions({ env, home, crash }: Here) {
+export function replaceOptions({ env, home, crash }: Here) {
   return { env, previousConfigs: homePaths(home).previousConfigs, crash }
 }
 
