@@ -1,5 +1,5 @@
-import type { Config, NamedModel } from './config/config.ts'
-import type { Clock } from './domain/clock.ts'
+import { makeModel } from './app-models.ts'
+import type { Config } from './config/config.ts'
 import { HeddleError } from './domain/errors.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
@@ -8,12 +8,8 @@ import type { Tool } from './domain/tool.ts'
 import { type PromptParts, systemPrompt } from './engine/prompt.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { Engine, World } from './engine/world.ts'
-import { openAiCompatible } from './models/openai-compatible.ts'
 
-const usualWindow = 32_768
 const usualPromptBytes = 4000
-const idleTimeout = 120_000
-const totalTimeout = 600_000
 
 export interface EngineSettings {
   config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools'>
@@ -74,6 +70,7 @@ export function engineOf(
       perRequest: { usd: config.budgets.perRequest.usd, tokens: config.budgets.perRequest.tokens },
       perDayUsd: config.budgets.perDay.usd,
     },
+    fallbacks: config.agent.fallbacks,
     model(asked) {
       const name = asked ?? config.agent.model ?? models[0]?.name
       if (name === undefined) throw noModel()
@@ -88,36 +85,8 @@ export function engineOf(
   }
 }
 
-function makeModel(name: string, settings: NamedModel, clock: Clock): Model {
-  const { provider, model, baseURL, apiKey, contextWindow, price } = settings
-  if (provider !== 'openai-compatible' || baseURL === undefined)
-    throw new HeddleError(
-      'provider_missing',
-      `the provider ${provider} of model "${name}" is not built yet`,
-      'use provider: openai-compatible with a baseURL',
-    )
-  const key = apiKey?.reveal()
-  return openAiCompatible(
-    {
-      name,
-      model,
-      baseURL,
-      ...(key !== undefined && { apiKey: key }),
-      window: contextWindow ?? usualWindow,
-      price: price ?? { input: 0, output: 0 },
-      idleTimeout,
-      totalTimeout,
-    },
-    clock,
-  )
-}
-
 function noModel(): HeddleError {
-  return new HeddleError(
-    'no_model',
-    'no model is configured',
-    'add one to `models` in heddle.yaml: heddle config edit; docs/guide/config.md shows how',
-  )
+  return new HeddleError('no_model', 'no model is configured', 'add one: heddle models add')
 }
 
 function unknownModel(name: string, known: string[]): HeddleError {
@@ -125,6 +94,6 @@ function unknownModel(name: string, known: string[]): HeddleError {
   return new HeddleError(
     'model_unknown',
     `there is no model "${name}"`,
-    close ? `did you mean ${close}?` : 'heddle config get models lists them',
+    close ? `did you mean ${close}?` : 'heddle models lists them',
   )
 }

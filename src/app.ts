@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs'
 import { engineOf } from './app-engine.ts'
 import type { Config } from './config/config.ts'
 import type { App } from './domain/app.ts'
+import { whyRefused } from './domain/attachment.ts'
 import { crashAt } from './domain/crash-points.ts'
+import { Misuse } from './domain/errors.ts'
 import { idSource } from './domain/id.ts'
 import { liveFeed } from './domain/live.ts'
+import type { Part } from './domain/message.ts'
 import type { Model } from './domain/model.ts'
 import type { Tool } from './domain/tool.ts'
 import { answer } from './engine/answer.ts'
@@ -146,7 +149,8 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
   return {
     async submit(folder, { session, content, from, timeoutSeconds, ...more }) {
       // An unknown model is an error before anything is taken in.
-      engine.model(more.model ?? null)
+      const model = engine.model(more.model ?? null)
+      for (const part of more.parts ?? []) acceptPart(part, model)
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
       const handedIn = {
         folder,
@@ -189,6 +193,12 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
     status: (folder, since) =>
       store.read((rows) => statusOf(rows, { folder, since, now: world.clock.now(), ...usualOf(settings) })),
   }
+}
+
+function acceptPart(part: Part, model: Model): void {
+  const why = whyRefused(part, model)
+  if (why !== undefined)
+    throw new Misuse(`${why}.`, 'leave it out, or name a model that can: heddle models', 'part_refused')
 }
 
 async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {

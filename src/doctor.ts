@@ -1,13 +1,17 @@
-import { existsSync, statfsSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { modelFacts, tryWindow } from './app-models.ts'
 import { type Config, loadConfig } from './config/config.ts'
+import type { Clock } from './domain/clock.ts'
 import { HeddleError } from './domain/errors.ts'
 import type { HomePaths } from './home/home.ts'
+import { secretReader } from './home/secrets.ts'
 import { examinePlace } from './store/examine.ts'
 import type { Place } from './store/open.ts'
 
 const leastSpace = 200 * 1024 * 1024
 const leastNode = 24
+const longestTrial = 30_000
 
 /** One finding; whatever is not ok says what to do. */
 export interface Check {
@@ -29,18 +33,23 @@ export interface DoctorInput {
   version: string
   /** Where its socket is, if there is one. */
   socket: string
+  clock: Clock
   /** Where the rows are, once the configuration is known. */
   placeOf(config: Config): Place
 }
 
 /** Looks at everything heddle rests on and changes nothing. */
 export async function examine(input: DoctorInput): Promise<Check[]> {
-  const config = await loadConfig(input.configFile, input.env, { userHome: input.userHome }).catch((error) => error)
+  const secrets = secretReader(input.paths.secrets)
+  const config = await loadConfig(input.configFile, input.env, { userHome: input.userHome, secrets }).catch(
+    (error) => error,
+  )
   return [
     checkNode(input.nodeVersion),
     checkHome(input.home),
     ...checkModes(input),
     ...checkConfig(input.configFile, config),
+    ...(config instanceof Error ? [] : await checkModels(config as Config, input.clock)),
     await checkDatabase(input, config),
     await checkDaemon(input),
     checkDisk(input.home),
@@ -61,9 +70,12 @@ function checkHome(home: string): Check {
     : { name: 'home', status: 'fail', detail: `${home} is not a folder`, remedy: 'name another place with --home' }
 }
 
-/** What others may read or write here holds a person's conversations and, later, secrets. */
+/** What others may read or write here holds a person's conversations and secrets. */
 function checkModes({ home, paths, configFile }: DoctorInput): Check[] {
-  const open = [home, configFile, paths.database, `${paths.database}-wal`].filter((path) => {
+  const kept = existsSync(paths.secrets)
+    ? [paths.secrets, ...readdirSync(paths.secrets).map((name) => join(paths.secrets, name))]
+    : []
+  const open = [home, configFile, paths.database, `${paths.database}-wal`, ...kept].filter((path) => {
     const found = statSync(path, { throwIfNoEntry: false })
     return found !== undefined && (found.mode & 0o077) !== 0
   })
@@ -89,6 +101,35 @@ function checkConfig(file: string, config: Config | unknown): Check[] {
     detail: `${file}:${line} ${message}`,
     remedy,
   }))
+}
+
+/**
+ * A server on this machine is asked to read a long prompt: such servers cut it in silence. One that costs money is not
+ * asked anything.
+ */
+async function checkModels(config: Config, clock: Clock): Promise<Check[]> {
+  return Promise.all(
+    Object.entries(config.models).map(async ([name, named]): Promise<Check> => {
+      const title = `model ${name}`
+      if (named.apiKey && !named.apiKey.isThere)
+        return { name: title, status: 'warn', detail: 'its key is missing', remedy: `see: heddle models show ${name}` }
+      if (!modelFacts(named).isLocal)
+        return { name: title, status: 'ok', detail: `not asked, since that costs money: heddle models test ${name}` }
+      const stop = new AbortController()
+      void clock.sleep(longestTrial, stop.signal).then(() => stop.abort(slow()))
+      const failed = await tryWindow(name, named, clock, stop.signal)
+        .catch((error: unknown) => error)
+        .finally(() => stop.abort())
+      if (typeof failed === 'string') return { name: title, status: 'ok', detail: failed }
+      if (!(failed instanceof HeddleError)) throw failed
+      const status = failed.code === 'context_cut' ? 'fail' : 'warn'
+      return { name: title, status, detail: failed.message, remedy: failed.remedy }
+    }),
+  )
+}
+
+function slow(): HeddleError {
+  return new HeddleError('model_slow', 'it did not read a long prompt within 30 s', 'see: heddle models test NAME')
 }
 
 async function checkDatabase({ placeOf }: DoctorInput, config: Config | unknown): Promise<Check> {

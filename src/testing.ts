@@ -16,11 +16,13 @@ export {
   type ModelMessage,
   type ModelReply,
   type ModelRequest,
+  type Price,
   type RequestedCall,
   type ToolSpec,
 } from './domain/model.ts'
 export { type Gate, gate } from './models/gate.ts'
 export { type Script, type ScriptedModel, type ScriptedReply, scriptedModel } from './models/scripted.ts'
+export type { OllamaModel } from './testing/ollama-api.ts'
 export type { ProviderLogLine } from './testing/provider-log.ts'
 export {
   answerPlainly,
@@ -38,6 +40,7 @@ export type {
   ProviderRequest,
   TokenCounts,
   WireMessage,
+  WireName,
 } from './testing/provider-wire.ts'
 
 /** A whole heddle in a temporary home, on SQLite, for tests of programs that use one. */

@@ -9,6 +9,7 @@ import { type Daemon, findDaemon } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
 import { folderFor } from '../home/folder.ts'
 import { ensureHome, homePaths, resolveHome } from '../home/home.ts'
+import { secretReader } from '../home/secrets.ts'
 import { systemClock } from '../system.ts'
 import type { Here } from './cli.ts'
 
@@ -24,13 +25,14 @@ export async function standHere(
   const userHome = homedir()
   const home = resolveHome({ env, userHome, ...(flags.home !== undefined && { flag: flags.home }) })
   const paths = homePaths(home)
+  const secrets = secretReader(paths.secrets)
   const configFile = flags.config === undefined ? paths.config : resolve(flags.config)
   const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
   const tell = (text: string) => void process.stderr.write(`${text}\n`)
   const settings = async (tell: (text: string) => void) => {
     const { created } = await ensureHome(home)
     if (created.includes(home)) tell(`made ${home} (private to you); nothing else was touched`)
-    const config = await loadConfig(configFile, env, { userHome, mustExist: flags.config !== undefined })
+    const config = await loadConfig(configFile, env, { userHome, secrets, mustExist: flags.config !== undefined })
     return { paths, config, env, tell, context: { crash } }
   }
   let opened: Promise<App> | undefined

@@ -10,9 +10,11 @@ import { registerEvents } from './events.ts'
 import { helpStyle, registerHelp } from './help.ts'
 import { standHere } from './here.ts'
 import { registerLog } from './log.ts'
+import { registerModels } from './models.ts'
 import { registerPersonas } from './personas.ts'
 import { registerRuns } from './runs.ts'
 import { printable } from './screen.ts'
+import { registerSecret } from './secret.ts'
 import { registerSessions } from './sessions.ts'
 import { registerSetUp } from './set-up.ts'
 import { registerShow } from './show.ts'
@@ -33,6 +35,8 @@ const commands: Register[] = [
   registerLog,
   registerUp,
   registerSetUp,
+  registerModels,
+  registerSecret,
   registerAppend,
   registerPersonas,
   registerBackup,
@@ -102,6 +106,7 @@ function report(error: unknown, json: boolean): number {
   }
   if (json) process.stdout.write(failureJson(failure))
   else process.stderr.write(printable(`${failure.message}\n  → ${failure.remedy}\n`, { lines: true }))
+  if (failure.code === 'cancelled') return 130
   return failure instanceof Misuse ? 2 : 1
 }
 

@@ -11,6 +11,7 @@ import { type Check, examine } from '../doctor.ts'
 import { Misuse } from '../domain/errors.ts'
 import { socketName } from '../gateway/socket-place.ts'
 import { ensureHome, homePaths } from '../home/home.ts'
+import { secretReader } from '../home/secrets.ts'
 import { type Here, type Register, rareGroup } from './cli.ts'
 import { paint, printable } from './screen.ts'
 
@@ -110,6 +111,7 @@ async function doctor(here: Here) {
     },
     socket: socketName(paths.run),
     version,
+    clock: here.clock,
     placeOf: (config) => placeOf({ paths, config }),
   })
   const ok = checks.every(({ status }) => status !== 'fail')
@@ -122,11 +124,12 @@ function finding({ screen }: Here, { name, status, detail, remedy }: Check): str
   return remedy === undefined ? line : `${line}\n${' '.repeat(19)}→ ${printable(remedy)}`
 }
 
-function load(here: Here) {
-  return loadConfig(here.configFile, here.env, { userHome: homedir() })
+export function load(here: Here) {
+  const secrets = secretReader(homePaths(here.home).secrets)
+  return loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })
 }
 
-function replaceOptions({ env, home, crash }: Here) {
+export function replaceOptions({ env, home, crash }: Here) {
   return { env, previousConfigs: homePaths(home).previousConfigs, crash }
 }
 

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import { nearest } from '../domain/nearest.ts'
-import { type Env, type Interpolated, interpolate, isModelKey } from './interpolate.ts'
+import { type Env, type Interpolated, interpolate, isModelKey, type Secrets } from './interpolate.ts'
 import { type ConfigPath, dotted } from './path.ts'
 import type { ConfigProblem } from './problem.ts'
 import { isSecretName, quoted, redact } from './redact.ts'
-import { configSchema, keysAt, type Settings } from './schema.ts'
+import { configSchema, keysAt, rehearsal, type Settings } from './schema.ts'
 import { type ParsedYaml, parseYaml } from './yaml.ts'
 
 /** What a text says as configuration: the settings when there is no problem, and what the owner should know. */
@@ -16,7 +16,7 @@ export interface Checked {
 }
 
 /** Reads a configuration and finds everything that is wrong with it, in the order of its lines. */
-export function checkConfig(text: string, env: Env): Checked {
+export function checkConfig(text: string, env: Env, secrets: Secrets = () => undefined): Checked {
   const yaml = parseYaml(text)
   const references = interpolate(yaml.value ?? {}, env)
   const unreadable = yaml.problems.map((problem) => ({ path: '', ...problem }))
@@ -31,8 +31,8 @@ export function checkConfig(text: string, env: Env): Checked {
     list.push(say(path, `needs the environment variable ${listed(names)}, which is not set`, remedyFor(names)))
   }
   for (const { path, name } of references.secrets) {
-    const remedy = 'keep the key in an environment variable and refer to that'
-    warnings.push(say(path, `refers to the secret ${redact(name)}, and secrets cannot be read yet`, remedy))
+    if (secrets(name) !== undefined) continue
+    warnings.push(say(path, `needs the secret ${redact(name)}, which is not there`, secretRemedy(name)))
   }
 
   const parsed = configSchema.safeParse(references.value)
@@ -43,6 +43,11 @@ export function checkConfig(text: string, env: Env): Checked {
   return problems.length > 0 || !parsed.success
     ? { references, problems, warnings }
     : { settings: parsed.data, references, problems, warnings }
+}
+
+/** What to do about a secret that is not there. */
+export function secretRemedy(name: string): string {
+  return `store it: heddle secret set ${redact(name)}`
 }
 
 /** What to do about environment variables that are not set. */
@@ -96,6 +101,7 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem
   const models = sectionAt(config, ['models'])
   const link = (path: ConfigPath, name: unknown) => {
     if (typeof name !== 'string' || name === '' || Object.hasOwn(models, name)) return
+    if (name === rehearsal && path[1] === 'model') return
     const guess = nearest(name, Object.keys(models))
     const hint = guess ? `did you mean \`${redact(guess)}\`?` : 'no model of that name is in `models`'
     // As written: the variable behind a reference may hold anything, a key among it.
@@ -105,9 +111,11 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem
   link(['agent', 'model'], valueAt(config, ['agent', 'model']))
   const fallbacks = valueAt(config, ['agent', 'fallbacks'])
   if (Array.isArray(fallbacks))
-    fallbacks.forEach((name, index) => {
-      link(['agent', 'fallbacks', index], name)
-    })
+    for (const [index, name] of fallbacks.entries()) {
+      const path = ['agent', 'fallbacks', index]
+      if (name !== rehearsal) link(path, name)
+      else problems.push(say(path, 'names rehearsal, which never answers for a model that failed', 'remove it'))
+    }
   for (const name of Object.keys(models)) {
     const { provider, baseURL } = sectionAt(models, [name])
     if (provider === 'openai-compatible' && baseURL === undefined) {

@@ -2,13 +2,21 @@ import { lstat, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
-import { type Checked, checkConfig, listed, remedyFor } from './check.ts'
-import type { Env } from './interpolate.ts'
+import { type Checked, checkConfig, listed, remedyFor, secretRemedy } from './check.ts'
+import type { Env, Secrets } from './interpolate.ts'
 import { ApiKey } from './key.ts'
 import { dotted } from './path.ts'
 import { ConfigInvalid, type ConfigProblem } from './problem.ts'
 import { redact } from './redact.ts'
-import type { durabilities, memoryShareModes, planGates, providers, Settings, schedulings } from './schema.ts'
+import type {
+  durabilities,
+  memoryShareModes,
+  planGates,
+  providers,
+  Settings,
+  schedulings,
+  thinkingLevels,
+} from './schema.ts'
 
 /** A model that the owner named in `models`. */
 export interface NamedModel {
@@ -18,7 +26,11 @@ export interface NamedModel {
   baseURL?: string
   contextWindow?: number
   /** USD per million tokens. */
-  price?: { input: number; output: number }
+  price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
+  /** How much it thinks before it answers, where it can. */
+  thinking?: (typeof thinkingLevels)[number]
+  /** Whether it understands pictures, for a model that no table lists. */
+  sees?: boolean
 }
 
 /** The configuration with every default filled in and every reference resolved. */
@@ -63,6 +75,8 @@ export interface Config {
 export interface LoadOptions {
   /** What `~` stands for. */
   userHome?: string
+  /** Where `${secret:NAME}` is looked up; without it there are no secrets. */
+  secrets?: Secrets
   /** For a file that somebody named: its absence is then an error, not a reason for defaults. */
   mustExist?: boolean
 }
@@ -77,9 +91,10 @@ export async function loadConfig(file: string, env: Env, options: LoadOptions = 
       'name an existing file with --config, or leave it out',
     )
   }
-  const checked = checkConfig(text ?? '', env)
+  const { userHome = homedir(), secrets = () => undefined } = options
+  const checked = checkConfig(text ?? '', env, secrets)
   if (!checked.settings) throw new ConfigInvalid(file, checked.problems)
-  return resolved(checked.settings, checked, options.userHome ?? homedir())
+  return resolved(checked.settings, checked, { userHome, secrets })
 }
 
 /** Everything that keeps a text from being used as configuration; empty when it can be. */
@@ -115,12 +130,14 @@ function unreadable(file: string, why: string): HeddleError {
   return new HeddleError('config_unreadable', `Cannot read ${file}: ${why}.`, `mend or remove ${file}`)
 }
 
-function resolved(settings: Settings, checked: Checked, userHome: string): Config {
+type Resolving = Required<Pick<LoadOptions, 'userHome' | 'secrets'>>
+
+function resolved(settings: Settings, checked: Checked, { userHome, secrets }: Resolving): Config {
   const { references, warnings } = checked
   const whole = (folder: string) => (folder.startsWith('~') ? join(userHome, folder.slice(1)) : folder)
   const models: [string, NamedModel][] = Object.entries(settings.models).map(([name, { apiKey, ...model }]) => [
     name,
-    apiKey === undefined ? model : { ...model, apiKey: keyOf(name, apiKey, checked) },
+    apiKey === undefined ? model : { ...model, apiKey: keyOf(name, apiKey, checked, secrets) },
   ])
   const { model, ...agent } = settings.agent
   const chosen = model ?? (Object.hasOwn(settings.models, 'main') ? 'main' : models[0]?.[0])
@@ -135,7 +152,7 @@ function resolved(settings: Settings, checked: Checked, userHome: string): Confi
   }
 }
 
-function keyOf(name: string, value: string, { references }: Checked): ApiKey {
+function keyOf(name: string, value: string, { references }: Checked, secrets: Secrets): ApiKey {
   const path = dotted(['models', name, 'apiKey'])
   const missing = references.missing.find((found) => dotted(found.path) === path)?.names
   const secret = references.secrets.find((found) => dotted(found.path) === path)?.name
@@ -145,8 +162,8 @@ function keyOf(name: string, value: string, { references }: Checked): ApiKey {
     return new ApiKey(written, new HeddleError('key_missing', message, remedyFor(missing)))
   }
   if (secret) {
-    const message = `The model ${name} has no key: the secret ${redact(secret)} cannot be read yet.`
-    return new ApiKey(written, new HeddleError('key_missing', message, 'keep the key in an environment variable'))
+    const message = `The model ${name} has no key: there is no secret ${redact(secret)}.`
+    return new ApiKey(written, secrets(secret) ?? new HeddleError('key_missing', message, secretRemedy(secret)))
   }
   return new ApiKey(written, value)
 }

@@ -4,6 +4,9 @@ import { quoted } from './redact.ts'
 /** The environment that `${NAME}` is looked up in. */
 export type Env = Readonly<Record<string, string | undefined>>
 
+/** Looks up what `${secret:NAME}` stands for; undefined when there is no such secret. */
+export type Secrets = (name: string) => string | undefined
+
 /** A configuration with its references replaced, and what was written where. */
 export interface Interpolated {
   value: unknown

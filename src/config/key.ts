@@ -1,6 +1,8 @@
 import { inspect } from 'node:util'
 import type { HeddleError } from '../domain/errors.ts'
-import { redactWhole } from './redact.ts'
+import { redacted, redactWhole } from './redact.ts'
+
+const shortest = 8
 
 /** The key of a model. Printing, logging or storing it shows where it comes from, never what it is. */
 export class ApiKey {
@@ -19,6 +21,16 @@ export class ApiKey {
   reveal(): string {
     if (this.#value === undefined) throw this.#why
     return this.#value
+  }
+
+  /** Whether there is a key to reveal. */
+  get isThere(): boolean {
+    return this.#value !== undefined
+  }
+
+  /** The text without the key, wherever it stands in it. What is shorter than any key would hide half of every text. */
+  hide(text: string): string {
+    return this.#value && this.#value.length >= shortest ? text.replaceAll(this.#value, redacted) : text
   }
 
   toString(): string {

@@ -45,12 +45,17 @@ export function redact(text: string): string {
   return shown.replaceAll(marked, (_, index: string) => references[Number(index)] ?? redacted)
 }
 
-/** Copies plain data for people to see: values under secret names are hidden, other texts are searched. */
-export function redactTree(value: unknown, name = ''): unknown {
-  if (typeof value === 'string') return isSecretName(name) ? redactWhole(value) : redact(value)
-  if (Array.isArray(value)) return value.map((item) => redactTree(item, name))
+/**
+ * Copies plain data for people to see: values under secret names are hidden, other texts are searched. `hide` takes out
+ * what is known to be secret, whatever it looks like.
+ */
+export function redactTree(value: unknown, hide: (text: string) => string, name = ''): unknown {
+  if (typeof value === 'string') return isSecretName(name) ? redactWhole(value) : redact(hide(value))
+  if (Array.isArray(value)) return value.map((item) => redactTree(item, hide, name))
   if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), redactTree(inner, key)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [redact(hide(key)), redactTree(inner, hide, key)]),
+  )
 }
 
 /** A value that is a secret as a whole: only one that consists of references may be shown. */

@@ -5,7 +5,11 @@ export const durabilities = ['full', 'normal'] as const
 export const providers = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
 export const schedulings = ['auto', 'coordinator'] as const
 export const planGates = ['ask', 'auto', 'always'] as const
+export const thinkingLevels = ['off', 'low', 'medium', 'high'] as const
 export const memoryShareModes = ['isolated', 'handoff', 'inherit-readonly'] as const
+
+/** The script that stands in while there is no model. It may be chosen, and is never a fallback. */
+export const rehearsal = 'rehearsal'
 
 // Every rule is the end of a sentence that begins with the path: "`agents.maxConcurrent` at line 4 must be …".
 const text = (must = 'must be text') => z.string({ error: must }).min(1, { error: must })
@@ -30,7 +34,8 @@ function matching(pattern: RegExp, must: string) {
 const names = (of: string) => z.array(text(), { error: `must be a list of ${of}, such as [one, two]` })
 const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be a whole path that starts with / or ~/')
 const address = () => matching(/^https?:\/\/[^\s/]+/, 'must be an address that starts with http:// or https://')
-const modelName = matching(
+/** What the owner may call a model. */
+export const modelName = matching(
   /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9._:-]*$/,
   'is not a name: use letters, digits, . _ : and -',
 )
@@ -48,7 +53,19 @@ const model = z.strictObject(
     apiKey: text('must be text, best a reference to an environment variable').exactOptional(),
     baseURL: address().exactOptional(),
     contextWindow: count(1).exactOptional(),
-    price: z.strictObject({ input: amount(), output: amount() }, sectionRule).exactOptional(),
+    price: z
+      .strictObject(
+        {
+          input: amount(),
+          output: amount(),
+          cacheRead: amount().exactOptional(),
+          cacheWrite: amount().exactOptional(),
+        },
+        sectionRule,
+      )
+      .exactOptional(),
+    thinking: choice(thinkingLevels).exactOptional(),
+    sees: flag().exactOptional(),
   },
   sectionRule,
 )

@@ -10,7 +10,9 @@ import { keysAt, knownPart } from './schema.ts'
 /** The effective configuration for people: defaults filled in, references as written, nothing that is a key. */
 export function configShow(config: Config): Record<string, unknown> {
   const { warnings: _, written, ...settings } = config
-  return redactTree(asWritten(settings, [], written)) as Record<string, unknown>
+  const keys = Object.values(config.models).flatMap(({ apiKey }) => apiKey ?? [])
+  const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
+  return redactTree(asWritten(settings, [], written), hide) as Record<string, unknown>
 }
 
 /** One effective value as `configShow` would show it; `undefined` for a known key without a value. */

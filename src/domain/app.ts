@@ -3,7 +3,7 @@ import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
 import type { Label } from './label.ts'
 import type { LiveSign } from './live.ts'
-import type { Message, ThinkingConfig } from './message.ts'
+import type { Message, Part, ThinkingConfig } from './message.ts'
 import type { Persona } from './persona.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
@@ -154,6 +154,8 @@ export interface StatusView {
 export interface Question {
   session: string
   content: string
+  /** Pictures and files; refused where the model cannot be given one. */
+  parts?: Part[]
   /** `steer` reaches a run that is under way at its next step; without one it is a message like any other. */
   kind?: 'message' | 'steer' | 'interrupt'
   model?: string

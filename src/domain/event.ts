@@ -21,6 +21,7 @@ export const eventKinds = [
   'run.started',
   'run.step',
   'run.waiting',
+  'run.fallback',
   'run.ended',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

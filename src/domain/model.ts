@@ -1,6 +1,6 @@
 import type { Millis } from './clock.ts'
 import { HeddleError } from './errors.ts'
-import type { ThinkingConfig } from './message.ts'
+import type { Part, ThinkingConfig } from './message.ts'
 import type { Usage } from './turn.ts'
 
 /** A tool call that a model asks for. `input` is what it sent, parsed; text that is not JSON is given as it came. */
@@ -12,7 +12,7 @@ export interface RequestedCall {
 
 /** What a provider is shown, in the order it is shown. */
 export type ModelMessage =
-  | { role: 'user'; content: string }
+  | { role: 'user'; content: string; parts?: Part[] }
   | { role: 'assistant'; content: string; calls: RequestedCall[]; metadata?: unknown }
   | { role: 'tool'; callId: string; name: string; content: string }
 
@@ -31,6 +31,8 @@ export interface ModelRequest {
   messages: ModelMessage[]
   tools: ToolSpec[]
   maxOutputTokens: number
+  /** So many messages from the first on will be sent again as they are: where a provider can keep them, it shall. */
+  stablePrefix?: number
   thinking?: ThinkingConfig
   signal: AbortSignal
 }
@@ -50,12 +52,26 @@ export interface ModelReply {
 /** A provisional piece of a reply: shown while it comes, replaced by the durable step. */
 export type Delta = { kind: 'text'; text: string } | { kind: 'thinking'; text: string }
 
+/** USD per million tokens. Without a price of their own, tokens read from or written to a cache cost what others do. */
+export interface Price {
+  input: number
+  output: number
+  cacheRead?: number
+  cacheWrite?: number
+}
+
 /** Something that replies. One request per call; retries are the engine's. */
 export interface Model {
   readonly name: string
   /** Tokens that fit into one request and its reply together. */
   readonly window: number
-  readonly price: { input: number; output: number }
+  readonly price: Price
+  /** Whether it understands pictures; one that does not say so cannot. */
+  readonly sees?: boolean
+  /** Whether it reads PDF documents. */
+  readonly readsPdf?: boolean
+  /** Whether it can think before it answers. */
+  readonly thinks?: boolean
   /** Rejects with a ModelFailure, or with the signal's reason when aborted. `onDelta` must not throw. */
   reply(request: ModelRequest, onDelta: (delta: Delta) => void): Promise<ModelReply>
 }

@@ -31,9 +31,13 @@ export interface ToolCall {
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
 
 export interface Usage {
+  /** Everything that was sent, whether read from a cache, written to one, or neither. */
   inputTokens: number
   outputTokens: number
+  /** Those read from a cache. */
   cachedTokens: number
+  /** Those written to a cache, where the provider says so. Part of the cost, and not kept in rows. */
+  cacheWriteTokens?: number
   costUsd: number
 }
 

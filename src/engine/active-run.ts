@@ -6,10 +6,11 @@ import { holdRun, noteProgress } from '../store/runs.ts'
 import { insertStep, readSteps } from '../store/steps.ts'
 import type { Tx } from '../store/store.ts'
 import { lastCall } from '../store/usage.ts'
+import { Chain } from './chain.ts'
 import type { Claimant, Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext } from './context.ts'
 import { Journal } from './journal.ts'
-import { modelFor, type Shown, toolSpecs } from './model-request.ts'
+import { type Shown, toolSpecs } from './model-request.ts'
 import type { Engine } from './world.ts'
 
 /** Why a run stops before its work is done. */
@@ -88,15 +89,23 @@ export class ActiveRun {
     return Math.round(this.claimed.run.activeMs + this.engine.clock.monotonic() - this.#since)
   }
 
+  get chain(): Chain {
+    return new Chain(this.engine, this.claimed.run, this.claimed.persona, this.journal)
+  }
+
+  /** Who is asked next. */
   get model(): Model {
-    return modelFor(this.engine, this.claimed.run, this.claimed.persona)
+    return this.chain.at(this.tries)
   }
 
   /** What the model is shown next: prompt, context, and everything the run has done so far. */
   get shown(): Shown {
+    const before = messagesOf(this.context)
     return {
       system: this.prompt,
-      messages: [...messagesOf(this.context), ...this.journal.messages],
+      messages: [...before, ...this.journal.messages],
+      // Later turns begin with the same; what this run does in between they are not told.
+      stablePrefix: before.length,
       tools: toolSpecs(this.engine, this.claimed.run),
     }
   }

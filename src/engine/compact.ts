@@ -1,5 +1,5 @@
 import { joinLabels } from '../domain/label.ts'
-import type { Message } from '../domain/message.ts'
+import type { Message, Part } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
 import { noUsage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
@@ -12,7 +12,7 @@ import { readContext, summaryOf, told } from './context.ts'
 import type { CompactStep } from './journal.ts'
 import { compactionBelow, estimateTokens } from './make-turn.ts'
 import { mostOutput } from './model-request.ts'
-import { type Thought, thinkAbout } from './think.ts'
+import { type NoThought, type Thought, thinkAbout } from './think.ts'
 import { tokensIn, tokensOf } from './weight.ts'
 
 // A window is full when this part of what a question may take is used; a third of that is kept word for word.
@@ -30,7 +30,7 @@ const instruction =
  * Makes room when the window is nearly full. Before a run's first call what lies before it is folded into a compaction
  * turn, by the same run; later what the run itself did is folded into a step. History is never rewritten.
  */
-export async function makeRoom(run: ActiveRun): Promise<'parked' | undefined> {
+export async function makeRoom(run: ActiveRun): Promise<NoThought | undefined> {
   const most = room(run)
   if (tokensOf(run.shown) <= most * fullAt) return undefined
   return run.journal.replies === 0 ? compactPath(run, most) : compactSteps(run, most)
@@ -41,12 +41,12 @@ function room({ engine, model }: ActiveRun): number {
   return model.window - mostOutput(engine, model)
 }
 
-async function compactPath(run: ActiveRun, most: number): Promise<'parked' | undefined> {
+async function compactPath(run: ActiveRun, most: number): Promise<NoThought | undefined> {
   const old = oldTurns(run.context.path, most * keptPart)
   const texts = old.flatMap(told).map(transcribed)
   if (!isWorthIt(texts, most)) return undefined
   const summed = await summarise(run, texts, most)
-  if (summed === 'parked') return 'parked'
+  if (typeof summed === 'string') return summed
   await leaveCompaction(run, old, summed)
   run.context = await readContext(run.engine, run.claimed, run.journal.heard)
   return undefined
@@ -93,11 +93,11 @@ async function leaveCompaction(run: ActiveRun, old: SaidTurn[], { text, last }: 
   })
 }
 
-async function compactSteps(run: ActiveRun, most: number): Promise<'parked' | undefined> {
+async function compactSteps(run: ActiveRun, most: number): Promise<NoThought | undefined> {
   const texts = run.journal.messages.map(transcribed)
   if (!isWorthIt(texts, most)) return undefined
   const summed = await summarise(run, texts, most)
-  if (summed === 'parked') return 'parked'
+  if (typeof summed === 'string') return summed
   const step = run.journal.next('compact', { summary: summed.text } satisfies CompactStep)
   await run.record([step], (tx) => settle(tx, run, summed.last))
   return undefined
@@ -129,7 +129,7 @@ interface Summary {
 }
 
 /** Folds texts into one summary, as many at a time as fit beside the summary so far. */
-async function summarise(run: ActiveRun, texts: string[], most: number): Promise<Summary | 'parked'> {
+async function summarise(run: ActiveRun, texts: string[], most: number): Promise<Summary | NoThought> {
   let text = ''
   let last: Thought | undefined
   for (const piece of pieces(texts, most)) {
@@ -138,7 +138,7 @@ async function summarise(run: ActiveRun, texts: string[], most: number): Promise
     const before = text === '' ? '' : `${summaryOf(text)}\n\n`
     const messages: ModelMessage[] = [{ role: 'user', content: `${before}${piece}` }]
     const thought = await thinkAbout(run, { system: instruction, messages, tools: [] })
-    if (thought === 'parked') return 'parked'
+    if (typeof thought === 'string') return thought
     last = thought
     text = thought.reply.text.trim() === '' ? `${before}${openings(piece)}` : thought.reply.text
   }
@@ -183,9 +183,13 @@ function cutToFit(text: string, largest: number): string[] {
 
 function transcribed(message: ModelMessage): string {
   if (message.role === 'tool') return `tool ${message.name} answered: ${message.content}`
-  if (message.role === 'user') return `user: ${message.content}`
+  if (message.role === 'user') return [`user: ${message.content}`, ...(message.parts ?? []).map(mentioned)].join('\n')
   const calls = message.calls.map(({ name, input }) => `called ${name} with ${JSON.stringify(input)}`)
   return [`assistant: ${message.content}`, ...calls].join('\n')
+}
+
+function mentioned(part: Part): string {
+  return part.type === 'file' ? `(with the file ${part.path})` : `(with a picture, ${part.mediaType})`
 }
 
 /** What there is when a model has no summary to give: the beginning of everything, and nothing made up. */

@@ -1,12 +1,12 @@
 import type { InboxItem } from '../domain/inbox.ts'
-import type { Message } from '../domain/message.ts'
+import type { Message, Part } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
 import type { Session } from '../domain/session.ts'
 import type { Reading } from '../store/store.ts'
 import { bytesOnPath, findThread, readSaid, type SaidTurn } from '../store/threads.ts'
 import { contextDepth } from './history.ts'
 import { routeToHead } from './route.ts'
-import { perMessage } from './weight.ts'
+import { bytesOfMessage } from './weight.ts'
 import type { Engine } from './world.ts'
 
 /** What lies before a run: the path of its session from the last compaction on, and the inputs it began with. */
@@ -32,17 +32,19 @@ export async function readContext(
 
 /** The context as a model is shown it. */
 export function messagesOf({ path, inputs }: Context): ModelMessage[] {
-  return [...path.flatMap(told), ...inputs.map(({ content }): ModelMessage => ({ role: 'user', content }))]
+  return [...path.flatMap(told), ...inputs.map(said)]
+}
+
+/** An input as a model is given it: the text, then what came with it. */
+export function said({ content, parts = [] }: { content: string; parts?: Part[] }): ModelMessage {
+  return { role: 'user', content, ...(parts.length > 0 && { parts }) }
 }
 
 /** A turn as later ones are told of it. */
 export function told(turn: SaidTurn): ModelMessage[] {
   // A summary is told as something the model is given: it answers nothing that could stand before it.
   if (turn.type === 'compaction') return [{ role: 'user', content: summaryOf(turn.responseMessage.content) }]
-  return [
-    ...turn.queryMessages.map(({ content }): ModelMessage => ({ role: 'user', content })),
-    { role: 'assistant', content: turn.responseMessage.content, calls: [] },
-  ]
+  return [...turn.queryMessages.map(said), { role: 'assistant', content: turn.responseMessage.content, calls: [] }]
 }
 
 /** A summary as a model is given it. */
@@ -54,7 +56,7 @@ export function summaryOf(text: string): string {
 export async function bytesBefore(rows: Reading, session: Session, items: InboxItem[]): Promise<number> {
   const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
   const path = head ? await bytesOnPath(rows, head, await contextDepth(rows, head)) : 0
-  return items.reduce((sum, { content }) => sum + Buffer.byteLength(content) + perMessage, path)
+  return items.reduce((sum, item) => sum + bytesOfMessage(said(item)), path)
 }
 
 /** An input as the turn keeps it. */

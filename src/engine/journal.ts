@@ -1,14 +1,18 @@
+import type { Part } from '../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import type { Effect } from '../domain/tool.ts'
 import type { CallStatus, ToolCallEntry } from '../domain/turn.ts'
-import { summaryOf } from './context.ts'
+import { said, summaryOf } from './context.ts'
 
 /** What the steps of a run say, by their kind. */
 export interface ReplyStep {
   text: string
   calls: RequestedCall[]
+  /** The model that really answered, as its provider names it. */
   model: string
+  /** The one that was asked, as the owner names it; absent in journals of earlier versions. */
+  by?: string
   metadata?: unknown
 }
 export interface BegunStep extends RequestedCall {
@@ -21,7 +25,7 @@ export interface EndedStep {
   output: unknown
 }
 export interface SteerStep {
-  items: { id: string; content: string }[]
+  items: { id: string; content: string; parts?: Part[] }[]
 }
 export interface CompactStep {
   summary: string
@@ -106,8 +110,7 @@ export class Journal {
         const answers = calls.map(({ id, name }) => answer(id, name, ends.get(id)))
         return [{ role: 'assistant', content: text, calls, ...(metadata !== undefined && { metadata }) }, ...answers]
       }
-      if (step.kind === 'steer')
-        return (step.payload as SteerStep).items.map(({ content }) => ({ role: 'user', content }))
+      if (step.kind === 'steer') return (step.payload as SteerStep).items.map(said)
       return []
     })
   }

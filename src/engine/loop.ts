@@ -23,9 +23,10 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: Hands
   try {
     await finishOpenCalls(run)
     for (;;) {
-      if ((await makeRoom(run)) === 'parked') return undefined
-      const thought = await think(run)
+      // Whoever is asked next may have less room than the one that did not answer.
+      const thought = (await makeRoom(run)) ?? (await think(run))
       if (thought === 'parked') return undefined
+      if (thought === 'elsewhere') continue
       if (thought.reply.calls.length === 0)
         return await settle(run, { state: 'completed', text: thought.reply.text, error: null }, thought)
       await act(run, thought)
@@ -36,7 +37,7 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: Hands
 }
 
 /** Journals a reply with all its calls in one commit, then makes them side by side. */
-async function act(run: ActiveRun, { reply, call }: Thought): Promise<void> {
+async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<void> {
   const { engine, claimed } = run
   const calls = withOwnIds(reply.calls, run.journal.callIds)
   const prepared = calls.map((each) => prepareCall(each, engine.tools, claimed.run.effectiveTools))
@@ -44,6 +45,7 @@ async function act(run: ActiveRun, { reply, call }: Thought): Promise<void> {
     text: reply.text,
     calls,
     model: reply.model,
+    by,
     ...(reply.metadata !== undefined && { metadata: reply.metadata }),
   })
   const begun = calls.map((each, at) => {

@@ -1,11 +1,12 @@
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
+import type { EventKind } from '../domain/event.ts'
 import { type Delta, ModelFailure, type ModelReply } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import { noUsage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { bindItem, waitingItems } from '../store/inbox.ts'
-import { parkRun } from '../store/runs.ts'
+import { noteTries, parkRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { settleUsage } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -16,15 +17,22 @@ import { bytesOf, mostUsage } from './weight.ts'
 
 const firstPause: Millis = 1000
 const longestPause: Millis = 60_000
+/** Nobody waits longer than this for a model when another can be asked. */
+const longestWaitBeforeNext: Millis = 10_000
 
 /** A reply that nobody has journalled yet, and the call it came from. */
 export interface Thought {
   reply: ModelReply
   call: number
+  /** Who was asked, as the owner names it. */
+  by: string
 }
 
+/** Why there is no thought: the run waits, or another model is to be asked, which may have less room. */
+export type NoThought = 'parked' | 'elsewhere'
+
 /** Asks the model what to do next. A reply is nobody's until it is journalled; a failure that may pass parks the run. */
-export async function think(run: ActiveRun): Promise<Thought | 'parked'> {
+export async function think(run: ActiveRun): Promise<Thought | NoThought> {
   const { maxSteps } = run.engine.limits
   if (run.journal.replies >= maxSteps) throw tooManySteps(maxSteps)
   // What was set aside with the claim needs no commit; what people say from then on is heard at the next step.
@@ -33,21 +41,28 @@ export async function think(run: ActiveRun): Promise<Thought | 'parked'> {
 }
 
 /** Asks the model something of the runtime's own, such as a summary, on the run's account. */
-export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought | 'parked'> {
+export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought | NoThought> {
   return ask(run, run.takeReserved() ?? (await setAside(run, () => shown)), shown)
 }
 
-async function ask(run: ActiveRun, call: number, shown: Shown): Promise<Thought | 'parked'> {
+async function ask(run: ActiveRun, call: number, shown: Shown): Promise<Thought | NoThought> {
   const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
   const tell = (delta: Delta) => engine.live({ ...delta, runId: claimed.run.id, call })
   engine.crash('model.before_request')
   run.mayAct()
   try {
-    const request = { id, ...shown, maxOutputTokens: mostOutput(engine, model), signal }
+    const thinking = claimed.persona?.defaultModelConfig?.thinking
+    const request = {
+      id,
+      ...shown,
+      maxOutputTokens: mostOutput(engine, model),
+      ...(thinking && { thinking }),
+      signal,
+    }
     const reply = await run.until(model.reply(request, tell))
     engine.crash('model.after_reply')
-    return { reply, call }
+    return { reply, call, by: model.name }
   } catch (error) {
     engine.live({ kind: 'reset', runId: claimed.run.id, call })
     if (signal.aborted) throw signal.reason
@@ -82,33 +97,51 @@ async function hear(tx: Tx, run: ActiveRun, before: Step | undefined): Promise<S
   const steering = waiting.filter(({ kind }) => kind === 'steer')
   if (steering.length === 0) return undefined
   const heard = before ?? run.journal.next('steer', undefined)
-  heard.payload = { items: steering.map(({ id, content }) => ({ id, content })) } satisfies SteerStep
+  heard.payload = {
+    items: steering.map(({ id, content, parts }) => ({ id, content, ...(parts.length > 0 && { parts }) })),
+  } satisfies SteerStep
   for (const item of steering) await bindItem(tx, item.id, run.claimed.run.id)
   await run.insert(tx, heard)
   return heard
 }
 
-async function afterFailure(run: ActiveRun, call: number, model: string, failure: ModelFailure): Promise<'parked'> {
-  const { engine, claimed } = run
-  const tries = run.tries + 1
+/** A failure that may pass is waited for, or somebody else is asked; one that will not ends the run with its remedy. */
+async function afterFailure(run: ActiveRun, call: number, model: string, failure: ModelFailure): Promise<NoThought> {
+  const { engine, claimed, chain } = run
+  const tries = nextTries(run, failure)
   const lost = { runId: claimed.run.id, call, model }
-  if (failure.retry === 'never' || tries >= engine.limits.maxTries) {
-    await run.write('step', (tx) => settleUsage(tx, lost, 'lost', failure.usage ?? noUsage))
+  const usage = failure.usage ?? noUsage
+  if (failure.retry === 'never' || tries >= chain.mostTries) {
+    await run.write('step', (tx) => settleUsage(tx, lost, 'lost', usage))
     throw failure
   }
-  const wakeAt = engine.clock.now() + pauseBefore(tries, failure.retryAfter, claimed.claim.runId)
-  await run.write('park', async (tx) => {
-    await settleUsage(tx, lost, 'lost', failure.usage ?? noUsage)
-    await parkRun(tx, claimed.run.id, 'retry', wakeAt, tries)
-    await recordEvent(tx, {
-      at: engine.clock.now(),
-      kind: 'run.waiting',
-      subject: `run:${claimed.run.id}`,
-      payload: { for: 'retry', until: wakeAt, error: failure.code },
+  const next = chain.at(tries).name
+  if (next !== model) {
+    await run.write('step', async (tx) => {
+      await settleUsage(tx, lost, 'lost', usage)
+      await noteTries(tx, claimed.run.id, tries)
+      await tell(tx, run, 'run.fallback', { from: model, to: next, error: failure.code })
     })
+    run.tries = tries
+    return 'elsewhere'
+  }
+  const wakeAt = engine.clock.now() + pauseBefore(chain.own(tries), failure.retryAfter, claimed.claim.runId)
+  await run.write('park', async (tx) => {
+    await settleUsage(tx, lost, 'lost', usage)
+    await parkRun(tx, claimed.run.id, 'retry', wakeAt, tries)
+    await tell(tx, run, 'run.waiting', { for: 'retry', until: wakeAt, error: failure.code })
     tx.hint('runs')
   })
   return 'parked'
+}
+
+function nextTries({ chain, tries }: ActiveRun, { retry, retryAfter = 0 }: ModelFailure): number {
+  const skipped = retry === 'later' && retryAfter > longestWaitBeforeNext ? chain.skip(tries) : undefined
+  return skipped ?? tries + 1
+}
+
+function tell(tx: Tx, { engine, claimed }: ActiveRun, kind: EventKind, payload: Record<string, unknown>) {
+  return recordEvent(tx, { at: engine.clock.now(), kind, subject: `run:${claimed.run.id}`, payload })
 }
 
 /** Longer after each failure, spread by the run so that many do not come back at once. */

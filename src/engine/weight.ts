@@ -1,11 +1,15 @@
-import type { ModelMessage, ModelRequest } from '../domain/model.ts'
+import { bytesOf as bytesOfPart } from '../domain/attachment.ts'
+import type { Part } from '../domain/message.ts'
+import type { ModelMessage, ModelRequest, Price } from '../domain/model.ts'
 import type { Usage } from '../domain/turn.ts'
 
 // Bytes, not characters: a character that takes three of them is rarely less than a token.
 const usualBytesPerToken = 4
 const fewestBytesPerToken = 3
 /** What a message weighs besides its text. */
-export const perMessage = 64
+const perMessage = 64
+/** What a picture is counted as, whatever its size in bytes: providers scale it down first. */
+const perPicture = 6400
 
 /** What a request weighs, where only the provider can count: about right, for deciding whether it fits. */
 export function tokensOf(request: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
@@ -18,9 +22,10 @@ export function tokensIn(text: string): number {
 }
 
 /** The most that a call may cost: for setting it aside before anyone knows. */
-export function mostUsage(bytes: number, outputTokens: number, price: { input: number; output: number }): Usage {
+export function mostUsage(bytes: number, outputTokens: number, price: Price): Usage {
   const inputTokens = Math.ceil(bytes / fewestBytesPerToken)
-  const costUsd = (inputTokens * price.input + outputTokens * price.output) / 1_000_000
+  const dearest = Math.max(price.input, price.cacheWrite ?? 0)
+  const costUsd = (inputTokens * dearest + outputTokens * price.output) / 1_000_000
   return { inputTokens, outputTokens, cachedTokens: 0, costUsd }
 }
 
@@ -29,9 +34,15 @@ export function bytesOf({ system, messages, tools }: Pick<ModelRequest, 'system'
   return Buffer.byteLength(system) + said + bytesOfTools(tools)
 }
 
-function bytesOfMessage(message: ModelMessage): number {
+export function bytesOfMessage(message: ModelMessage): number {
   const calls = message.role === 'assistant' && message.calls.length > 0 ? JSON.stringify(message.calls) : ''
-  return perMessage + Buffer.byteLength(message.content) + Buffer.byteLength(calls)
+  const parts = message.role === 'user' ? (message.parts ?? []) : []
+  const attached = parts.reduce((sum, part) => sum + weightOfPart(part), 0)
+  return perMessage + Buffer.byteLength(message.content) + Buffer.byteLength(calls) + attached
+}
+
+function weightOfPart(part: Part): number {
+  return part.type === 'image' || part.mediaType.startsWith('image/') ? perPicture : bytesOfPart(part)
 }
 
 export function bytesOfTools(tools: ModelRequest['tools']): number {

@@ -41,6 +41,8 @@ export interface Engine extends World {
   limits: Limits
   /** The model of this name, or the default one; refuses an unknown name. */
   model(name: string | null): Model
+  /** Models that are asked in this order when the default one does not answer; nobody else has any. */
+  fallbacks: readonly string[]
   tools: ReadonlyMap<string, Tool>
   /** The tools that a run may use: what is not among them does not exist for it. */
   toolsFor(run: Run, persona: Persona | null): string[]

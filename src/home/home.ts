@@ -36,6 +36,7 @@ export interface HomePaths {
   run: string
   skills: string
   memory: string
+  secrets: string
   previousConfigs: string
 }
 
@@ -48,6 +49,7 @@ export function homePaths(home: string): HomePaths {
     run: join(home, 'run'),
     skills: join(home, 'skills'),
     memory: join(home, 'memory'),
+    secrets: join(home, 'secrets'),
     previousConfigs: join(home, 'backups', 'config'),
   }
 }

@@ -10,7 +10,8 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # $ heddle config show      what is in effect now?
 # $ heddle config set agents.maxConcurrent 5
 #
-# \${NAME} is replaced by an environment variable: keep keys there, not here.
+# \${NAME} is replaced by an environment variable, \${secret:NAME} by what
+# heddle secret set NAME stored: keep keys there, not here.
 
 # What this heddle is called.
 #name: my-heddle
@@ -25,18 +26,20 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 
 # Models by a name of your choice. Without any, a script stands in for them.
 # Providers: anthropic, openai, google, openai-compatible (needs baseURL).
-# price is in USD per million tokens.
+# price is in USD per million tokens. $ heddle models add   writes these lines.
 #models:
 #  main:
 #    provider: anthropic
-#    model: claude-sonnet-4-5
+#    model: claude-sonnet-5-5
 #    apiKey: \${ANTHROPIC_API_KEY}
+#    thinking: medium
 #  local:
 #    provider: openai-compatible
 #    baseURL: http://127.0.0.1:11434/v1
 #    model: qwen3
 #    contextWindow: 32768
 #    price: { input: 0, output: 0 }
+#    sees: false
 
 # model: used unless you ask for another (default: main, else the first).
 # fallbacks: tried in order when it cannot be reached. default: who answers.

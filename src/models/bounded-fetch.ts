@@ -19,9 +19,28 @@ export function boundedFetch(failures: ProviderFailures): typeof fetch {
       await body.cancel()
       throw failures.notAStream(contentType)
     }
-    const bounded = body.pipeThrough(response.ok ? boundedEvents(failures) : firstBytes(longestError))
+    const bounded = response.ok
+      ? named(body, failures).pipeThrough(boundedEvents(failures))
+      : body.pipeThrough(firstBytes(longestError))
     return new Response(bounded, { status, statusText, headers })
   }
+}
+
+/** A body that breaks off says so in our words: the packages lose the difference between a reply and its beginning. */
+function named(body: ReadableStream<Uint8Array>, failures: ProviderFailures): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      } catch (error) {
+        controller.error(failures.ofStream(error, undefined))
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
 }
 
 function boundedEvents(failures: ProviderFailures): TransformStream<Uint8Array, Uint8Array> {

@@ -1,41 +1,93 @@
-import type { ModelMessage, ModelRequest } from '../domain/model.ts'
-import type { CallOptions, ProviderPrompt } from './provider-package.ts'
-import { isReplyMetadata } from './reply-metadata.ts'
+import { isTextFile, whyRefused } from '../domain/attachment.ts'
+import type { Part, ThinkingConfig } from '../domain/message.ts'
+import type { Model, ModelMessage, ModelRequest } from '../domain/model.ts'
+import type { CallOptions, ProviderKind, ProviderMetadata, ProviderPrompt } from './provider-package.ts'
+import { type KeptPart, keptParts } from './reply-metadata.ts'
+import { decoded } from './usage.ts'
+
+type UserContent = Extract<ProviderPrompt[number], { role: 'user' }>['content']
+type AssistantMessage = Extract<ModelMessage, { role: 'assistant' }>
+type AssistantContent = Extract<ProviderPrompt[number], { role: 'assistant' }>['content']
+
+/** What decides how a request is put, besides the request. */
+export interface Asked extends Pick<Model, 'name' | 'sees' | 'readsPdf' | 'thinks'> {
+  kind: ProviderKind
+  /** What the owner set for this model; a request's own wish goes first. */
+  thinking?: ThinkingConfig['level']
+}
+
+const cached: ProviderMetadata = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
 /** A request in the words of the provider packages. */
-export function callOptions(request: ModelRequest): CallOptions {
-  const { thinking, tools } = request
+export function callOptions(request: ModelRequest, asked: Asked): CallOptions {
+  const { tools } = request
+  const reasoning = reasoningOf(request.thinking?.level ?? asked.thinking, asked)
   return {
-    prompt: promptOf(request),
+    prompt: promptOf(request, asked),
     maxOutputTokens: request.maxOutputTokens,
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: 'function' as const, ...tool })) }),
-    // Servers refuse `none` more often than they honour it, so thinking that is off is not mentioned.
-    ...(thinking === undefined || thinking.level === 'off' ? {} : { reasoning: thinking.level }),
+    ...(reasoning && { reasoning }),
   }
 }
 
-function promptOf({ system, messages }: ModelRequest): ProviderPrompt {
-  const prompt = messages.map(promptMessage)
-  return system === '' ? prompt : [{ role: 'system', content: system }, ...prompt]
+/** Compatible servers refuse `none` more often than they honour it, and models that cannot think refuse any wish. */
+function reasoningOf(level: ThinkingConfig['level'] | undefined, { kind, thinks }: Asked): CallOptions['reasoning'] {
+  if (level === undefined || thinks === false) return undefined
+  if (level !== 'off') return level
+  return kind === 'openai-compatible' ? undefined : 'none'
 }
 
-function promptMessage(message: ModelMessage): ProviderPrompt[number] {
-  if (message.role === 'user') return { role: 'user', content: [{ type: 'text', text: message.content }] }
-  if (message.role === 'tool') {
-    const { callId, name, content } = message
-    const output = { type: 'text' as const, value: content }
-    return { role: 'tool', content: [{ type: 'tool-result', toolCallId: callId, toolName: name, output }] }
-  }
-  const metadata = isReplyMetadata(message.metadata) ? message.metadata.calls : {}
-  return {
-    role: 'assistant',
-    content: [
-      ...(message.content === '' ? [] : [{ type: 'text' as const, text: message.content }]),
-      ...message.calls.map(({ id, name, input }) => {
-        const call = { type: 'tool-call' as const, toolCallId: id, toolName: name, input }
-        const kept = metadata[id]
-        return kept === undefined ? call : { ...call, providerOptions: kept }
-      }),
-    ],
-  }
+function promptOf({ system, messages, stablePrefix }: ModelRequest, asked: Asked): ProviderPrompt {
+  const prompt = messages.map((message) => promptMessage(message, asked))
+  const whole: ProviderPrompt = system === '' ? prompt : [{ role: 'system', content: system }, ...prompt]
+  if (asked.kind !== 'anthropic' || stablePrefix === undefined) return whole
+  // Kept up to three places: the prompt with the tools, what every later turn begins with, and this run so far.
+  const before = whole.length - messages.length
+  const places = new Set([before - 1, before + stablePrefix - 1, whole.length - 1])
+  return whole.map((message, at) => (places.has(at) ? { ...message, providerOptions: cached } : message))
+}
+
+function promptMessage(message: ModelMessage, asked: Asked): ProviderPrompt[number] {
+  if (message.role === 'user') return { role: 'user', content: userContent(message, asked) }
+  if (message.role === 'assistant') return { role: 'assistant', content: assistantContent(message, asked.kind) }
+  const { callId, name, content } = message
+  const output = { type: 'text' as const, value: content }
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId: callId, toolName: name, output }] }
+}
+
+function userContent({ content, parts = [] }: { content: string; parts?: Part[] }, asked: Asked): UserContent {
+  const said = parts.map((part) => partContent(part, asked))
+  return content === '' && said.length > 0 ? said : [{ type: 'text', text: content }, ...said]
+}
+
+/** A part that this model cannot be given is told of, so that it does not answer as if it had not been there. */
+function partContent(part: Part, asked: Asked): UserContent[number] {
+  const why = whyRefused(part, asked)
+  if (why !== undefined) return { type: 'text', text: `[left out: ${why}]` }
+  if (part.type === 'file' && isTextFile(part))
+    return { type: 'text', text: `[file ${part.path}]\n${decoded(part.data)}` }
+  const data = { type: 'data' as const, data: part.data }
+  return { type: 'file', mediaType: part.mediaType, data, ...(part.type === 'file' && { filename: part.path }) }
+}
+
+function assistantContent(message: AssistantMessage, kind: ProviderKind): AssistantContent {
+  const { content, calls } = message
+  const plain: KeptPart[] = calls.map((_, place) => ({ type: 'call', place }))
+  if (content !== '') plain.unshift({ type: 'text', length: content.length })
+  const kept = keptParts(message.metadata, kind, message) ?? plain
+  let said = 0
+  return kept.map((part) => {
+    const options = part.metadata && { providerOptions: part.metadata }
+    if (part.type === 'thinking') return { type: 'reasoning', text: part.text, ...options }
+    if (part.type === 'call') return { ...callContent(message, part), ...options }
+    const text = content.slice(said, said + part.length)
+    said += part.length
+    return { type: 'text', text, ...options }
+  })
+}
+
+function callContent({ calls }: AssistantMessage, { place }: Extract<KeptPart, { type: 'call' }>) {
+  const call = calls[place]
+  if (!call) throw new Error(`a kept reply names call ${place}, which is not there`)
+  return { type: 'tool-call' as const, toolCallId: call.id, toolName: call.name, input: call.input }
 }

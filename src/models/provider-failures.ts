@@ -8,6 +8,8 @@ export interface Provider {
   name: string
   model: string
   baseURL: string
+  /** The wire format, for the sentence about a server that does not speak it. */
+  speaks: string
   apiKey?: string
   idleTimeout: Millis
   totalTimeout: Millis
@@ -36,7 +38,7 @@ export class ProviderFailures {
   ofRequest(error: unknown): ModelFailure {
     const known = modelFailureIn(error)
     if (known) return known
-    if (!isCallError(error)) return this.#unsendable(error)
+    if (!isCallError(error)) return isOfReply(error) ? this.malformed(undefined) : this.#unsendable(error)
     if (error.statusCode === undefined || error.statusCode < 300) return this.#unreachable(error.cause)
     return this.#refused(error.statusCode, providerWords(error), retryAfter(error.responseHeaders, this.#clock))
   }
@@ -44,7 +46,7 @@ export class ProviderFailures {
   /** The reply began and ended before it was whole. */
   ofStream(error: unknown, usage: Usage | undefined): ModelFailure {
     const known = modelFailureIn(error)
-    if (known) return known
+    if (known) return withUsage(known, usage)
     return errorCode(error) === 'UND_ERR_BODY_TIMEOUT' ? this.timeout('idle', usage) : this.cut(usage)
   }
 
@@ -53,7 +55,8 @@ export class ProviderFailures {
   }
 
   malformed(usage: Usage | undefined): ModelFailure {
-    const remedy = `ask again; if it goes on, check that models.${this.#provider.name}.baseURL speaks OpenAI's format`
+    const { name, speaks } = this.#provider
+    const remedy = `ask again; if it goes on, check that models.${name}.baseURL speaks ${speaks}`
     return this.#later('reply_malformed', 'sent something that is not a reply', remedy, usage)
   }
 
@@ -66,9 +69,9 @@ export class ProviderFailures {
 
   /** The provider told of an error instead of going on with its reply. */
   told(error: unknown, usage: Usage | undefined): ModelFailure {
-    const { code, message } = error as { code?: unknown; message?: unknown }
+    const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
     const said = typeof error === 'string' ? error : typeof message === 'string' ? message : ''
-    const status = Number(code)
+    const status = Number(statusCode ?? code)
     if (status >= 400 && status < 600) return this.#refused(status, said, undefined, usage)
     return this.#later('provider_failed', `stopped replying${quoting(this.#clean(said))}`, this.#waitOrElse(), usage)
   }
@@ -105,10 +108,10 @@ export class ProviderFailures {
     const never = (code: string, what: string, remedy: string) =>
       new ModelFailure(code, `${this.#who()} ${what}: ${said}.`, remedy, { retry: 'never', ...(usage && { usage }) })
     const key = `models.${name}.apiKey in heddle.yaml`
-    if (status === 401 || status === 403)
+    if (status === 401 || status === 403 || (status === 400 && /api[ _]key[ _](not[ _]valid|invalid)/i.test(words)))
       return apiKey === undefined
         ? never('provider_refused_key', 'wants a key', `set ${key}`)
-        : never('provider_refused_key', 'does not accept the key', `correct ${key}, or the variable it names`)
+        : never('provider_refused_key', 'does not accept the key', `correct ${key}, or the variable or secret it names`)
     if (status === 404)
       return never('model_unknown', `does not know ${model}`, `correct models.${name}.model or models.${name}.baseURL`)
     if (status < 500 && !isBusy(status))
@@ -135,7 +138,7 @@ export class ProviderFailures {
     const { name, apiKey } = this.#provider
     if (apiKey !== undefined && /[^\x21-\x7e]/.test(apiKey)) {
       const message = `The key of model ${name} has characters that no key has, such as a space or a line break.`
-      const remedy = `correct models.${name}.apiKey in heddle.yaml, or the variable it names`
+      const remedy = `correct models.${name}.apiKey in heddle.yaml, or the variable or secret it names`
       return new ModelFailure('provider_refused_key', message, remedy, { retry: 'never' })
     }
     const why = error instanceof Error ? error.name : 'unknown error'
@@ -168,6 +171,13 @@ export class ProviderFailures {
   }
 }
 
+/** A failure that was named before anybody had counted. */
+function withUsage(failure: ModelFailure, usage: Usage | undefined): ModelFailure {
+  if (failure.usage || !usage) return failure
+  const { code, message, remedy, retry, retryAfter } = failure
+  return new ModelFailure(code, message, remedy, { retry, usage, ...(retryAfter !== undefined && { retryAfter }) })
+}
+
 /** The answers that mean "not now". */
 function isBusy(status: number): boolean {
   return [408, 409, 425, 429, 503, 529].includes(status)
@@ -193,6 +203,12 @@ function providerWords({ data, responseBody, statusCode }: CallError): string {
 
 function isCallError(error: unknown): error is CallError {
   return error instanceof Error && error.name === 'AI_APICallError'
+}
+
+/** The request went out, and what came back cannot be read. */
+function isOfReply(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return /^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/.test(error.name) || /normalized/.test(error.message)
 }
 
 /** Our own failures come back wrapped when they were thrown inside a stream. */

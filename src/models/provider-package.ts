@@ -6,3 +6,7 @@ export type CallOptions = Parameters<ProviderModel['doStream']>[0]
 export type ProviderPrompt = CallOptions['prompt']
 export type StreamPart =
   Awaited<ReturnType<ProviderModel['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+export type ProviderMetadata = NonNullable<Extract<StreamPart, { type: 'tool-call' }>['providerMetadata']>
+
+/** Which package speaks to a model. */
+export type ProviderKind = 'anthropic' | 'openai' | 'google' | 'openai-compatible'

@@ -1,36 +1,40 @@
-import type { Delta, ModelReply, ModelRequest, RequestedCall } from '../domain/model.ts'
+import type { Delta, ModelReply, ModelRequest, Price, RequestedCall } from '../domain/model.ts'
 import type { Usage } from '../domain/turn.ts'
 import { isContextCut } from './context-cut.ts'
+import { PartOrder } from './part-order.ts'
 import type { ProviderFailures } from './provider-failures.ts'
-import type { StreamPart } from './provider-package.ts'
-import type { CallMetadata } from './reply-metadata.ts'
-import { priced, textsOf, tokensIn } from './usage.ts'
+import type { ProviderKind, StreamPart } from './provider-package.ts'
+import { counted, toldUsage } from './told-usage.ts'
+import { type Counted, priced, textsOf, tokensIn } from './usage.ts'
 
 const mostCharacters = 16 * 1024 * 1024
 const mostCalls = 1_000
 /** Deeper input is handed on as text: what walks through it step by step would run out of stack. */
 const deepestInput = 500
 
+/** Who replies, and at what price. */
+export interface Replying {
+  model: string
+  price: Price
+  kind: ProviderKind
+}
+
 /** A reply while it comes. It counts only as a whole: `whole` throws unless the provider said that it ended. */
 export class ReplyParts {
   readonly #request: ModelRequest
-  readonly #model: { model: string; price: { input: number; output: number } }
+  readonly #model: Replying
   readonly #failures: ProviderFailures
   readonly #onDelta: (delta: Delta) => void
   #text = ''
   #characters = 0
   #callsBegun = 0
-  #calls: { id: string; name: string; written: string; metadata: CallMetadata | undefined }[] = []
+  #calls: { id: string; name: string; written: string }[] = []
+  readonly #order = new PartOrder()
   #actualModel: string | undefined
-  #usage: Usage | undefined
+  #counted: Counted | undefined
   #finish: { unified: string; raw: string | undefined } | undefined
 
-  constructor(
-    request: ModelRequest,
-    model: { model: string; price: { input: number; output: number } },
-    failures: ProviderFailures,
-    onDelta: (delta: Delta) => void,
-  ) {
+  constructor(request: ModelRequest, model: Replying, failures: ProviderFailures, onDelta: (delta: Delta) => void) {
     this.#request = request
     this.#model = model
     this.#failures = failures
@@ -39,19 +43,29 @@ export class ReplyParts {
 
   /** What the provider has counted so far. */
   get usage(): Usage | undefined {
-    return this.#usage
+    return this.#counted && priced(this.#counted, this.#model.price)
   }
 
   take(part: StreamPart): void {
     switch (part.type) {
+      case 'text-start':
+      case 'text-end':
+        this.#order.text(part)
+        return
       case 'text-delta':
         this.#grow(part.delta)
+        this.#order.text(part)
         this.#text += part.delta
-        this.#onDelta({ kind: 'text', text: part.delta })
+        if (part.delta !== '') this.#onDelta({ kind: 'text', text: part.delta })
+        return
+      case 'reasoning-start':
+      case 'reasoning-end':
+        this.#order.thought(part)
         return
       case 'reasoning-delta':
         this.#grow(part.delta)
-        this.#onDelta({ kind: 'thinking', text: part.delta })
+        this.#order.thought(part)
+        if (part.delta !== '') this.#onDelta({ kind: 'thinking', text: part.delta })
         return
       case 'tool-input-start':
         if (++this.#callsBegun > mostCalls) throw this.#failures.tooLarge(`more than ${mostCalls} calls in one reply`)
@@ -61,22 +75,22 @@ export class ReplyParts {
         return
       case 'tool-call': {
         const { toolCallId: id, toolName: name, input: written, providerMetadata: metadata } = part
-        this.#calls.push({ id, name, written, metadata })
+        this.#calls.push({ id, name, written })
+        this.#order.call(metadata)
         return
       }
       case 'response-metadata':
-        this.#actualModel = part.modelId
+        this.#actualModel = part.modelId ?? this.#actualModel
         return
       case 'raw':
-        // Read from the events too: a stream that is cut after its usage has cost what it says.
-        this.#usage = this.#toldUsage(part.rawValue) ?? this.#usage
+        this.#hear(part.rawValue)
         return
       case 'error':
         this.#refuse(part.error)
         return
       case 'finish':
         this.#finish = { unified: part.finishReason.unified, raw: part.finishReason.raw }
-        this.#usage = this.#finalUsage(part.usage) ?? this.#usage
+        this.#counted = finalCount(part.usage) ?? this.#counted
         return
       default:
         return
@@ -86,45 +100,55 @@ export class ReplyParts {
   whole(): ModelReply {
     const finish = this.#ending()
     const texts = textsOf(this.#request)
-    if (this.#usage && this.#usage.inputTokens > 0 && isContextCut(texts, this.#usage.inputTokens)) {
-      throw this.#failures.contextCut(tokensIn(texts), this.#usage)
-    }
+    const { usage } = this
+    if (usage && usage.inputTokens > 0 && isContextCut(texts, usage.inputTokens))
+      throw this.#failures.contextCut(tokensIn(texts), usage)
     const calls = finish === 'calls' ? this.#requestedCalls() : []
-    const metadata = Object.fromEntries(calls.flatMap(({ id, metadata }) => (metadata ? [[id, metadata]] : [])))
+    const metadata = finish === 'calls' ? this.#order.kept(this.#model.kind) : undefined
     return {
       text: this.#text,
-      calls: calls.map(({ call }) => call),
+      calls,
       finish,
-      usage: this.#usage ?? this.#estimated(texts),
+      // Nothing of either is what a server that does not count says where the format demands a number.
+      usage: usage && usage.inputTokens + usage.outputTokens > 0 ? usage : this.#estimated(texts),
       model: this.#actualModel ?? this.#model.model,
-      ...(Object.keys(metadata).length > 0 && { metadata: { calls: metadata } }),
+      ...(metadata && { metadata }),
     }
   }
 
   /** Why the reply ended; throws when it did not. Calls of a reply that was stopped may be halves and do not count. */
   #ending(): ModelReply['finish'] {
-    const { unified, raw } = this.#finish ?? { unified: 'error', raw: undefined }
+    const { unified, raw } = this.#finish ?? { unified: 'interrupted', raw: undefined }
     // Some servers send an empty reason with every event, so that an empty one means nothing.
-    if (raw === undefined || raw === '') throw this.#failures.cut(this.#usage)
-    if (unified === 'other' && /abort|cancel|error|fail|resource|timeout/i.test(raw)) {
-      throw this.#failures.told(`finish reason ${raw}`, this.#usage)
-    }
-    if (unified === 'length' || /^(max_|model_length)/.test(raw)) return 'length'
+    if (raw === '' || unified === 'interrupted' || (raw === undefined && !isEnding(unified)))
+      throw this.#failures.cut(this.usage)
+    if (unified === 'error' || (unified === 'other' && /abort|cancel|error|fail|resource|timeout/i.test(raw ?? '')))
+      throw this.#failures.told(`finish reason ${raw}`, this.usage)
+    if (unified === 'length' || /^(max_|model_length)/.test(raw ?? '')) return 'length'
     if (unified === 'content-filter') return 'refused'
     return this.#calls.length > 0 ? 'calls' : 'stop'
   }
 
-  #requestedCalls(): { id: string; call: RequestedCall; metadata: CallMetadata | undefined }[] {
+  #requestedCalls(): RequestedCall[] {
     const taken = new Set(
       this.#request.messages
         .flatMap((message) => (message.role === 'assistant' ? message.calls : []))
         .map(({ id }) => id),
     )
-    return this.#calls.map(({ id: given, name, written, metadata }) => {
+    return this.#calls.map(({ id: given, name, written }) => {
       const id = freeId(given, taken)
       taken.add(id)
-      return { id, call: { id, name, input: parsed(written) }, metadata }
+      return { id, name, input: parsed(written) }
     })
+  }
+
+  /** Events tell what their parts do not: a stream that is cut after its usage has cost what it says. */
+  #hear(event: unknown): void {
+    this.#counted = toldUsage(event, this.#counted) ?? this.#counted
+    const { modelVersion, choices } = (event ?? {}) as { modelVersion?: unknown; choices?: unknown }
+    if (typeof modelVersion === 'string') this.#actualModel = modelVersion
+    const first = Array.isArray(choices) ? choices[0] : undefined
+    if (typeof first?.delta?.reasoning_content === 'string') this.#order.takesThoughtsBack = true
   }
 
   #grow(delta: string): void {
@@ -135,31 +159,15 @@ export class ReplyParts {
   /** Events that are not part of a reply are skipped; broken ones and errors end it. */
   #refuse(error: unknown): void {
     const { name, text, value } = error as { name?: string; text?: string; value?: unknown }
-    if (name === 'AI_InvalidResponseDataError') throw this.#failures.cut(this.#usage)
+    if (name === 'AI_InvalidResponseDataError') throw this.#failures.cut(this.usage)
     if (name === 'AI_JSONParseError') {
       if (text?.trim() === '') return
-      throw this.#failures.malformed(this.#usage)
+      throw this.#failures.malformed(this.usage)
     }
-    if (name !== 'AI_TypeValidationError') throw this.#failures.told(error, this.#usage)
+    if (name !== 'AI_TypeValidationError') throw this.#failures.told(error, this.usage)
     const event = typeof value === 'object' && value !== null ? value : {}
-    if ('error' in event) throw this.#failures.told(event.error ?? '', this.#usage)
-    if ('choices' in event) throw this.#failures.malformed(this.#usage)
-  }
-
-  #finalUsage({ inputTokens: input, outputTokens: output }: FinishPart['usage']): Usage | undefined {
-    if (input.total === undefined && output.total === undefined) return undefined
-    return this.#counted(input.total, output.total, input.cacheRead)
-  }
-
-  #toldUsage(event: unknown): Usage | undefined {
-    const usage = (event as { usage?: WireUsage | null } | null | undefined)?.usage
-    if (typeof usage !== 'object' || usage === null) return undefined
-    return this.#counted(usage.prompt_tokens, usage.completion_tokens, usage.prompt_tokens_details?.cached_tokens)
-  }
-
-  #counted(input: unknown, output: unknown, cached: unknown): Usage {
-    const tokens = { inputTokens: count(input), outputTokens: count(output), cachedTokens: count(cached) }
-    return priced(tokens, this.#model.price)
+    if ('error' in event) throw this.#failures.told(event.error ?? '', this.usage)
+    if (isOfReply(event)) throw this.#failures.malformed(this.usage)
   }
 
   /** A server that counts nothing must not make a run look free. */
@@ -171,14 +179,20 @@ export class ReplyParts {
 
 type FinishPart = Extract<StreamPart, { type: 'finish' }>
 
-interface WireUsage {
-  prompt_tokens?: unknown
-  completion_tokens?: unknown
-  prompt_tokens_details?: { cached_tokens?: unknown } | null
+function finalCount({ inputTokens: input, outputTokens: output }: FinishPart['usage']): Counted | undefined {
+  if (input.total === undefined && output.total === undefined) return undefined
+  return counted(input.total, output.total, input.cacheRead, input.cacheWrite)
 }
 
-function count(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.trunc(value) : 0
+/** An end that needs no word of the wire's to be one. */
+function isEnding(unified: string): boolean {
+  return ['stop', 'tool-calls', 'content-filter'].includes(unified)
+}
+
+/** An event that a reply would need, in any format; others may be left out. */
+function isOfReply(event: object): boolean {
+  if ('choices' in event || 'candidates' in event) return true
+  return 'type' in event && /^(message_|content_block_|response\.)/.test(String(event.type))
 }
 
 /** Some servers count their calls from 0 in every reply; a conversation needs each id once. */

@@ -4,6 +4,7 @@ import {
   ModelFailure,
   type ModelReply,
   type ModelRequest,
+  type Price,
   type RequestedCall,
 } from '../domain/model.ts'
 import type { Usage } from '../domain/turn.ts'
@@ -41,14 +42,15 @@ export interface ScriptedModel extends Model {
 /** A model that says what a script says: for tests, without a network, and without ever sleeping. */
 export function scriptedModel(
   script: Script,
-  settings: { name?: string; window?: number; price?: { input: number; output: number } } = {},
+  settings: Partial<Pick<Model, 'name' | 'window' | 'price' | 'sees' | 'readsPdf'>> = {},
 ): ScriptedModel {
-  const { name = 'scripted', window = 200_000, price = { input: 0, output: 0 } } = settings
+  const { name = 'scripted', window = 200_000, price = { input: 0, output: 0 }, ...more } = settings
   const requests: ModelRequest[] = []
   return {
     name,
     window,
     price,
+    ...more,
     requests,
     async reply(request, onDelta) {
       request.signal.throwIfAborted()
@@ -96,7 +98,7 @@ function usageOf(
   request: ModelRequest,
   text: string,
   calls: RequestedCall[],
-  price: { input: number; output: number },
+  price: Price,
   given: Partial<Usage> = {},
 ): Usage {
   const inputTokens = tokensIn([...textsOf(request), request.tools.length > 0 ? JSON.stringify(request.tools) : ''])

@@ -1,39 +1,57 @@
 import type { Clock, Millis } from '../domain/clock.ts'
-import type { Model, ModelFailure } from '../domain/model.ts'
+import type { Model, ModelFailure, Price } from '../domain/model.ts'
+import { isLoopback } from './loopback.ts'
 import { patience } from './patience.ts'
-import { callOptions } from './prompt.ts'
+import { type Asked, callOptions } from './prompt.ts'
 import type { ProviderFailures } from './provider-failures.ts'
-import type { ProviderModel } from './provider-package.ts'
+import type { CallOptions, ProviderModel } from './provider-package.ts'
 import { ReplyParts } from './reply-parts.ts'
 
-export interface StreamedSettings {
+/** A model as its owner configured it and its provider makes it. */
+export interface ProviderSettings extends Omit<Asked, 'kind'> {
+  /** As the owner names it in `models`. */
   name: string
   /** As the provider names it. */
   model: string
+  baseURL: string
+  apiKey?: string
   window: number
-  price: { input: number; output: number }
+  price: Price
+  /** How long the provider may send nothing that belongs to a reply. */
   idleTimeout: Millis
   totalTimeout: Millis
-  /** Whether requests say which run they belong to: only a server on this machine may know. */
-  sendsRunId: boolean
+}
+
+/** The half of a model that differs from provider to provider. */
+export interface Wire extends Pick<Asked, 'kind'> {
+  failures: ProviderFailures
+  /** Loads the provider's package: at the first request, since commands that ask nothing must start quickly. */
+  load(): Promise<ProviderModel>
+  /** What this provider is always told. */
+  options?: CallOptions['providerOptions']
 }
 
 /** The Model port over a provider package: one streamed request per call, and a reply only if all of it came. */
-export function streamedModel(
-  provider: ProviderModel,
-  settings: StreamedSettings,
-  failures: ProviderFailures,
-  clock: Clock,
-): Model {
-  const { name, window, price, idleTimeout, totalTimeout, sendsRunId } = settings
+export function streamedModel(settings: ProviderSettings, wire: Wire, clock: Clock): Model {
+  const { name, window, price, idleTimeout, totalTimeout, sees, readsPdf, thinks } = settings
+  const { failures, kind, options } = wire
+  // Which run a request belongs to is nobody's business but that of a server on this machine.
+  const sendsRunId = isLoopback(settings.baseURL)
+  let loading: Promise<ProviderModel> | undefined
   return {
     name,
     window,
     price,
+    ...(sees !== undefined && { sees }),
+    ...(readsPdf !== undefined && { readsPdf }),
+    ...(thinks !== undefined && { thinks }),
     async reply(request, onDelta) {
       const { signal } = request
       signal.throwIfAborted()
-      const parts = new ReplyParts(request, settings, failures, onDelta)
+      loading ??= wire.load()
+      const provider = await loading
+      signal.throwIfAborted()
+      const parts = new ReplyParts(request, { ...settings, kind }, failures, onDelta)
       const connection = new AbortController()
       let expired: ModelFailure | undefined
       let hasBegun = false
@@ -46,8 +64,9 @@ export function streamedModel(
       })
       try {
         const { stream } = await provider.doStream({
-          ...callOptions(request),
+          ...callOptions(request, { ...settings, kind }),
           ...(sendsRunId && { headers: { 'x-heddle-run': request.id } }),
+          ...(options && { providerOptions: options }),
           abortSignal: connection.signal,
           includeRawChunks: true,
         })

@@ -86,6 +86,11 @@ export async function parkRun(tx: Tx, id: string, wait: Wait, wakeAt: Millis | n
   )
 }
 
+/** Keeps how often the call that is being made was tried, so that whoever goes on with it knows. */
+export async function noteTries(tx: Tx, id: string, tries: number): Promise<void> {
+  await tx.run(tx.build.updateTable('runs').set({ tries }).where('id', '=', id))
+}
+
 /** Puts a run back into its place in the queue. */
 export async function requeueRun(tx: Tx, id: string, crashes?: number): Promise<void> {
   await tx.run(

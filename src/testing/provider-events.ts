@@ -1,88 +1,52 @@
-import { argumentsOf, type ProviderAnswer, type TokenCounts } from './provider-wire.ts'
+import type { ProviderAnswer, TokenCounts, Wire, WireName } from './provider-wire.ts'
+import { chatWire } from './wire-chat.ts'
+import { geminiWire } from './wire-gemini.ts'
+import { messagesWire } from './wire-messages.ts'
+import { responsesWire } from './wire-responses.ts'
 
-/** A reply as server-sent events, and where in its bytes the usage is complete. */
+/** Each format by its name. */
+export const wires: Record<WireName, Wire> = {
+  chat: chatWire,
+  messages: messagesWire,
+  responses: responsesWire,
+  gemini: geminiWire,
+}
+
+/** A reply as server-sent events, and where in its bytes things are. */
 export interface ReplyBytes {
   bytes: Buffer
   /** How many bytes the client must have got to know the usage; endless when it is never told. */
   usageEnd: number
+  /** How many bytes make a whole reply, even if more would come. */
+  wholeEnd: number
 }
 
-/** Writes an answer as OpenAI's streaming chat completions do: small deltas, the reason, the usage, [DONE]. */
-export function replyBytes(answer: ProviderAnswer, model: string, usage: TokenCounts): ReplyBytes {
+/** Writes an answer as a format does, with the faults it is to have. */
+export function replyBytes(wire: WireName, answer: ProviderAnswer, model: string, usage: TokenCounts): ReplyBytes {
   const faults = answer.faults ?? {}
-  const deltas = [{ role: 'assistant', content: '' }, ...textDeltas(answer), ...callDeltas(answer)]
-  const finish = answer.finish ?? (answer.calls?.length ? 'tool_calls' : 'stop')
-  const common = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_767_225_600, model }
-  const events = deltas.map((delta) => dataEvent({ ...common, choices: [{ index: 0, delta, finish_reason: null }] }))
-  events.push(dataEvent({ ...common, choices: [{ index: 0, delta: {}, finish_reason: finish }] }))
-
+  const { said, counted, last, text, error } = wires[wire].write(answer, model, usage)
+  const events = [...said]
   const middle = Math.ceil(events.length / 2)
-  if (faults.brokenEvent) events.splice(middle, 0, text('data: {"choices":[{"delta":{"conten\n\n'))
-  if (faults.errorEvent !== undefined) events.splice(middle, 0, dataEvent({ error: faults.errorEvent }))
-  if (faults.invalidUtf8) events.splice(middle, 0, halfCharacter(common))
+  const put = (event: Buffer) => events.splice(middle, 0, event)
+  if (faults.brokenEvent) put(Buffer.from('data: {"type":"message_delta","choices":[{"delta":{"conten\n\n'))
+  if (faults.errorEvent !== undefined) put(error(faults.errorEvent))
+  if (faults.invalidUtf8) put(halfCharacter(text('é')))
   if (faults.unknownEvents)
-    events.splice(middle, 0, text('event: ping\ndata: {"type":"ping"}\n\n: a comment\n\nnoise\n\n'))
-
-  if (!faults.noUsage) events.push(dataEvent({ ...common, choices: [], usage: wireUsage(usage) }))
-  const usageEnd = faults.noUsage ? Number.POSITIVE_INFINITY : Buffer.concat(events).length
-  if (!faults.noDone) events.push(text('data: [DONE]\n\n'))
-  return { bytes: Buffer.concat(events), usageEnd }
+    put(
+      Buffer.from(
+        'event: ping\ndata: {"type":"ping"}\n\nevent: novel\ndata: {"type":"novel"}\n\n: a comment\n\nnoise\n\n',
+      ),
+    )
+  const ends = faults.noDone ? [] : last
+  const saidEnd = Buffer.concat(events).length
+  const bytes = Buffer.concat([...events, ...counted, ...ends])
+  // Two formats say with a last event that the reply is whole; the others with its reason.
+  const wholeEnd = wire === 'messages' || wire === 'responses' ? bytes.length : saidEnd
+  const told = wire === 'responses' ? bytes.length : saidEnd + Buffer.concat(counted).length
+  return { bytes, usageEnd: faults.noUsage ? Number.POSITIVE_INFINITY : told, wholeEnd }
 }
 
-function textDeltas({ text = '', thinking = '', refusal = '' }: ProviderAnswer): object[] {
-  return [
-    ...inPieces(thinking).map((piece) => ({ reasoning_content: piece })),
-    ...inPieces(text).map((piece) => ({ content: piece })),
-    ...inPieces(refusal).map((piece) => ({ refusal: piece })),
-  ]
-}
-
-/** Each call begins with its name and goes on with its arguments in pieces, one call after the other. */
-function callDeltas({ calls = [], faults = {} }: ProviderAnswer): object[] {
-  const deltas = calls.map((call, place) => {
-    const index = faults.indexes === 'same' ? 0 : place
-    const id = call.id ?? `call_${place + 1}`
-    const begin = {
-      index,
-      ...(id !== '' && { id }),
-      type: 'function',
-      function: { name: call.name, arguments: '' },
-      ...(call.signature !== undefined && { extra_content: { google: { thought_signature: call.signature } } }),
-    }
-    const rest = inPieces(argumentsOf(call)).map((piece) => ({ index, function: { arguments: piece } }))
-    return [begin, ...rest].map((delta) => ({ tool_calls: [delta] }))
-  })
-  return (faults.indexes === 'reversed' ? deltas.reverse() : deltas).flat()
-}
-
-/** About eight pieces, cut between characters. */
-function inPieces(text: string): string[] {
-  const characters = Array.from(text)
-  const size = Math.max(1, Math.ceil(characters.length / 8))
-  return Array.from({ length: Math.ceil(characters.length / size) }, (_, i) =>
-    characters.slice(i * size, (i + 1) * size).join(''),
-  )
-}
-
-function halfCharacter(common: object): Buffer {
-  const whole = dataEvent({ ...common, choices: [{ index: 0, delta: { content: 'é' }, finish_reason: null }] })
-  const at = whole.indexOf('é')
-  return Buffer.concat([whole.subarray(0, at + 1), whole.subarray(at + 2)])
-}
-
-function wireUsage({ inputTokens, outputTokens, cachedTokens }: TokenCounts): object {
-  return {
-    prompt_tokens: inputTokens,
-    completion_tokens: outputTokens,
-    total_tokens: inputTokens + outputTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
-  }
-}
-
-function dataEvent(value: unknown): Buffer {
-  return text(`data: ${JSON.stringify(value)}\n\n`)
-}
-
-function text(value: string): Buffer {
-  return Buffer.from(value, 'utf8')
+function halfCharacter(event: Buffer): Buffer {
+  const at = event.indexOf('é')
+  return Buffer.concat([event.subarray(0, at + 1), event.subarray(at + 2)])
 }

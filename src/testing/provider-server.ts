@@ -2,11 +2,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../domain/clock.ts'
 import { systemClock } from '../system.ts'
-import { replyBytes } from './provider-events.ts'
+import { type OllamaModel, ollamaAnswer } from './ollama-api.ts'
+import { replyBytes, wires } from './provider-events.ts'
 import { ProviderLog, type ProviderLogLine } from './provider-log.ts'
 import { lastUserText, type ProviderRule } from './provider-scripts.ts'
 import { sendReply } from './provider-send.ts'
-import { countTokens, type ProviderRequest, readRequest } from './provider-wire.ts'
+import { countTokens, type ProviderRequest, type WireName } from './provider-wire.ts'
 
 export interface ProviderOptions {
   answer: ProviderRule
@@ -16,13 +17,21 @@ export interface ProviderOptions {
   log?: string
   /** The key that clients must have; others are refused in a sentence that quotes theirs, as real providers do. */
   key?: string
+  /** Makes it answer as Ollama does, too, with these models. */
+  ollama?: OllamaModel[]
+  /** The names that `GET /v1/models` tells. */
+  serves?: string[]
   clock?: Clock
 }
 
 /** A provider of models on this machine, with a log of what it was asked and what it answered. */
 export interface TestProvider {
-  /** The `baseURL` for clients. */
+  /** The `baseURL` for clients of every format but Google's. */
   url: string
+  /** The `baseURL` for clients of Google's format. */
+  googleUrl: string
+  /** Where Ollama's own API is. */
+  origin: string
   log: readonly ProviderLogLine[]
   /** The first line of the log that passes the test, once it is there. */
   until(test: (line: ProviderLogLine) => boolean): Promise<ProviderLogLine>
@@ -30,7 +39,10 @@ export interface TestProvider {
   close(): Promise<void>
 }
 
-/** Starts a server that speaks OpenAI's streaming chat completions, with real sockets and whatever faults are asked for. */
+/**
+ * Starts a server that speaks OpenAI's chat completions and responses, Anthropic's messages and Google's format, all
+ * streamed, with real sockets and whatever faults are asked for.
+ */
 export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
   const clock = options.clock ?? systemClock
   const log = new ProviderLog(clock, options.log)
@@ -39,10 +51,17 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
 
   const receive = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await readBody(request)
-    const asked = readRequest(body)
-    if (request.method !== 'POST' || request.url !== '/v1/chat/completions' || asked === undefined) {
-      return refuse(response, asked ? 404 : 400, { error: { message: 'send POST /v1/chat/completions' } })
+    const { method = '', url = '' } = request
+    const path = url.replace(/\?.*$/, '')
+    const lookedUp = lookUp(options, method, path, body)
+    if (lookedUp !== undefined) return refuse(response, 200, lookedUp)
+    const wire = method === 'POST' ? wireAt(path) : undefined
+    const read = wire && wires[wire].read(body, path)
+    if (!wire || !read) {
+      const message = 'send POST to /v1/chat/completions, /v1/messages, /v1/responses or …:streamGenerateContent'
+      return refuse(response, wire ? 400 : 404, { error: { message } })
     }
+    const asked = { ...read, wire }
     const n = ++received
     const header = request.headers['x-heddle-run']
     const stamp = { n, run: typeof header === 'string' ? header : null }
@@ -51,10 +70,10 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     attempts.set(asking, attempt + 1)
     log.add({ ...stamp, kind: 'received', model: asked.model, lastUserText: asking, body })
 
-    const given = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
+    const given = wires[wire].key(request.headers)
     if (options.key !== undefined && given !== options.key) {
       log.add({ ...stamp, kind: 'refused', status: 401 })
-      return refuse(response, 401, { error: { message: `Incorrect API key provided: ${given}` } })
+      return refuse(response, 401, wires[wire].refusal(401, `Incorrect API key provided: ${given}`))
     }
     await answer({ ...asked, attempt }, stamp, response)
   }
@@ -69,12 +88,13 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       return response.socket?.resetAndDestroy()
     }
     if (faults.status) {
-      const { code, headers = {}, body = { error: { message: `status ${code}, as asked` } } } = faults.status
+      const usual = wires[asked.wire].refusal(faults.status.code, `status ${faults.status.code}, as asked`)
+      const { code, headers = {}, body = usual } = faults.status
       log.add({ ...stamp, kind: 'refused', status: code })
       return refuse(response, code, body, headers)
     }
     const counted = countTokens(asked, given)
-    const { bytes, usageEnd } = replyBytes(given, given.model ?? asked.model, counted)
+    const { bytes, usageEnd } = replyBytes(asked.wire, given, given.model ?? asked.model, counted)
     const usage = faults.noUsage ? null : counted
     const isWhole = await sendReply(response, bytes, faults, clock, () =>
       log.add({ ...stamp, kind: 'answered', usage }),
@@ -97,8 +117,11 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     server.once('error', reject)
     server.listen(options.port ?? 0, '127.0.0.1', resolve)
   })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${origin}/v1`,
+    googleUrl: `${origin}/v1beta`,
+    origin,
     log: log.lines,
     until: (test) => log.until(test),
     close: () =>
@@ -107,6 +130,20 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
         server.closeAllConnections()
       }),
   }
+}
+
+function wireAt(path: string): WireName | undefined {
+  if (path === '/v1/chat/completions') return 'chat'
+  if (path === '/v1/messages') return 'messages'
+  if (path === '/v1/responses') return 'responses'
+  return path.endsWith(':streamGenerateContent') ? 'gemini' : undefined
+}
+
+/** What is not a request for a reply. */
+function lookUp({ ollama, serves }: ProviderOptions, method: string, path: string, body: unknown): unknown {
+  if (method === 'GET' && path === '/v1/models' && serves)
+    return { object: 'list', data: serves.map((id) => ({ id, object: 'model' })) }
+  return ollama && ollamaAnswer(ollama, method, path, body)
 }
 
 async function readBody(request: IncomingMessage): Promise<unknown> {

@@ -1,5 +1,10 @@
-/** A request for chat completions, as far as an answer depends on it. */
+/** The formats that the server speaks: OpenAI's chat completions and responses, Anthropic's messages, Google's. */
+export const wireNames = ['chat', 'messages', 'responses', 'gemini'] as const
+export type WireName = (typeof wireNames)[number]
+
+/** A request for a reply in any format, as far as an answer depends on it. */
 export interface ProviderRequest {
+  wire: WireName
   model: string
   messages: WireMessage[]
   tools: { name: string; description?: string }[]
@@ -11,6 +16,8 @@ export interface ProviderRequest {
 export interface WireMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string
+  /** Kinds of media that came with it, such as image/png. */
+  media?: string[]
   calls: { id: string; name: string; arguments: string }[]
   /** Which call a tool's message answers. */
   callId: string | null
@@ -20,16 +27,20 @@ export interface TokenCounts {
   inputTokens: number
   outputTokens: number
   cachedTokens: number
+  /** Written to a cache; told only where the format has a word for it. */
+  cacheWriteTokens?: number
 }
 
 /** What the provider replies; faults are how it fails while it does. */
 export interface ProviderAnswer {
   text?: string
   thinking?: string
+  /** What the provider wants back with its thinking, where the format knows such a thing. */
+  signature?: string
   refusal?: string
   /** `arguments` instead of `input` for text that is no JSON; an id of '' is left out of the reply. */
   calls?: { id?: string; name: string; input?: unknown; arguments?: string; signature?: string }[]
-  /** The wire's word; without it `tool_calls` or `stop`. */
+  /** `stop`, `tool_calls`, `length` and `content_filter` in the wire's own word; any other as it is. */
   finish?: string
   /** Without it a quarter of the characters. */
   usage?: Partial<TokenCounts>
@@ -71,31 +82,8 @@ export interface ProviderFaults {
   lineBytes?: number
 }
 
-/** Reads a request's body; anything that is not one is undefined. */
-export function readRequest(body: unknown): Omit<ProviderRequest, 'attempt'> | undefined {
-  const { model, messages, tools, max_tokens } = (body ?? {}) as Record<string, unknown>
-  if (typeof model !== 'string' || !Array.isArray(messages)) return undefined
-  return {
-    model,
-    messages: messages.map(readMessage),
-    tools: (Array.isArray(tools) ? tools : []).map((tool) => tool?.function ?? {}),
-    maxTokens: typeof max_tokens === 'number' ? max_tokens : null,
-  }
-}
-
-function readMessage(message: Record<string, unknown>): WireMessage {
-  const { role, content, tool_calls: calls, tool_call_id: callId } = message
-  const parts = Array.isArray(content) ? content.map((part) => part?.text ?? '').join('') : (content ?? '')
-  return {
-    role: role as WireMessage['role'],
-    content: String(parts),
-    calls: (Array.isArray(calls) ? calls : []).map((call) => ({ id: call.id, ...call.function })),
-    callId: typeof callId === 'string' ? callId : null,
-  }
-}
-
 /** A quarter of the characters that were sent and answered, unless the answer says otherwise. */
-export function countTokens(request: Omit<ProviderRequest, 'attempt'>, answer: ProviderAnswer): TokenCounts {
+export function countTokens(request: Pick<ProviderRequest, 'messages'>, answer: ProviderAnswer): TokenCounts {
   const sent = request.messages.flatMap(({ content, calls }) => [content, ...calls.map((call) => call.arguments)])
   const said = [answer.text ?? '', answer.thinking ?? '', answer.refusal ?? '']
   const called = (answer.calls ?? []).map((call) => call.name + argumentsOf(call))
@@ -106,4 +94,62 @@ export function countTokens(request: Omit<ProviderRequest, 'attempt'>, answer: P
 /** A call's arguments as they go over the wire. */
 export function argumentsOf(call: NonNullable<ProviderAnswer['calls']>[number]): string {
   return call.arguments ?? JSON.stringify(call.input ?? {})
+}
+
+/** A format: how a request is read and how an answer is written. */
+export interface Wire {
+  /** Reads a request's body; anything that is not one is undefined. `path` is the address it was sent to. */
+  read(body: unknown, path: string): Omit<ProviderRequest, 'attempt' | 'wire'> | undefined
+  key(headers: Record<string, string | string[] | undefined>): string
+  /** An error as the body of an answer. */
+  refusal(status: number, message: string): unknown
+  write(answer: ProviderAnswer, model: string, usage: TokenCounts): WireEvents
+}
+
+/** A reply in the events of a format, in the order they are sent. */
+export interface WireEvents {
+  /** Everything up to the reason of the end. */
+  said: Buffer[]
+  /** After these the client knows what was counted; empty when the reason says it. */
+  counted: Buffer[]
+  /** What says that nothing more comes. */
+  last: Buffer[]
+  /** A piece of text, and an error in the middle of the stream. */
+  text(text: string): Buffer
+  error(error: unknown): Buffer
+}
+
+/** A server-sent event. */
+export function dataEvent(value: unknown, name?: string): Buffer {
+  return Buffer.from(`${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(value)}\n\n`, 'utf8')
+}
+
+/** About eight pieces, cut between characters. */
+export function inPieces(text: string): string[] {
+  const characters = Array.from(text)
+  const size = Math.max(1, Math.ceil(characters.length / 8))
+  return Array.from({ length: Math.ceil(characters.length / size) }, (_, i) =>
+    characters.slice(i * size, (i + 1) * size).join(''),
+  )
+}
+
+/** Calls with their ids, in the order they are sent. */
+export function callsToSend({ calls = [], faults = {} }: ProviderAnswer) {
+  const sent = calls.map((call, place) => ({
+    ...call,
+    id: call.id ?? `call_${place + 1}`,
+    index: faults.indexes === 'same' ? 0 : place,
+  }))
+  return faults.indexes === 'reversed' ? sent.reverse() : sent
+}
+
+/** The reason of the end, in chat's words. */
+export function finishOf(answer: ProviderAnswer): string {
+  return answer.finish ?? (answer.calls?.length ? 'tool_calls' : 'stop')
+}
+
+/** The texts of a message's parts. */
+export function textIn(parts: unknown): string {
+  if (typeof parts === 'string') return parts
+  return Array.isArray(parts) ? parts.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('') : ''
 }

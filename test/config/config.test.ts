@@ -224,7 +224,8 @@ test('the guide documents every key with its default, and its examples are valid
     const documented = parseYaml(rows.get(path) ?? '').value
     expect([path, documented]).toEqual([path, path === 'workspace' ? '~/heddle-workspace' : value])
   }
-  const model = ['provider', 'model', 'apiKey', 'baseURL', 'contextWindow', 'price.input', 'price.output']
+  const prices = ['price.input', 'price.output', 'price.cacheRead', 'price.cacheWrite']
+  const model = ['provider', 'model', 'apiKey', 'baseURL', 'contextWindow', ...prices, 'thinking', 'sees']
   const optional = ['agent.model', 'tools.allow', ...model.map((key) => `models.*.${key}`)]
   expect([...rows.keys()].sort()).toEqual([...keys.map(([path]) => path), ...optional].sort())
   for (const [, example] of guide.matchAll(/```yaml\n(.*?)```/gs)) {

@@ -1,34 +1,51 @@
-import { expect, test } from 'vitest'
-import { ApiKey } from '../../src/config/key.ts'
-import { hiding, knownSecrets } from '../../src/config/secrets.ts'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
+import { configShow } from '../../src/config/show.ts'
 
-const model = { provider: 'openai-compatible' as const, model: 'm' }
+let root: string
+let file: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'heddle-config-'))
+  file = join(root, 'heddle.yaml')
+})
+afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-test('keys, passwords and tokens of the configuration are hidden wherever a text holds them', () => {
-  const secrets = knownSecrets({
-    database: 'postgres://me:p%40ss%2Fword@db/heddle',
-    models: {
-      plain: { ...model, apiKey: new ApiKey('[redacted]', 'k1') },
-      longer: { ...model, apiKey: new ApiKey('[redacted]', 'k1-and-more') },
-      address: { ...model, baseURL: 'http://tok-in-url@127.0.0.1/v1?api_key=in-query&page=2' },
-    },
+const canary = 'plain words that look like nothing'
+const secrets = (name: string) => (name === 'anthropic' ? canary : undefined)
+const lines = (more = '') =>
+  `models:\n  main: { provider: anthropic, model: m, apiKey: "\${secret:anthropic}" }\n${more}`
+
+test('a key that names a secret is the secret, and is shown as its name', async () => {
+  writeFileSync(file, lines())
+  const config = await loadConfig(file, {}, { secrets })
+  expect(config.models['main']?.apiKey?.reveal()).toBe(canary)
+  expect(config.warnings).toEqual([])
+  expect(configShow(config)['models']).toEqual({
+    main: { provider: 'anthropic', model: 'm', apiKey: `\${secret:anthropic}` },
   })
-  const hide = hiding(secrets)
-  const told = {
-    'k1-and-more': ['x k1 y', { deep: 'http://tok-in-url@h' }],
-    url: 'me:p%40ss%2Fword@',
-    in: 'p@ss/word',
-    n: 1,
-  }
-  expect(hide(told)).toEqual({
-    '[redacted]': ['x [redacted] y', { deep: 'http://[redacted]@h' }],
-    url: 'me:[redacted]@',
-    in: '[redacted]',
-    n: 1,
-  })
-  expect(hide('?api_key=in-query&page=2')).toBe('?api_key=[redacted]&page=2')
+  expect(inspect(config, { depth: 10, showHidden: true }) + JSON.stringify(config)).not.toContain(canary)
 })
 
-test('a configuration without secrets hides nothing', () => {
-  expect(hiding(knownSecrets({ database: 'sqlite', models: {} }))('anything')).toBe('anything')
+test('its value is hidden wherever else somebody wrote it, whatever it looks like', async () => {
+  writeFileSync(file, lines(`name: "my ${canary}"\n`))
+  const config = await loadConfig(file, {}, { secrets })
+  expect(configShow(config)['name']).toBe('my [redacted]')
+})
+
+test('a secret that is not there is a warning that names the command, and an error when it is needed', async () => {
+  writeFileSync(file, lines())
+  const config = await loadConfig(file, {}, { secrets: () => undefined })
+  expect(config.warnings).toMatchObject([{ line: 2, remedy: 'store it: heddle secret set anthropic' }])
+  expect(() => config.models['main']?.apiKey?.reveal()).toThrow('there is no secret anthropic')
+})
+
+test('rehearsal may be chosen, and is refused as a fallback', async () => {
+  writeFileSync(file, lines('agent: { model: rehearsal }\n'))
+  expect((await loadConfig(file, {}, { secrets })).agent.model).toBe('rehearsal')
+  writeFileSync(file, lines('agent: { fallbacks: [rehearsal] }\n'))
+  await expect(loadConfig(file, {}, { secrets })).rejects.toThrow('never answers for a model that failed')
 })

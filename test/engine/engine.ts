@@ -71,6 +71,7 @@ export async function newEngine(
     ...world,
     limits: { ...limits, ...options.limits },
     model: () => model,
+    fallbacks: [],
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
     toolsFor: () => (options.tools ?? []).map(({ name }) => name),
     prompt: async () => options.systemPrompt ?? 'You are brief.',

@@ -77,6 +77,7 @@ test('the paths of a home are in one place', () => {
     run: '/h/run',
     skills: '/h/skills',
     memory: '/h/memory',
+    secrets: '/h/secrets',
     previousConfigs: '/h/backups/config',
   })
 })

@@ -1,7 +1,12 @@
 import { onTestFinished } from 'vitest'
 import type { Clock, Millis } from '../../src/domain/clock.ts'
 import { type Delta, ModelFailure, type ModelReply, type ModelRequest } from '../../src/domain/model.ts'
-import { type OpenAiCompatibleSettings, openAiCompatible } from '../../src/models/openai-compatible.ts'
+import { anthropic } from '../../src/models/anthropic.ts'
+import { google } from '../../src/models/google.ts'
+import { openAi } from '../../src/models/openai.ts'
+import { openAiCompatible } from '../../src/models/openai-compatible.ts'
+import type { ProviderKind } from '../../src/models/provider-package.ts'
+import type { ProviderSettings } from '../../src/models/streamed-model.ts'
 import { systemClock } from '../../src/system.ts'
 import {
   type ManualClock,
@@ -10,7 +15,25 @@ import {
   type ProviderRule,
   startProvider,
   type TestProvider,
+  type WireName,
 } from '../../src/testing.ts'
+
+/** Each kind of provider, and the format it speaks. */
+export const kinds: [ProviderKind, WireName][] = [
+  ['openai-compatible', 'chat'],
+  ['anthropic', 'messages'],
+  ['openai', 'responses'],
+  ['google', 'gemini'],
+]
+
+const makers = { 'openai-compatible': openAiCompatible, anthropic, openai: openAi, google }
+/** A name that makes each package believe in a model that thinks. */
+export const thinkingModels = {
+  'openai-compatible': 'test-model',
+  anthropic: 'claude-sonnet-4-5',
+  openai: 'gpt-5.2',
+  google: 'gemini-2.5-flash',
+}
 
 /** A request with what a test does not care about filled in. */
 export function aRequest(request: Partial<ModelRequest> = {}): ModelRequest {
@@ -39,20 +62,20 @@ export interface Asking {
 /** A provider with real sockets and a model that asks it, for one test. */
 export async function asking(
   answer: ProviderAnswer | ProviderRule,
-  options: { settings?: Partial<OpenAiCompatibleSettings>; clock?: Clock; key?: string } = {},
+  options: { kind?: ProviderKind; settings?: Partial<ProviderSettings>; clock?: Clock; key?: string } = {},
 ): Promise<Asking> {
-  const { settings = {}, clock = systemClock, key } = options
+  const { kind = 'openai-compatible', settings = {}, clock = systemClock, key } = options
   const provider = await startProvider({
     answer: typeof answer === 'function' ? answer : () => answer,
     clock,
     ...(key !== undefined && { key }),
   })
   onTestFinished(() => provider.close())
-  const model = openAiCompatible(
+  const model = makers[kind](
     {
       name: 'main',
       model: 'test-model',
-      baseURL: provider.url,
+      baseURL: kind === 'google' ? provider.googleUrl : provider.url,
       window: 100_000,
       price: { input: 0, output: 0 },
       idleTimeout: 20_000,

@@ -4,7 +4,9 @@ import { replyBytes } from '../../src/testing/provider-events.ts'
 import { lastUserText } from '../../src/testing/provider-scripts.ts'
 import { countTokens } from '../../src/testing/provider-wire.ts'
 import type { ProviderAnswer, ProviderFaults } from '../../src/testing.ts'
-import { aRequest, asking, failure, shape } from './asking.ts'
+import { aRequest, asking, failure, kinds, shape } from './asking.ts'
+
+const atOnce = 64
 
 const answer: ProviderAnswer = {
   text: 'sö',
@@ -16,42 +18,44 @@ const whole: Pick<ModelReply, 'text' | 'calls' | 'finish'> = {
   finish: 'calls',
 }
 
-describe('a stream that is cut at any byte brings no reply', () => {
-  const usage = countTokens({ model: '', messages: [], tools: [], maxTokens: null }, answer)
-  const recorded = replyBytes(answer, 'test-model', usage)
+describe.each(kinds)('F26: a stream of %s (%s) that is cut at any byte brings no reply', (kind, wire) => {
+  const usage = countTokens({ messages: [] }, answer)
+  const recorded = replyBytes(wire, answer, 'test-model', usage)
   const cutAsAsked = (faults: ProviderFaults) =>
-    asking((request) => ({ ...answer, usage, faults: { ...faults, cutAt: Number(lastUserText(request)) } }))
+    asking((request) => ({ ...answer, usage, faults: { ...faults, cutAt: Number(lastUserText(request)) } }), { kind })
 
   test('when the connection is lost', async () => {
     const { ask } = await cutAsAsked({})
     const failures = await atEveryByte(recorded.bytes.length, (at) => failure(ask(cutAt(at))))
     expect([...new Set(failures.map(({ code, retry }) => `${code} ${retry}`))]).toEqual(['stream_cut later'])
-    for (const { usage: told } of failures) expect(told ?? { ...usage, costUsd: 0 }).toEqual({ ...usage, costUsd: 0 })
+    // What was told of the cost before the cut counts: nothing, the input, or all of it.
+    for (const { usage: told } of failures) expect([undefined, 0, usage.outputTokens]).toContain(told?.outputTokens)
+    const isTold = recorded.usageEnd < recorded.bytes.length
+    expect(failures.at(-1)?.usage).toEqual(isTold ? { ...usage, costUsd: 0 } : undefined)
   })
 
   test('when the connection is closed as if all were said, unless the provider had said why it ends', async () => {
     const { ask } = await cutAsAsked({ cutQuietly: true })
     const outcomes = await atEveryByte(recorded.bytes.length, (at) => ask(cutAt(at)).catch((error) => error))
-    const reasonEnd = endOf(recorded.bytes, '"finish_reason":"tool_calls"')
     for (const [at, outcome] of outcomes.entries()) {
-      if (at < reasonEnd) expect({ at, ...shape(outcome) }).toEqual({ at, code: 'stream_cut', retry: 'later' })
+      if (at < recorded.wholeEnd) expect({ at, ...shape(outcome) }).toEqual({ at, code: 'stream_cut', retry: 'later' })
       else expect(outcome).toMatchObject(whole)
     }
   })
 
   test('and what came of it was told as provisional only', async () => {
-    const { fail, deltas } = await asking({ ...answer, faults: { cutAt: recorded.bytes.length - 20 } })
+    const { fail, deltas } = await asking({ ...answer, faults: { cutAt: recorded.bytes.length - 20 } }, { kind })
     await fail()
     expect(deltas.map(({ text }) => text).join('')).toBe('sö')
+  })
+
+  test('but one that comes a byte at a time, so that every character is split, is whole', async () => {
+    const { ask } = await asking({ ...answer, text: 'Grüße 世界 🌍', faults: { pieceBytes: 1 } }, { kind })
+    expect(await ask()).toMatchObject({ ...whole, text: 'Grüße 世界 🌍' })
   })
 })
 
 describe('a stream may come in any pieces', () => {
-  test('one byte at a time, so that every character of several bytes is split', async () => {
-    const { ask } = await asking({ text: 'Grüße 世界 🌍', calls: answer.calls ?? [], faults: { pieceBytes: 1 } })
-    expect(await ask()).toMatchObject({ ...whole, text: 'Grüße 世界 🌍' })
-  })
-
   test('without [DONE]', async () => {
     const { ask } = await asking({ ...answer, faults: { noDone: true } })
     expect(await ask()).toMatchObject(whole)
@@ -143,16 +147,11 @@ function cutAt(at: number) {
   return aRequest({ messages: [{ role: 'user', content: String(at) }] })
 }
 
-/** The byte after the event that holds the text. */
-function endOf(bytes: Buffer, text: string): number {
-  return bytes.indexOf('\n\n', bytes.indexOf(text)) + 2
-}
-
-/** What happens at each place, in order; a few at a time, so that it does not take for ever. */
+/** What happens at each place, in order; many at a time, so that it does not take for ever. */
 async function atEveryByte<T>(length: number, attempt: (at: number) => Promise<T>): Promise<T[]> {
   const outcomes: T[] = []
-  for (let from = 0; from < length; from += 16) {
-    const places = Array.from({ length: Math.min(16, length - from) }, (_, i) => from + i)
+  for (let from = 0; from < length; from += atOnce) {
+    const places = Array.from({ length: Math.min(atOnce, length - from) }, (_, i) => from + i)
     outcomes.push(...(await Promise.all(places.map(attempt))))
   }
   return outcomes

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { asking, failure, shape, watchedClock } from './asking.ts'
+import { asking, failure, kinds, shape, watchedClock } from './asking.ts'
 
 const times = { idleTimeout: 60_000, totalTimeout: 200_000 }
 
-describe('a provider that takes too long is given up, and may be asked again', () => {
+describe.each(kinds)('F25: a provider (%s) that takes too long is given up, and may be asked again', (kind) => {
   test('it never answers', async () => {
     const clock = watchedClock()
-    const { fail, provider } = await asking(() => new Promise(() => undefined), { clock, settings: times })
+    const { fail, provider } = await asking(() => new Promise(() => undefined), { kind, clock, settings: times })
     const failed = fail()
     await provider.until(({ kind }) => kind === 'received')
     await clock.advance(60_000)
@@ -20,7 +20,7 @@ describe('a provider that takes too long is given up, and may be asked again', (
     ['in the middle of an event', 300],
   ])('it falls silent %s', async (_, silentAt) => {
     const clock = watchedClock()
-    const { fail, provider } = await asking({ text: 'never', faults: { silentAt } }, { clock, settings: times })
+    const { fail, provider } = await asking({ text: 'never', faults: { silentAt } }, { kind, clock, settings: times })
     const failed = fail()
     await provider.until(({ kind }) => kind === 'received')
     await clock.advance(60_000)
@@ -31,7 +31,7 @@ describe('a provider that takes too long is given up, and may be asked again', (
   test('it falls silent after an error status', async () => {
     const clock = watchedClock()
     const status = { code: 500, headers: { 'content-length': '1000' }, body: 'x' }
-    const { fail, provider } = await asking({ faults: { status } }, { clock, settings: times })
+    const { fail, provider } = await asking({ faults: { status } }, { kind, clock, settings: times })
     const failed = fail()
     await provider.until(({ kind }) => kind === 'refused')
     await clock.advance(60_000)
@@ -40,7 +40,7 @@ describe('a provider that takes too long is given up, and may be asked again', (
 
   test('it sends comments for ever, which are no part of a reply', async () => {
     const clock = watchedClock()
-    const { fail, provider } = await asking({ faults: { pings: 20_000 } }, { clock, settings: times })
+    const { fail, provider } = await asking({ faults: { pings: 20_000 } }, { kind, clock, settings: times })
     const failed = fail()
     for (let n = 0; n < 3; n++) {
       await clock.sleepOf(20_000)
@@ -53,7 +53,7 @@ describe('a provider that takes too long is given up, and may be asked again', (
   test('it sends a byte now and then', async () => {
     const clock = watchedClock()
     const slow = { pieceBytes: 1, pause: 30_000 }
-    const { fail } = await asking({ text: 'slow', faults: slow }, { clock, settings: times })
+    const { fail } = await asking({ text: 'slow', faults: slow }, { kind, clock, settings: times })
     const failed = fail()
     for (let n = 0; n < 2; n++) {
       await clock.sleepOf(30_000)
@@ -61,7 +61,9 @@ describe('a provider that takes too long is given up, and may be asked again', (
     }
     expect((await failed).message).toContain('was silent for 60 s')
   })
+})
 
+describe('F25: a provider that never ends is given up, and may be asked again', () => {
   test('it goes on, but for too long', async () => {
     const clock = watchedClock()
     const text = 'word '.repeat(8)

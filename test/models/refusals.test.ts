@@ -156,7 +156,7 @@ describe('a key is never told', () => {
     expect(shape(failure)).toEqual({ code: 'provider_refused_key', retry: 'never' })
     expect(failure.message).toContain('Model main')
     expect(failure.message).toContain('Incorrect API key provided: [redacted]')
-    expect(failure.remedy).toBe('correct models.main.apiKey in heddle.yaml, or the variable it names')
+    expect(failure.remedy).toBe('correct models.main.apiKey in heddle.yaml, or the variable or secret it names')
     expect(everything(failure)).not.toContain('canary')
     expect(provider.log.map(({ kind }) => kind)).toEqual(['received', 'refused'])
   })

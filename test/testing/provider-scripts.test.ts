@@ -91,7 +91,7 @@ test('written rules: the first that fits answers, and a plain answer is left for
 })
 
 function asked(...messages: WireMessage[]): ProviderRequest {
-  return { model: 'm', messages, tools: [], maxTokens: null, attempt: 0 }
+  return { wire: 'chat', model: 'm', messages, tools: [], maxTokens: null, attempt: 0 }
 }
 
 function user(content: string): WireMessage {

@@ -1,0 +1,271 @@
+import { findOllama, type OllamaFound, tryNamed, usualOllama, vendorDefaults, widenWindow } from '../app-models.ts'
+import type { Config, NamedModel } from '../config/config.ts'
+import { ApiKey } from '../config/key.ts'
+import { modelName, rehearsal } from '../config/schema.ts'
+import { configSet } from '../config/set.ts'
+import { HeddleError, Misuse } from '../domain/errors.ts'
+import { ensureHome, homePaths } from '../home/home.ts'
+import { keepSecret } from '../home/secrets.ts'
+import type { Answer, Here } from './cli.ts'
+import { type FoundServer, findServer } from './models-served.ts'
+import { askHidden, askLine, canAsk, readInput } from './prompt.ts'
+import { printable } from './screen.ts'
+import { load, replaceOptions } from './set-up.ts'
+import { trialLines, undo } from './trial-lines.ts'
+
+type Vendor = keyof typeof vendorDefaults
+type Options = Record<string, unknown>
+
+const vendors = Object.keys(vendorDefaults) as Vendor[]
+/** Where people keep keys, the usual name first. */
+const keyVariables: Record<Vendor, string[]> = {
+  anthropic: ['ANTHROPIC_API_KEY'],
+  openai: ['OPENAI_API_KEY'],
+  google: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+}
+/** A window that agents can work in and that fits most machines. */
+const goodWindow = 32_768
+
+/** A model as it will be written, before it is. */
+interface Candidate {
+  name: string
+  lines: Record<string, unknown>
+  named: NamedModel
+  /** To be stored when the model has shown that it works. */
+  secret?: { name: string; value: string }
+  /** Used from now on, not only when asked for. */
+  switches: boolean
+}
+
+/** Finds a model, tries it, and only then writes it down and switches to it. A failure changes nothing. */
+export async function addModel(here: Here, asked: string | undefined, options: Options): Promise<Answer> {
+  const config = await load(here)
+  checkOptions(options)
+  const what = asked ?? (await chooseWhat(here))
+  const candidate = await candidateFor(here, what, config, options)
+  here.tell(`testing ${printable(candidate.named.model)} …`)
+  const trial = await tryNamed(candidate.name, candidate.named, here.clock, here.stopped)
+  const failed = trial.checks.find(({ ok }) => !ok)
+  if (failed)
+    throw new HeddleError(
+      'model_failed',
+      `${printable(candidate.named.model)} did not pass: ${failed.name}: ${failed.detail} heddle.yaml is as it was.`,
+      failed.remedy ?? 'try another model with --model',
+    )
+  await write(here, candidate)
+  return told(here, candidate, config, trialLines(here, trial))
+}
+
+/** Before anybody is asked anything, and long before something is written. */
+function checkOptions(options: Options): void {
+  const name = text(options, 'name')
+  if (name === rehearsal || (name !== undefined && !modelName.safeParse(name).success))
+    throw new Misuse(`"${printable(name)}" cannot be the name of a model.`, 'use letters, digits, . _ : and -')
+  const window = options['window']
+  if (window !== undefined && !(Number.isInteger(Number(window)) && Number(window) > 0))
+    throw new Misuse(`"${printable(String(window))}" is no number of tokens.`, 'give one such as 32768')
+}
+
+async function write(here: Here, { name, lines, secret, switches }: Candidate): Promise<void> {
+  await ensureHome(here.home)
+  if (secret) await keepSecret(homePaths(here.home).secrets, secret.name, secret.value)
+  const options = replaceOptions(here)
+  await configSet(here.configFile, `models."${name}"`, flow(lines), options)
+  if (switches) await configSet(here.configFile, 'agent.model', JSON.stringify(name), options)
+}
+
+function told(here: Here, candidate: Candidate, config: Config, tested: string): Answer {
+  const { name, named, secret, switches } = candidate
+  const before = config.agent.model ?? rehearsal
+  const kept = secret
+    ? [`stored in ${homePaths(here.home).secrets} (0600) · heddle.yaml holds only \${secret:${secret.name}}`]
+    : []
+  const now = switches
+    ? [
+        `${name} is now ${printable(named.model)} (was ${before}).`,
+        `If it fails you get the error, never ${rehearsal}.    ${undo(before, name)}`,
+      ]
+    : [`${name} is ready · used when asked:  heddle models use ${name}`]
+  return {
+    json: {
+      ok: true,
+      name,
+      provider: named.provider,
+      model: named.model,
+      default: switches ? name : before,
+      before,
+      ...(secret && { secret: secret.name }),
+    },
+    text: [...kept, tested, ...now].join('\n'),
+  }
+}
+
+/** Looks around for something to add: keys in the environment, Ollama on this machine. */
+async function chooseWhat(here: Here): Promise<string> {
+  const keys = vendors.filter((vendor) => keyVariables[vendor].some((name) => here.env[name]))
+  const ollama = await findOllama(usualOllama, here.clock)
+  const found = [...keys, ...(ollama ? ['ollama'] : [])]
+  const commands = (found.length > 0 ? found : [...vendors, 'ollama', 'URL']).map((each) => `heddle models add ${each}`)
+  const seen = found.length > 0 ? `found: ${found.join(', ')}` : 'no key in the environment, and no Ollama here'
+  if (!canAsk() || here.json) throw new Misuse(`say what to add; ${seen}.`, commands.join('   or   '))
+  here.tell(seen)
+  const first = found[0] ?? 'anthropic'
+  return (await askLine(`add which (${[...vendors, 'ollama'].join(', ')}, or an address)? [${first}] `)).trim() || first
+}
+
+async function candidateFor(here: Here, what: string, config: Config, options: Options): Promise<Candidate> {
+  if (what === 'ollama') return ollamaCandidate(here, config, options)
+  if (/^https?:\/\//.test(what)) return servedCandidate(here, what, config, options)
+  const vendor = vendors.find((each) => each === what)
+  if (!vendor)
+    throw new Misuse(`"${printable(what)}" is no provider.`, `use ${vendors.join(', ')}, ollama or an address`)
+  const model = text(options, 'model') ?? vendorDefaults[vendor]
+  const key = await keyFor(here, options, { secret: vendor, variables: keyVariables[vendor], mayBeNone: false })
+  const baseURL = text(options, 'baseUrl')
+  const lines = { provider: vendor, model, ...(baseURL && { baseURL }), ...extras(options) }
+  return candidate(config, options, { usual: vendor, lines, key, switches: true })
+}
+
+async function servedCandidate(here: Here, url: string, config: Config, options: Options): Promise<Candidate> {
+  const baseURL = url.replace(/\/+$/, '')
+  const host = new URL(baseURL).hostname.replaceAll(/[^A-Za-z0-9-]/g, '-')
+  const secret = /^[A-Za-z]/.test(host) ? host : 'server'
+  const key = await keyFor(here, options, { secret, variables: [], mayBeNone: true })
+  const found: FoundServer = await findServer(here, baseURL, key?.value, text(options, 'model'))
+  const lines = { provider: 'openai-compatible', baseURL, ...found, ...extras(options) }
+  return candidate(config, options, { usual: secret, lines, key, switches: true })
+}
+
+async function ollamaCandidate(here: Here, config: Config, options: Options): Promise<Candidate> {
+  const origin = (text(options, 'baseUrl') ?? usualOllama).replace(/\/(v1)?\/?$/, '')
+  const ollama = await findOllama(origin, here.clock)
+  if (!ollama)
+    throw new HeddleError(
+      'ollama_missing',
+      `no Ollama answers at ${origin}.`,
+      'start it: ollama serve; or give --base-url',
+    )
+  here.tell(`found Ollama ${printable(ollama.version)} at ${origin.replace(/^https?:\/\//, '')}`)
+  for (const [at, each] of ollama.models.entries()) here.tell(ollamaLine(at + 1, each))
+  const chosen = await chooseOllama(here, ollama.models, options)
+  const window = Number(options['window'] ?? Math.min(goodWindow, chosen.windowMost))
+  const model = chosen.windowNow >= window ? chosen.name : await widened(here, origin, chosen.name, window)
+  const sees = chosen.sees ? { sees: true } : {}
+  const lines = { provider: 'openai-compatible', baseURL: `${origin}/v1`, model, contextWindow: window, ...sees }
+  const isFirst = Object.keys(config.models).length === 0
+  return candidate(config, options, { usual: 'local', lines, key: undefined, switches: isFirst })
+}
+
+function ollamaLine(place: number, { name, hasTools, windowNow, windowMost }: OllamaFound): string {
+  const facts = hasTools
+    ? `tools yes   window now ${windowNow.toLocaleString('en')}   supports ${windowMost.toLocaleString('en')}`
+    : 'tools no    cannot act as an agent'
+  return `  ${place}  ${printable(name).padEnd(16)} ${facts}`
+}
+
+async function chooseOllama(here: Here, models: OllamaFound[], options: Options): Promise<OllamaFound> {
+  const wanted = text(options, 'model')
+  const first = models.find(({ name, hasTools }) => (wanted === undefined ? hasTools : name === wanted))
+  if (!first)
+    throw new HeddleError(
+      'ollama_no_model',
+      wanted === undefined ? 'no model there can call tools.' : `Ollama has no model ${printable(wanted)}.`,
+      'get one: ollama pull qwen3; then try again',
+    )
+  if (options['yes'] === true || wanted !== undefined || !canAsk() || here.json) return first
+  const window = Math.min(goodWindow, first.windowMost).toLocaleString('en')
+  const size = `${(first.bytes / 1e9).toFixed(1)} GB`
+  const place = models.indexOf(first) + 1
+  const answer = (await askLine(`use ${place} with a window of ${window} (${size})? [Y/n, or a number] `)).trim()
+  const other = models[Number(answer) - 1]
+  if (other) return other
+  if (/^(y|yes|)$/i.test(answer)) return first
+  throw new HeddleError('cancelled', 'stopped: nothing was changed', 'run the command again')
+}
+
+async function widened(here: Here, origin: string, name: string, window: number): Promise<string> {
+  const made = await widenWindow(origin, name, window, here.clock)
+  if (made === undefined)
+    throw new HeddleError(
+      'ollama_window',
+      `Ollama could not give ${printable(name)} a window of ${window}.`,
+      'set OLLAMA_CONTEXT_LENGTH where Ollama starts, and give that number with --window',
+    )
+  here.tell(`made ${printable(made)} in Ollama: the same weights with a wider window; remove it: ollama rm ${made}`)
+  return made
+}
+
+interface Key {
+  /** As the file will say it. */
+  written: string
+  value: string
+  /** Where the value is to be kept; nowhere when it is in the environment. */
+  secret?: string
+}
+
+/** From a variable, from standard input, or asked for hidden: never an argument, which others could read. */
+async function keyFor(
+  here: Here,
+  options: Options,
+  { secret, variables, mayBeNone }: { secret: string; variables: string[]; mayBeNone: boolean },
+): Promise<Key | undefined> {
+  const named = text(options, 'keyEnv')
+  const usual = variables.find((name) => here.env[name])
+  if (named !== undefined) return fromVariable(here, named)
+  if (options['key'] !== undefined) {
+    if (options['key'] !== '-')
+      throw new Misuse('a key is no argument: others could read it.', 'use --key - and pipe it')
+    return { written: `\${secret:${secret}}`, value: await readInput(), secret }
+  }
+  const mayAsk = canAsk() && !here.json && options['yes'] !== true
+  const hint = usual ? `; Enter = use $${usual}` : mayBeNone ? '; Enter = none' : ''
+  const typed = mayAsk ? (await askHidden(`API key (hidden${hint}): `)).trim() : ''
+  if (typed !== '') return { written: `\${secret:${secret}}`, value: typed, secret }
+  if (usual) return fromVariable(here, usual)
+  if (mayBeNone) return undefined
+  throw new Misuse('there is no key.', `set ${variables[0]}, or pipe the key: heddle models add ${secret} --key -`)
+}
+
+function fromVariable({ env }: Here, name: string): Key {
+  const value = env[name]
+  if (!value)
+    throw new Misuse(`the environment variable ${printable(name)} is not set.`, `export ${printable(name)} first`)
+  return { written: `\${${name}}`, value }
+}
+
+function candidate(
+  config: Config,
+  options: Options,
+  made: { usual: string; lines: Record<string, unknown>; key: Key | undefined; switches: boolean },
+): Candidate {
+  const { usual, lines, key, switches } = made
+  const isFirst = Object.keys(config.models).length === 0
+  const name = text(options, 'name') ?? (isFirst && usual !== 'local' ? 'main' : usual)
+  return {
+    name,
+    lines: { ...lines, ...(key && { apiKey: key.written }) },
+    named: { ...(lines as unknown as NamedModel), ...(key && { apiKey: new ApiKey(key.written, key.value) }) },
+    ...(key?.secret !== undefined && { secret: { name: key.secret, value: key.value } }),
+    switches,
+  }
+}
+
+function extras(options: Options): { contextWindow?: number } {
+  return options['window'] === undefined ? {} : { contextWindow: Number(options['window']) }
+}
+
+function text(options: Options, name: string): string | undefined {
+  const value = options[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** One line of YAML; in quotes, since references have braces. */
+function flow(lines: Record<string, unknown>): string {
+  const pairs = Object.entries(lines).map(([key, value]) => `${key}: ${flowValue(value)}`)
+  return `{ ${pairs.join(', ')} }`
+}
+
+function flowValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return flow(value as Record<string, unknown>)
+  return typeof value === 'string' && /^[A-Za-z][\w.-]*$/.test(value) ? value : JSON.stringify(value)
+}
