@@ -1,4 +1,3 @@
-import { HeddleError } from '../domain/errors.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import { bindItems } from '../store/inbox.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
@@ -107,11 +106,11 @@ export async function lockedRun(
 }
 
 function quarantine(run: Run, crashes: number): Ending {
-  const error = new HeddleError(
-    'quarantined',
-    `${crashes} processes died with this run without getting anywhere`,
-    `look at what it does: heddle show run:${run.id}; try again when that is mended: heddle retry run:${run.id}`,
-  )
+  const error = {
+    code: 'quarantined',
+    message: `${crashes} processes died with this run without getting anywhere`,
+    remedy: `look at what it does: heddle show run:${run.id}; try again when that is mended: heddle retry run:${run.id}`,
+  }
   return { state: 'failed', text: `Failed: ${error.message}. ${error.remedy}`, error }
 }
 

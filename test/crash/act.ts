@@ -1,18 +1,29 @@
-import { readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { readFileSync, watch } from 'node:fs'
 import { openApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import type { App } from '../../src/domain/app.ts'
 import { type CrashPoint, crashAt } from '../../src/domain/crash-points.ts'
+import { HeddleError } from '../../src/domain/errors.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
-import { type Scenario, shortTimeout } from './scenarios.ts'
+import { type Person, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { loggedTools } from './tools.ts'
 
 /** What a process is to do with a home, and where it finds the rest of the world. */
 export interface Act {
-  act: Scenario | 'recover'
+  /** Whom others know it as. */
+  name: string
+  scenario: ScenarioName
+  /** The parts of the scenario that it plays; none for one that only works. */
+  plays: ('first' | 'second')[]
+  /** Works for one session only, as a home allows any number of processes to. */
+  isBound: boolean
+  /** Goes on working until it is told that the others are done. */
+  lingers: boolean
+  leaseSeconds: number
+  /** `point#n`: stops there, as SIGSTOP does, until somebody lets it go on. */
+  stopAt?: string
   home: string
   database: string
   providerUrl: string
@@ -20,23 +31,35 @@ export interface Act {
   toolLog: string
 }
 
-/** What it says: everything but `passes` is a promise that must hold, whatever happens to it next. */
+/** What it says. What is accepted or cancelled is a promise that must hold, whatever happens to it next. */
 export type Said =
   | { accepted: string; content: string }
-  | { cancelled: string; state: string }
+  /** `asked`: how many requests the provider had seen by then. */
+  | { cancelled: string; state: string; at: number; asked: number }
   | { trouble: string }
+  | { ready: true }
+  | { stopping: true }
+  | { stalling: true }
   | { quiet: true }
   | { passes: Passes }
 export type Passes = Partial<Record<CrashPoint, number>>
 
 const asked = input<Act>()
+const scenario = scenarioNamed(asked.scenario)
 const folder = '/crash'
 const session = 'main'
+const unheard = ['commit_unknown', 'database_unreachable']
 const passes: Passes = {}
+// Whoever started us takes us along when it goes.
+process.on('disconnect', () => process.exit(1))
+const othersAreDone = new Promise((resolve) => process.once('message', resolve))
 const app = await open()
-const work = await app.work()
-if (asked.act !== 'recover') await perform(asked.act)
-while ((await app.runs()).length > 0) await sleep(5)
+const work = await app.work(asked.isBound ? { folder, session } : undefined)
+speak({ ready: true })
+const me: Person = { ask, sees, cancel }
+await Promise.all(asked.plays.map((part) => scenario[part]?.(me)))
+if (asked.lingers) await othersAreDone
+await quiet()
 speak({ quiet: true })
 await work.stop()
 await app.close()
@@ -46,8 +69,14 @@ process.exit(0)
 async function open(): Promise<App> {
   await ensureHome(asked.home)
   const paths = homePaths(asked.home)
-  const config = await loadConfig(paths.config, {})
+  const usual = await loadConfig(paths.config, {})
+  const config = scenario.config?.(usual) ?? usual
+  const { perRequest } = config.budgets
   const dieAt = crashAt(process.env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
+  const stopAt = crashAt(asked.stopAt, () => {
+    speak({ stopping: true })
+    process.kill(process.pid, 'SIGSTOP')
+  })
   return openApp({
     paths,
     env: {},
@@ -60,13 +89,14 @@ async function open(): Promise<App> {
           model: 'loopback',
           baseURL: asked.providerUrl,
           price: { input: 1, output: 2 },
+          ...(scenario.window !== undefined && { contextWindow: scenario.window }),
         },
       },
       agent: { ...config.agent, model: 'loopback' },
-      // PostgreSQL knows a dead owner by its silence alone: the shortest lease that a sweep a second keeps up.
-      engine: { ...config.engine, leaseSeconds: 2 },
+      budgets: { ...config.budgets, perRequest: { ...perRequest, tokens: scenario.budget ?? perRequest.tokens } },
+      engine: { ...config.engine, leaseSeconds: asked.leaseSeconds },
     },
-    tools: loggedTools(asked.toolLog),
+    tools: loggedTools(asked.toolLog, () => speak({ stalling: true })),
     tell: (told) => told.startsWith('trouble') && speak({ trouble: told }),
     context: {
       clock: systemClock,
@@ -74,45 +104,53 @@ async function open(): Promise<App> {
       crash(point) {
         passes[point] = (passes[point] ?? 0) + 1
         dieAt(point)
+        stopAt(point)
       },
     },
   })
 }
 
-async function perform(scenario: Scenario): Promise<void> {
-  if (scenario === 'plain') await ask('plain question')
-  if (scenario === 'tools') await ask('tools question')
-  if (scenario === 'retries') await ask('stumble question')
-  if (scenario === 'timeout') await ask('hang question', { timeoutSeconds: shortTimeout })
-  if (scenario === 'two') {
-    await ask('first question')
-    await received('first question')
-    await ask('second question')
-  }
-  if (scenario === 'steer') {
-    await ask('errand question')
-    await received('errand question')
-    const steer = { kind: 'steer' }
-    await ask('rather do this', steer)
-  }
-  if (scenario === 'cancel') {
-    const runId = await ask('endless question')
-    await received('endless question')
-    const { id, state } = await app.cancel(`run:${runId}`, 'it takes too long')
-    speak({ cancelled: id, state })
+/** A server ends the transaction of a process that sleeps in it; whoever asked does not know, and asks again. */
+async function ask(content: string, wishes: object = {}): Promise<void> {
+  for (;;) {
+    try {
+      const { itemId } = await app.submit(folder, { session, content, dedupeKey: content, ...wishes })
+      return speak({ accepted: itemId, content })
+    } catch (error) {
+      if (!(error instanceof HeddleError && unheard.includes(error.code))) throw error
+    }
   }
 }
 
-async function ask(content: string, more: object = {}): Promise<string | null> {
-  const { itemId, runId } = await app.submit(folder, { session, content, ...more })
-  speak({ accepted: itemId, content })
-  return runId
+/** The provider's log is the only sign that does not depend on the engine. */
+async function sees(content: string): Promise<boolean> {
+  const isThere = () => log().includes(`"lastUserText":"${content}"`)
+  const seen = Promise.withResolvers<boolean>()
+  const watcher = watch(asked.providerLog, () => isThere() && seen.resolve(true))
+  if (isThere()) seen.resolve(true)
+  othersAreDone.then(quiet).then(() => seen.resolve(isThere()), seen.reject)
+  return seen.promise.finally(() => watcher.close())
 }
 
-/** Resolves when the provider has been asked this: its log is the only sign that does not depend on the engine. */
-async function received(content: string): Promise<void> {
-  const isThere = () => readFileSync(asked.providerLog, 'utf8').includes(`"lastUserText":"${content}"`)
-  while (!isThere()) await sleep(2)
+async function cancel(reason: string): Promise<void> {
+  const last = (await app.runs({ all: true })).findLast((run) => run.session === session)
+  if (!last) return
+  const { id, state } = await app.cancel(`run:${last.id}`, reason)
+  const asked = log().split('"kind":"received"').length - 1
+  speak({ cancelled: id, state, at: systemClock.now(), asked })
+}
+
+/**
+ * Resolves when nothing is left to do but by people. It looks instead of following events: those of a whole server are
+ * held back while anybody sleeps inside a transaction, and in other lanes somebody does.
+ */
+async function quiet(): Promise<void> {
+  const isQuiet = async () => (await app.runs()).every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
+  while (!(await isQuiet())) await systemClock.sleep(100)
+}
+
+function log(): string {
+  return readFileSync(asked.providerLog, 'utf8')
 }
 
 function speak(said: Said): void {

@@ -1,161 +1,203 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { createInterface } from 'node:readline'
-import pg from 'pg'
 import type { Act, Passes, Said } from './act.ts'
-import { providerRules, type Scenario } from './scenarios.ts'
+import type { CrashWorld, Ground } from './ground.ts'
+import { beginLife, type Life, type LifeEnd } from './life.ts'
+import { type ScenarioName, scenarioNamed } from './scenarios.ts'
+
+/**
+ * `alone`: the only process is killed, then others recover. `first` and `second`: two processes are at work, one of
+ * them is killed and the other takes over. `asleep`: a process is stopped for longer than its lease, another takes
+ * over, then the first goes on.
+ */
+export const modes = ['alone', 'first', 'second', 'asleep'] as const
+export type Mode = (typeof modes)[number]
+
+const usualLease = 10
+const shortLease = 3
 
 export interface Cycle {
-  scenario: Scenario
-  /** `sqlite`, or the address of a server on which the cycle makes a schema of its own. */
+  scenario: ScenarioName
+  /** `sqlite`, or the address of a server on which the cycle makes a database of its own. */
   database: string
-  /** Where the first process dies, then the ones that recover: `point#n`. The last recovery is left alone. */
-  kills: string[]
+  mode: Mode
+  /** `point#n`. Alone: where the first process dies, then the ones that recover; the last recovery is left alone. */
+  at: string[]
+  /** Where a process is known to be dead by its silence alone; short, but long enough for a busy machine. */
+  leaseSeconds?: number
 }
 
 export interface CycleResult {
   cycle: Cycle
-  /** How many of the kills were reached. */
+  /** How many of the places were reached. */
   killed: number
-  /** What the first process passed, when it was not killed; what the last recovery passed. */
-  passes: { scenario: Passes; recovery: Passes }
+  /** The latest claim of a run that asked the provider something: above 1 somebody has taken over, or tried again. */
+  claims: number
+  /** What each process passed that was not killed. */
+  passes: { first: Passes; second: Passes; recovery: Passes }
+  /** Until nothing was left to do: from the start of the process that recovers, or from the death of the other. */
   recoveryMs: number
   problems: string[]
 }
 
-const here = import.meta.dirname
-const providerProgram = join(here, '../../src/testing/provider-program.ts')
-const patience = 30_000
-let made = 0
+/** What is asked of the checker, besides the rows. */
+interface Story extends Omit<CycleResult, 'cycle' | 'problems'> {
+  said: Said[]
+  /** What the processes themselves complained of. */
+  problems: string[]
+  /** Rows as they were in between. */
+  moments: string[]
+}
 
-/** One life: a process is killed where it is told to, others recover what it left, and the checker judges the rest. */
-export async function runCycle(cycle: Cycle): Promise<CycleResult> {
-  const directory = mkdtempSync(join(tmpdir(), 'heddle-crash-'))
-  const providerLog = join(directory, 'provider.jsonl')
-  const toolLog = join(directory, 'tools.jsonl')
-  const rules = join(directory, 'rules.json')
-  for (const log of [providerLog, toolLog]) writeFileSync(log, '')
-  writeFileSync(rules, JSON.stringify(providerRules))
-  const schema = `crash_${process.pid}_${++made}`
-  const database = cycle.database === 'sqlite' ? 'sqlite' : `${cycle.database}?schema=${schema}`
-  const provider = startProgram(providerProgram, ['0', rules, providerLog])
+/** One life: a process dies or sleeps where it is told to, others take over, and the checker judges what there is. */
+export async function runCycle(ground: Ground, cycle: Cycle): Promise<CycleResult> {
+  const world = await ground.newWorld(cycle.scenario, cycle.database)
   try {
-    const home = join(directory, 'home')
-    const providerUrl = await provider.firstLine
-    const act = { home, database, providerUrl, providerLog, toolLog }
-    const lives = await live(cycle, act)
-    const evidence = { home, database, providerLog, toolLog, said: lives.said, kills: lives.killed, at: cycle.kills }
-    const problems = [...lives.problems, ...(await judge(evidence, directory))]
-    return { cycle, killed: lives.killed, passes: lives.passes, recoveryMs: lives.recoveryMs, problems }
+    const story = await liveThrough(ground, world, cycle)
+    const problems = [...story.problems, ...(await ground.checker.judge(writeEvidence(world, cycle, story)))]
+    const { killed, claims, passes, recoveryMs } = story
+    return { cycle, killed, claims, passes, recoveryMs, problems }
   } finally {
-    provider.child.kill('SIGKILL')
-    if (cycle.database !== 'sqlite') await dropSchema(cycle.database, schema)
-    rmSync(directory, { recursive: true, force: true })
+    await world.remove()
   }
 }
 
-async function live({ scenario, kills }: Cycle, act: Omit<Act, 'act'>) {
-  const [kill, ...recoveryKills] = kills
-  const first = await perform({ ...act, act: scenario }, kill)
-  const said = first.said
-  const problems = first.problem
-  let killed = first.end === 'SIGKILL' ? 1 : 0
-  for (const at of recoveryKills) {
-    const life = await perform({ ...act, act: 'recover' }, at)
-    said.push(...life.said)
-    problems.push(...life.problem)
-    if (life.end === 'SIGKILL') killed++
-  }
-  const last = await perform({ ...act, act: 'recover' }, undefined)
-  said.push(...last.said)
-  problems.push(...last.problem)
-  const passes = { scenario: first.passes, recovery: last.passes }
-  return { said, problems, killed, passes, recoveryMs: last.duration }
+export function liveThrough(ground: Ground, world: CrashWorld, cycle: Cycle): Promise<Story> {
+  const stage = new Stage(ground, world, cycle)
+  if (cycle.mode === 'alone') return alone(stage)
+  return cycle.mode === 'asleep' ? asleep(stage) : inPair(stage)
 }
 
-/** One process from its start to its end. It must end by the kill it was told, or well. */
-async function perform(act: Act, crashAt: string | undefined) {
+/** Puts down where everything is, for the checker. */
+export function writeEvidence(world: CrashWorld, cycle: Cycle, { said, killed, moments }: Story): string {
+  const { home, otherHome, database, providerLog, toolLog } = world
+  const { ends, budget } = scenarioNamed(cycle.scenario)
+  const file = join(world.directory, 'evidence.json')
+  const told = { at: cycle.at, silences: killed, isLockTold: isLockTold(cycle), said, ends, budget, moments }
+  writeFileSync(file, JSON.stringify({ homes: [home, otherHome], database, providerLog, toolLog, ...told }))
+  return file
+}
+
+/** In a home a lock tells that a process is dead, unless it only sleeps. */
+function isLockTold({ database, mode }: Cycle): boolean {
+  return database === 'sqlite' && mode !== 'asleep'
+}
+
+function leaseOf(cycle: Cycle): number {
+  return isLockTold(cycle) ? usualLease : (cycle.leaseSeconds ?? shortLease)
+}
+
+async function alone(stage: Stage): Promise<Story> {
+  const [at, ...later] = stage.cycle.at
+  const first = await stage.begin('first', { plays: ['first', 'second'] }, at).end
+  const ends = [first]
+  if (first.wasKilled) await stage.keepMoment()
+  for (const next of later) {
+    const recovery = await stage.begin('recovery', {}, next).end
+    if (recovery.wasKilled) await stage.keepMoment()
+    ends.push(recovery)
+  }
   const started = performance.now()
-  const { child, lines, complaints } = startProgram(
-    join(here, 'act.ts'),
-    [JSON.stringify(act)],
-    crashAt === undefined ? {} : { HEDDLE_CRASH_AT: crashAt },
-  )
-  const tooLong = setTimeout(() => child.kill('SIGABRT'), patience)
-  let quietAt = Number.NaN
-  child.stdout?.on('data', (text) => {
-    if (String(text).includes('"quiet"')) quietAt = performance.now()
+  const last = await stage.begin('last recovery', {}).end
+  return stage.story([...ends, last], {
+    passes: { first: first.passes, second: {}, recovery: last.passes },
+    recoveryMs: last.quietAt - started,
   })
-  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
-  clearTimeout(tooLong)
-  const said = lines.flatMap((line): Said[] => parsed(line))
-  const passes = said.find((each) => 'passes' in each)?.passes ?? {}
-  const isWell = code === 0 || (signal === 'SIGKILL' && crashAt !== undefined)
-  const troubles = said.flatMap((each) => ('trouble' in each ? [`${act.act} had trouble: ${each.trouble}`] : []))
-  const badEnd = isWell ? [] : [`${act.act} ended with ${signal ?? code}: ${complaints().slice(-2000)}`]
-  return {
-    said,
-    end: signal ?? code,
-    passes,
-    duration: quietAt - started,
-    problem: [...troubles, ...badEnd],
+}
+
+/** The second is at work before the first begins, and hears when the first is done or dead. */
+async function inPair(stage: Stage): Promise<Story> {
+  const [at] = stage.cycle.at
+  const dies = (who: 'first' | 'second') => (stage.cycle.mode === who ? at : undefined)
+  const second = stage.begin('second', { plays: ['second'], lingers: true, ...stage.asOther() }, dies('second'))
+  await second.says('ready')
+  const first = stage.begin('first', { plays: ['first'] }, dies('first'))
+  const [firstEnd] = await Promise.all([first.end, tellWhenOver(first, second)])
+  const secondEnd = await second.end
+  const [dead, survivor] = firstEnd.wasKilled ? [firstEnd, secondEnd] : [secondEnd, firstEnd]
+  return stage.story([firstEnd, secondEnd], {
+    passes: { first: firstEnd.passes, second: secondEnd.passes, recovery: {} },
+    recoveryMs: dead.wasKilled ? Math.max(0, survivor.quietAt - dead.endedAt) : 0,
+  })
+}
+
+async function tellWhenOver(first: Life, second: Life): Promise<void> {
+  await first.end
+  if (second.child.connected) second.child.send('the first is done')
+}
+
+/** A place that is no crash point: the provider has been asked, and the reply is still to come. */
+export const whileAsking = 'while the provider answers'
+
+/** A place that is no crash point: the first does not sleep, it cannot turn. */
+export const whileStalling = 'while the event loop stands still'
+
+async function asleep(stage: Stage): Promise<Story> {
+  const [at = ''] = stage.cycle.at
+  const isPoint = at.includes('#')
+  const first = stage.begin('first', { plays: ['first', 'second'], ...(isPoint && { stopAt: at }) })
+  if (at === whileAsking) {
+    await stage.world.provider.until(({ kind }) => kind === 'received')
+    first.child.kill('SIGSTOP')
+  } else await first.says(isPoint ? 'stopping' : 'stalling')
+  const isSilent = first.child.exitCode === null && first.child.signalCode === null
+  const started = performance.now()
+  const second = await stage.begin('second', stage.asOther()).end
+  await stage.keepMoment()
+  first.child.kill('SIGCONT')
+  const firstEnd = await first.end
+  return stage.story([firstEnd, second], {
+    passes: { first: firstEnd.passes, second: second.passes, recovery: {} },
+    recoveryMs: second.quietAt - started,
+    killed: isSilent ? 1 : 0,
+  })
+}
+
+/** Where a cycle is played: knows what every process needs to know. */
+class Stage {
+  readonly ground: Ground
+  readonly world: CrashWorld
+  readonly cycle: Cycle
+  readonly #moments: string[] = []
+
+  constructor(ground: Ground, world: CrashWorld, cycle: Cycle) {
+    this.ground = ground
+    this.world = world
+    this.cycle = cycle
   }
-}
 
-/** Asks the checker, a program that knows nothing of ours but the files. */
-async function judge(evidence: object, directory: string): Promise<string[]> {
-  const file = join(directory, 'evidence.json')
-  writeFileSync(file, JSON.stringify(evidence))
-  const { child, lines, complaints } = startProgram(join(here, 'checker.ts'), [file])
-  await once(child, 'close')
-  const [verdict] = lines.flatMap((line): { ok: boolean; problems: string[] }[] => parsed(line))
-  return verdict?.problems ?? [`the checker did not judge: ${complaints()}`]
-}
-
-function startProgram(program: string, args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [program, ...args], {
-    // The channel ends the provider with us, however we end.
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache'), HEDDLE_CRASH_AT: '', ...env },
-  })
-  let complaints = ''
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaints += text
-  })
-  const lines: string[] = []
-  const firstLine = readLines(child, lines)
-  // Nobody waits for the first line of most programs.
-  firstLine.catch(() => undefined)
-  return { child, lines, firstLine, complaints: () => complaints }
-}
-
-function readLines(child: ChildProcess, lines: string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    if (!child.stdout) return reject(new Error('the child has no output'))
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      lines.push(line)
-      resolve(line)
-    })
-    child.once('close', () => reject(new Error('the child ended without a word')))
-  })
-}
-
-/** Nothing for a line that a kill cut short. */
-function parsed<T>(line: string): T[] {
-  try {
-    return [JSON.parse(line)]
-  } catch {
-    return []
+  begin(name: string, how: Partial<Act>, crashAt?: string): Life {
+    const { home, database, provider, providerLog, toolLog } = this.world
+    const { scenario } = this.cycle
+    const usual: Act = {
+      ...{ name, scenario, plays: [], isBound: false, lingers: false, leaseSeconds: leaseOf(this.cycle) },
+      ...{ home, database, providerUrl: provider.url, providerLog, toolLog },
+    }
+    return beginLife(this.ground.program, { ...usual, ...how }, crashAt)
   }
-}
 
-async function dropSchema(url: string, schema: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
-  await client.end()
+  /** A home has one process that works for everything; on a server the other has a home of its own. */
+  asOther(): Partial<Act> {
+    return this.cycle.database === 'sqlite' ? { isBound: true } : { home: this.world.otherHome }
+  }
+
+  async keepMoment(): Promise<void> {
+    const { home, database, providerLog, toolLog, directory } = this.world
+    const file = join(directory, `moment-${this.#moments.length + 1}.json`)
+    const isAsleep = this.cycle.mode === 'asleep'
+    await this.ground.checker.keep({ homes: [home], database, providerLog, toolLog, isAsleep }, file)
+    this.#moments.push(file)
+  }
+
+  story(ends: LifeEnd[], told: Pick<Story, 'passes' | 'recoveryMs'> & Partial<Pick<Story, 'killed'>>): Story {
+    return {
+      killed: ends.filter(({ wasKilled }) => wasKilled).length,
+      ...told,
+      claims: Math.max(0, ...this.world.provider.log.map(({ run }) => Number(run?.split('/')[1]))),
+      said: ends.flatMap(({ said }) => said),
+      problems: ends.flatMap(({ problems }) => problems),
+      moments: this.#moments,
+    }
+  }
 }

@@ -1,52 +1,48 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 
 // This file and the checker share no code with src: what they know is the schema and the logs, as an auditor would.
 
-/** What a cycle left behind. */
-export interface Evidence {
+/** Where a cycle's rows and logs are. */
+export interface Places {
+  homes: string[]
+  database: string
+  providerLog: string
+  toolLog: string
+}
+
+/** Rows and logs at one moment. */
+export interface Moment {
+  /** Whether somebody slept who would go on. */
+  isAsleep: boolean
   rows: Rows
   provider: ProviderLine[]
-  tools: { name: string; effect: string; runId: string; callId: string }[]
+  tools: ToolLine[]
+}
+
+/** What a cycle left behind. */
+export interface Evidence extends Moment {
   accepted: { accepted: string; content: string }[]
-  cancelled: { cancelled: string; state: string }[]
-  kills: number
-  /** Where kills were asked for, `point#n`. */
+  cancelled: { cancelled: string; state: string; at: number; asked: number }[]
+  /** Kills and sleeps. */
+  silences: number
+  /** Whether locks tell who is dead; otherwise only leases do, and a busy machine looks like death. */
+  isLockTold: boolean
+  /** Where they were asked for, `point#n`. */
   at: string[]
+  /** How runs may end: `state`, or `state:code`. */
+  ends: string[]
+  /** Tokens that a request may cost. */
+  budget: number | undefined
   /** Files with which owners show that they live. */
   locks: string[]
+  /** What there was in between, when a process was dead or asleep; oldest first. */
+  moments: Moment[]
 }
 
 export type Row = Record<string, string | number | null>
-
-export interface Rows {
-  runs: Row[]
-  turns: Row[]
-  threads: Row[]
-  sessions: Row[]
-  inbox: Row[]
-  steps: Row[]
-  usage: Row[]
-  owners: Row[]
-  events: Row[]
-}
-
-export interface ProviderLine {
-  n: number
-  run: string | null
-  kind: 'received' | 'answered' | 'refused' | 'broken' | 'lost'
-  usage?: { inputTokens: number; outputTokens: number; cachedTokens: number } | null
-  body?: { messages: WireMessage[] }
-}
-
-export interface WireMessage {
-  role: string
-  content: unknown
-  tool_calls?: { id: string }[]
-  tool_call_id?: string
-}
 
 const orders = {
   runs: 'id',
@@ -58,48 +54,123 @@ const orders = {
   usage: 'run_id, call',
   owners: 'id',
   events: 'seq',
+  agent_results: 'id',
+  joins: 'id',
+  join_members: 'run_id',
+}
+export type Rows = Record<keyof typeof orders, Row[]>
+
+export interface ProviderLine {
+  n: number
+  run: string | null
+  kind: 'received' | 'answered' | 'refused' | 'broken' | 'lost'
+  usage?: { inputTokens: number; outputTokens: number; cachedTokens: number } | null
+  body?: { messages: WireMessage[]; max_tokens?: number }
 }
 
+export interface WireMessage {
+  role: string
+  content: unknown
+  tool_calls?: { id: string }[]
+  tool_call_id?: string
+}
+
+export interface ToolLine {
+  name: string
+  effect: string
+  runId: string
+  callId: string
+  pid: number
+}
+
+/** Reads what a file of evidence names. */
 export async function readEvidence(file: string): Promise<Evidence> {
   const given = JSON.parse(readFileSync(file, 'utf8'))
+  const { database, homes } = given as Places
   return {
-    rows: given.database === 'sqlite' ? rowsOfFile(join(given.home, 'heddle.db')) : await rowsOfServer(given.database),
+    isAsleep: false,
+    rows: database === 'sqlite' ? rowsOfFile(join(homes[0] ?? '', 'heddle.db')) : await rowsOfServer(database),
     provider: lines(given.providerLog),
     tools: lines(given.toolLog),
     accepted: given.said.filter((each: object) => 'accepted' in each),
     cancelled: given.said.filter((each: object) => 'cancelled' in each),
-    kills: given.kills,
+    silences: given.silences,
+    isLockTold: given.isLockTold,
     at: given.at,
-    locks: readdirSync(join(given.home, 'run')).filter((name) => /^owner-.*\.lock$/.test(name)),
+    ends: given.ends,
+    budget: given.budget,
+    locks: homes.flatMap(locksIn),
+    moments: given.moments.map((each: string) => JSON.parse(readFileSync(each, 'utf8'))),
   }
+}
+
+/** Keeps rows and logs as they are now. A file is copied first: even looking at it would change what is beside it. */
+export async function keepMoment(places: Places & { isAsleep: boolean }, file: string): Promise<void> {
+  const { database, homes, providerLog, toolLog, isAsleep } = places
+  const rows = database === 'sqlite' ? rowsOfCopy(join(homes[0] ?? '', 'heddle.db'), dirname(file)) : undefined
+  const moment: Moment = {
+    isAsleep,
+    rows: rows ?? (await rowsOfServer(database)),
+    provider: lines(providerLog),
+    tools: lines(toolLog),
+  }
+  writeFileSync(file, JSON.stringify(moment))
+}
+
+function rowsOfCopy(file: string, directory: string): Rows {
+  const copies = mkdtempSync(join(directory, 'copy-'))
+  for (const end of ['', '-wal'])
+    if (existsSync(`${file}${end}`)) copyFileSync(`${file}${end}`, join(copies, `heddle.db${end}`))
+  const isThere = existsSync(join(copies, 'heddle.db'))
+  const rows = isThere ? rowsOfFile(join(copies, 'heddle.db')) : noRows()
+  rmSync(copies, { recursive: true })
+  return rows
 }
 
 function rowsOfFile(file: string): Rows {
-  const database = new DatabaseSync(file, { readOnly: true })
+  const database = new DatabaseSync(file)
   const [integrity] = database.prepare('PRAGMA integrity_check').all()
   if (integrity?.['integrity_check'] !== 'ok') throw new Error(`the file is damaged: ${JSON.stringify(integrity)}`)
-  const found = Object.entries(orders).map(([table, order]) => [
-    table,
-    database.prepare(`SELECT * FROM ${table} ORDER BY ${order}`).all(),
-  ])
+  const tables = new Set(
+    database
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .all()
+      .map(({ name }) => name),
+  )
+  const rows = noRows()
+  for (const table of knownTables(tables))
+    rows[table] = database.prepare(`SELECT * FROM ${table} ORDER BY ${orders[table]}`).all() as Row[]
   database.close()
-  return Object.fromEntries(found)
+  return rows
 }
 
 async function rowsOfServer(url: string): Promise<Rows> {
-  const schema = new URL(url).searchParams.get('schema')
-  const client = new pg.Client({ connectionString: url.replace(/\?.*/, '') })
+  const client = new pg.Client({ connectionString: url })
   // Counts and times are far below what a number holds.
   client.setTypeParser(20, Number)
   await client.connect()
-  await client.query('BEGIN READ ONLY')
-  const found: [string, Row[]][] = []
-  for (const [table, order] of Object.entries(orders)) {
-    const { rows } = await client.query(`SELECT * FROM ${schema}.${table} ORDER BY ${order}`)
-    found.push([table, rows])
-  }
+  // One snapshot over all tables.
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  const found = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'heddle'")
+  const rows = noRows()
+  for (const table of knownTables(new Set(found.rows.map(({ tablename }) => tablename))))
+    rows[table] = (await client.query(`SELECT * FROM heddle.${table} ORDER BY ${orders[table]}`)).rows
   await client.end()
-  return Object.fromEntries(found) as unknown as Rows
+  return rows
+}
+
+/** Somebody who died while the schema was made has left a part of it, or nothing. */
+function knownTables(there: ReadonlySet<unknown>): (keyof Rows)[] {
+  return (Object.keys(orders) as (keyof Rows)[]).filter((table) => there.has(table))
+}
+
+function noRows(): Rows {
+  return Object.fromEntries(Object.keys(orders).map((table) => [table, []])) as unknown as Rows
+}
+
+function locksIn(home: string): string[] {
+  const folder = join(home, 'run')
+  return existsSync(folder) ? readdirSync(folder).filter((name) => /^owner-.*\.lock$/.test(name)) : []
 }
 
 function lines<T>(file: string): T[] {

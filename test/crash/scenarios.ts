@@ -1,48 +1,194 @@
+import type { Config } from '../../src/config/config.ts'
 import type { WrittenRule } from '../../src/testing.ts'
 
-/** What a process does before it is killed. */
-export const scenarios = ['plain', 'two', 'tools', 'retries', 'steer', 'cancel', 'timeout'] as const
-export type Scenario = (typeof scenarios)[number]
+/** Someone who uses a heddle while things happen to it. */
+export interface Person {
+  ask(content: string, wishes?: { kind?: 'steer'; timeoutSeconds?: number }): Promise<void>
+  /** True when the provider has been asked exactly this; false when everything has come to rest without it. */
+  sees(content: string): Promise<boolean>
+  /** Stops the session's last run and all that it began. */
+  cancel(reason: string): Promise<void>
+}
+
+/** What a process does before it is killed, and what must come of it. A new entry below is all that it takes. */
+export interface Scenario {
+  /** What the provider answers; what no rule knows is answered plainly. */
+  rules: WrittenRule[]
+  /** How each of its runs may end: a state, with the error's code unless it completed. */
+  ends: string[]
+  first(me: Person): Promise<void>
+  /** What somebody else does meanwhile: the same process, or, in a pair, the other one. */
+  second?(me: Person): Promise<void>
+  /** Tokens that a request may cost: the checker holds the ledger against it. */
+  budget?: number
+  /** Tokens that fit into the model's window. */
+  window?: number
+  /** Begins without a home and without a schema. */
+  fresh?: boolean
+  config?(usual: Config): Config
+}
 
 // Slow enough that something can happen meanwhile; only the first attempt, so that recovery is not made to wait again.
 const slowly = { pieceBytes: 24, pause: 20 }
+// Slow enough for word from another process, which looks once a second.
+const verySlowly = { pieceBytes: 24, pause: 30 }
 
-/** What the provider answers: each question of the scenarios below is told by its first word. */
-export const providerRules: WrittenRule[] = [
-  {
-    when: 'first',
-    attempts: 1,
-    after: 'user',
-    answer: { calls: [{ id: 'c1', name: 'put', input: {} }], faults: slowly },
-  },
-  { when: 'first', after: 'user', answer: { calls: [{ id: 'c1', name: 'put', input: {} }] } },
-  { when: 'endless', attempts: 1, answer: { text: 'an answer that nobody waits for', faults: slowly } },
-  {
-    when: 'tools',
-    after: 'user',
-    answer: {
-      calls: [
-        { id: 'c1', name: 'look', input: {} },
-        { id: 'c2', name: 'put', input: {} },
-        { id: 'c3', name: 'push', input: {} },
-        { id: 'c4', name: 'note', input: {} },
-        { id: 'c5', name: 'push', input: {} },
-      ],
+const errands = Array.from({ length: 10 }, (_, at) => `errand of child-${at + 1 < 10 ? '0' : ''}${at + 1}`)
+
+export const scenarios = {
+  fresh: { rules: [], ends: ['completed'], fresh: true, first: (me) => me.ask('first question ever') },
+
+  plain: { rules: [], ends: ['completed'], first: (me) => me.ask('plain question') },
+
+  two: {
+    rules: [
+      { attempts: 1, ...callsOnce('first question', ['put']), answer: { calls: [call('put')], faults: slowly } },
+      callsOnce('first question', ['put']),
+    ],
+    ends: ['completed'],
+    first: (me) => me.ask('first question'),
+    async second(me) {
+      if (await me.sees('first question')) await me.ask('second question')
     },
   },
-  { when: 'tools', after: 'tools', answer: { text: 'all of it is done' } },
-  // The first failure leaves the pause to the engine, the second asks for none.
-  { when: 'stumble', attempts: 1, answer: { faults: { status: { code: 503 } } } },
-  { when: 'stumble', attempts: 2, answer: { faults: { status: { code: 503, headers: { 'retry-after': '0' } } } } },
-  {
-    when: 'errand',
-    attempts: 1,
-    after: 'user',
-    answer: { calls: [{ id: 'c1', name: 'push', input: {} }], faults: slowly },
-  },
-  { when: 'errand', after: 'user', answer: { calls: [{ id: 'c1', name: 'push', input: {} }] } },
-  { when: 'hang', after: 'user', answer: { calls: [{ id: 'c1', name: 'hang', input: {} }] } },
-]
 
-/** How long the run of `timeout` may run. */
-export const shortTimeout = 0.4
+  tools: {
+    rules: [callsOnce('tools question', ['look', 'put', 'push', 'note', 'push'])],
+    ends: ['completed'],
+    first: (me) => me.ask('tools question'),
+  },
+
+  retries: {
+    // The first failure leaves the pause to the engine, the second asks for none.
+    rules: [
+      { when: 'stumble', attempts: 1, answer: { faults: { status: { code: 503 } } } },
+      { when: 'stumble', attempts: 2, answer: { faults: { status: { code: 503, headers: { 'retry-after': '0' } } } } },
+    ],
+    ends: ['completed'],
+    first: (me) => me.ask('stumble question'),
+  },
+
+  steer: {
+    rules: [
+      { attempts: 1, ...callsOnce('errand question', ['push']), answer: { calls: [call('push')], faults: slowly } },
+      callsOnce('errand question', ['push']),
+    ],
+    ends: ['completed'],
+    first: (me) => me.ask('errand question'),
+    async second(me) {
+      if (await me.sees('errand question')) await me.ask('rather do this', { kind: 'steer' })
+    },
+  },
+
+  cancel: {
+    rules: [{ when: 'endless', attempts: 1, answer: { text: 'an answer that nobody waits for', faults: verySlowly } }],
+    ends: ['completed', 'cancelled:cancelled'],
+    first: (me) => me.ask('endless question'),
+    async second(me) {
+      if (await me.sees('endless question')) await me.cancel('it takes too long')
+    },
+  },
+
+  timeout: {
+    rules: [callsOnce('hang question', ['hang'])],
+    ends: ['timeout:timeout'],
+    first: (me) => me.ask('hang question', { timeoutSeconds: 0.4 }),
+  },
+
+  join: {
+    rules: [
+      spawns('join question', errands),
+      { when: 'errand of child-01', attempts: 1, answer: { text: 'a slow report', faults: slowly } },
+      callsOnce('errand of child-02', ['push']),
+      callsOnce('errand of child-03', ['look', 'note']),
+    ],
+    ends: ['completed'],
+    first: (me) => me.ask('join question'),
+    async second(me) {
+      if (await me.sees('errand of child-01')) await me.ask('question in between')
+    },
+    config: withChildren(errands.length),
+  },
+
+  disown: {
+    rules: [
+      spawns('disown question', errands.slice(0, 3)),
+      { when: 'errand of', attempts: 1, answer: { text: 'a report that nobody waits for', faults: slowly } },
+    ],
+    ends: ['completed', 'cancelled:cancelled'],
+    first: (me) => me.ask('disown question'),
+    async second(me) {
+      if (await me.sees('errand of child-01')) await me.cancel('nobody wants it any more')
+    },
+  },
+
+  budget: {
+    // Never done: each call costs 4000 tokens, and 8192 and a few are set aside for it before.
+    rules: [{ when: 'budget question', answer: { calls: [call('look')], usage: { outputTokens: 4000 } } }],
+    ends: ['failed:budget_spent'],
+    budget: 20_000,
+    first: (me) => me.ask('budget question'),
+  },
+
+  pool: {
+    // Three children draw on the budget of one request at the same time, and there is enough for two calls at once.
+    rules: [
+      spawns('pool question', errands.slice(0, 3)),
+      { when: 'errand of', answer: { calls: [call('look')], usage: { outputTokens: 4000 } } },
+    ],
+    ends: ['completed', 'failed:budget_spent'],
+    budget: 20_000,
+    first: (me) => me.ask('pool question'),
+  },
+
+  compact: {
+    // Two long turns fill the small window; the third needs room first, and its tool round needs it again.
+    rules: [
+      { when: 'user: long question', answer: { text: 'they spoke at length' } },
+      { when: 'long question', answer: { text: 'long answer '.repeat(700) } },
+      callsOnce('last question', ['look', 'put']),
+    ],
+    ends: ['completed'],
+    async first(me) {
+      await me.ask('long question 1')
+      if (await me.sees('long question 1')) await me.ask('long question 2')
+      if (await me.sees('long question 2')) await me.ask('last question')
+    },
+    window: 6000,
+  },
+
+  stall: {
+    rules: [callsOnce('stall question', ['stall', 'push'])],
+    ends: ['completed'],
+    first: (me) => me.ask('stall question'),
+  },
+} satisfies Record<string, Scenario>
+
+export type ScenarioName = keyof typeof scenarios
+
+export function scenarioNamed(name: ScenarioName): Scenario {
+  return scenarios[name]
+}
+
+/** All but the stall, which is no place to be killed at: it takes longer than a lease each time. */
+export const crashScenarios = (Object.keys(scenarios) as ScenarioName[]).filter((name) => name !== 'stall')
+
+function callsOnce(when: string, tools: string[]): WrittenRule {
+  return { when, after: 'user', answer: { calls: tools.map((name, at) => call(name, at + 1)) } }
+}
+
+function spawns(when: string, tasks: string[]): WrittenRule {
+  const calls = tasks.map((task, at) => ({ ...call('sessions_spawn', at + 1), input: { task } }))
+  return { when, after: 'user', answer: { calls } }
+}
+
+function call(name: string, number = 1) {
+  return { id: `c${number}`, name, input: {} }
+}
+
+function withChildren(most: number): (usual: Config) => Config {
+  return (usual) => ({
+    ...usual,
+    tools: { ...usual.tools, subagents: { ...usual.tools.subagents, maxChildrenPerAgent: most } },
+  })
+}

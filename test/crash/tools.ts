@@ -1,16 +1,20 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import type { Millis } from '../../src/domain/clock.ts'
 import type { Tool, ToolOutcome } from '../../src/domain/tool.ts'
 import { recordEvent } from '../../src/store/events.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
 
+const stallTime: Millis = 5000
+
 /** A tool of each effect class. What they do outside the database is a line in the log, on the disk when they answer. */
-export function loggedTools(log: string): Tool[] {
-  const logged = (name: string, effect: 'pure' | 'idempotent' | 'unsafe'): Tool => ({
+export function loggedTools(log: string, onStall: () => void): Tool[] {
+  const logged = (name: string, effect: 'pure' | 'idempotent' | 'unsafe', after = () => {}): Tool => ({
     ...described(name),
     effect,
     async run(_input, { runId, callId }) {
-      append(log, { name, effect, runId, callId })
+      append(log, { name, effect, runId, callId, pid: process.pid })
+      after()
       return done(name)
     },
   })
@@ -18,6 +22,10 @@ export function loggedTools(log: string): Tool[] {
     logged('look', 'pure'),
     logged('put', 'idempotent'),
     logged('push', 'unsafe'),
+    logged('stall', 'unsafe', () => {
+      onStall()
+      stall()
+    }),
     {
       ...described('note'),
       effect: 'transactional',
@@ -30,6 +38,12 @@ export function loggedTools(log: string): Tool[] {
     // Does not heed its signal: the engine must end the run all the same.
     { ...described('hang'), effect: 'idempotent', run: () => new Promise(() => undefined) },
   ]
+}
+
+/** Keeps the event loop from turning, as a bad regular expression or a huge file would. */
+function stall(): void {
+  const end = systemClock.monotonic() + stallTime
+  while (systemClock.monotonic() < end);
 }
 
 function described(name: string) {

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { databases } from '../setup/places.ts'
+import { type Cycle, runCycle, whileAsking, whileStalling } from './cycle.ts'
+import { type Ground, layGround } from './ground.ts'
+
+const patience = 120_000
+let ground: Ground
+
+beforeAll(async () => {
+  ground = await layGround()
+}, patience)
+afterAll(() => ground.remove())
+
+describe.concurrent.each(databases)('a process that falls silent on %s', (name) => {
+  const database = () => (name === 'sqlite' ? 'sqlite' : inject('postgresUrl'))
+
+  test(
+    'F05: stopped in the middle of unsafe calls for longer than its lease writes nothing more for a run that is not its own',
+    () => sleeps({ scenario: 'tools', at: ['tool.after_run#1'] }),
+    patience,
+  )
+
+  test(
+    'F05: stopped while the provider answers for longer than its lease does nothing with the answer',
+    () => sleeps({ scenario: 'two', at: [whileAsking] }),
+    patience,
+  )
+
+  test(
+    'F38: whose event loop stands still for 5 s with a lease of 2 s does not go on with what another has ended',
+    () => sleeps({ scenario: 'stall', at: [whileStalling], leaseSeconds: 2 }),
+    patience,
+  )
+
+  /** It sleeps, another takes over and ends the run, it wakes; what the other left must be as it was. */
+  async function sleeps(cycle: Pick<Cycle, 'scenario' | 'at' | 'leaseSeconds'>): Promise<void> {
+    const { killed, claims, problems } = await runCycle(ground, { database: database(), mode: 'asleep', ...cycle })
+    expect({ slept: killed, wasTakenOver: claims > 1, problems }).toEqual({
+      slept: 1,
+      wasTakenOver: true,
+      problems: [],
+    })
+  }
+})

@@ -1,0 +1,105 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Cycle, liveThrough, writeEvidence } from './cycle.ts'
+import type { ProviderLine } from './evidence.ts'
+import { type CrashWorld, type Ground, layGround } from './ground.ts'
+import { planted } from './planted.ts'
+import { type Family, families, type Planted } from './spoil.ts'
+
+// A checker that never complains is worth nothing: of what real cycles left it says nothing, and when one thing is
+// changed in a copy of that, it says so.
+
+const patience = 120_000
+const kills: Record<Family, string[]> = {
+  join: ['model.after_reply#8'],
+  tools: ['tool.after_run#1'],
+  budget: ['model.before_request#2'],
+  cancel: [],
+}
+const worlds: CrashWorld[] = []
+const evidence = new Map<Family, string>()
+let ground: Ground
+let copies = 0
+
+beforeAll(async () => {
+  ground = await layGround()
+  for (const family of families) await live(family)
+}, patience)
+afterAll(async () => {
+  for (const world of worlds) await world.remove()
+  await ground.remove()
+})
+
+test.each(families)('the checker has nothing to say of a good cycle of %s', async (family) => {
+  expect(await judged(family, {})).toEqual([])
+})
+
+describe('the checker complains of', () => {
+  test.each(planted)('%s: %s', async (invariant, _what, family, complaint, change) => {
+    const said = new RegExp(`^${invariant}: .*${complaint.source}`)
+    expect(await judged(family, typeof change === 'string' ? { rows: change } : change)).toContainEqual(
+      expect.stringMatching(said),
+    )
+  })
+})
+
+async function live(family: Family): Promise<void> {
+  const cycle: Cycle = { scenario: family, database: 'sqlite', mode: 'alone', at: kills[family] }
+  const world = await ground.newWorld(family, 'sqlite')
+  worlds.push(world)
+  const story = await liveThrough(ground, world, cycle)
+  expect(story.killed, `kills of ${family}`).toBe(cycle.at.length)
+  evidence.set(family, writeEvidence(world, cycle, story))
+}
+
+/** What the checker says of a copy of what the cycle left, with one thing made wrong in it. */
+async function judged(family: Family, change: Planted): Promise<string[]> {
+  const original = worlds[families.indexOf(family)]?.directory ?? ''
+  const copy = `${original}-copy-${++copies}`
+  cpSync(original, copy, { recursive: true })
+  const file = join(copy, 'evidence.json')
+  writeFileSync(file, readFileSync(evidence.get(family) ?? '', 'utf8').replaceAll(`${original}/`, `${copy}/`))
+  const { homes, providerLog, toolLog, moments } = JSON.parse(readFileSync(file, 'utf8'))
+  if (change.rows !== undefined) plant(join(homes[0], 'heddle.db'), change.rows)
+  if (change.lock !== undefined) writeFileSync(join(homes[0], 'run', change.lock), '')
+  const { provider, tools, moment } = change
+  if (provider)
+    rewrite(providerLog, (lines) => provider(lines.map(parse<ProviderLine>)).map((line) => JSON.stringify(line)))
+  if (tools) rewrite(toolLog, tools)
+  if (moment) rewrite(moments[0], ([line = '']) => [JSON.stringify(changed(parse(line), moment))])
+  return ground.checker.judge(file)
+}
+
+/** Changes rows without anything that keeps them right. */
+function plant(file: string, change: string): void {
+  const database = new DatabaseSync(file)
+  database.exec('PRAGMA foreign_keys = OFF')
+  const tables = database
+    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`)
+    .all()
+  for (const { name } of tables)
+    database.exec(`CREATE TABLE bare AS SELECT * FROM ${name}; DROP TABLE ${name}; ALTER TABLE bare RENAME TO ${name}`)
+  database.exec(change)
+  database.close()
+}
+
+function rewrite(file: string, change: (lines: string[]) => string[]): void {
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
+  writeFileSync(
+    file,
+    change(lines)
+      .map((line) => `${line}\n`)
+      .join(''),
+  )
+}
+
+function parse<T>(line: string): T {
+  return JSON.parse(line)
+}
+
+function changed<T>(value: T, change: (value: T) => void): T {
+  change(value)
+  return value
+}

@@ -1,0 +1,44 @@
+import type { Evidence } from '../evidence.ts'
+import { callSteps, type Expect, eventsOf, json, requestsIn } from '../facts.ts'
+
+/** I9: effects happen as their class promises, and what nobody knows is told. */
+export function checkEffects(evidence: Evidence, expect: Expect): void {
+  const { tools } = evidence
+  const begun = callSteps(evidence, 'begun')
+  const ended = callSteps(evidence, 'ended')
+  for (const { runId, id, name, effect } of begun) {
+    const call = `${name} ${runId}/${id}`
+    const status = ended.find((end) => end.runId === runId && end.id === id)?.status
+    const times = tools.filter((line) => line.runId === runId && line.callId === id).length
+    if (effect === 'unsafe') {
+      expect(times <= 1, 'I9', `${call} happened ${times} times`)
+      if (status === 'unknown') checkUnknownIsTold(evidence, runId, id, expect)
+    }
+    if (effect !== 'transactional' && status === 'ok') expect(times > 0, 'I9', `${call} ended well and never happened`)
+    if (effect === 'transactional') {
+      const written = rowsWrittenBy(evidence, name, runId, id)
+      expect(written === (status === 'ok' ? 1 : 0), 'I9', `${call} is ${status} and wrote ${written} rows`)
+    }
+  }
+  for (const { name, runId, callId } of tools) {
+    const isBegun = begun.some((step) => step.runId === runId && step.id === callId)
+    expect(isBegun, 'I9', `${name} ${runId}/${callId} happened before it was journalled`)
+  }
+}
+
+function rowsWrittenBy(evidence: Evidence, tool: string, run: string, call: string): number {
+  if (tool !== 'sessions_spawn')
+    return eventsOf(evidence, run).filter((event) => json(event, 'payload_json').note === call).length
+  const begun = evidence.rows.runs.filter((each) => each['parent_run_id'] === run && each['tool_call_id'] === call)
+  return new Set(begun.map(({ session_id }) => session_id)).size
+}
+
+function checkUnknownIsTold(evidence: Evidence, run: string, call: string, expect: Expect): void {
+  const answers = requestsIn(evidence)
+    .filter(({ runId }) => runId === run)
+    .flatMap(({ body }) => body?.messages.filter((message) => message.tool_call_id === call) ?? [])
+  const isCompleted = evidence.rows.runs.some(({ id, state }) => id === run && state === 'completed')
+  expect(!isCompleted || answers.length > 0, 'I9', `call ${run}/${call}: nobody was told that it is unknown`)
+  const areHonest = answers.every(({ content }) => JSON.stringify(content).includes('unknown'))
+  expect(areHonest, 'I9', `call ${run}/${call} is unknown, and the model was told otherwise`)
+}

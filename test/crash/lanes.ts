@@ -1,0 +1,106 @@
+import { performance } from 'node:perf_hooks'
+import { type Cycle, type CycleResult, runCycle } from './cycle.ts'
+import type { Ground } from './ground.ts'
+
+const minute = 60_000
+const tellEvery = 5000
+
+/** What came of many cycles. */
+export interface Figures {
+  cycles: number
+  /** How many processes were killed or stopped. */
+  killed: number
+  /** Cycles in which something was acknowledged or begun and never brought to an end. */
+  lost: number
+  /** Cycles in which something happened more than once where once was promised. */
+  doubled: number
+  /** Cycles with any problem. */
+  failed: number
+  cyclesPerMinute: number
+  p95RecoveryMs: number
+  perMode: object
+  perScenario: object
+}
+
+/** Runs cycles side by side, tells how it goes, and keeps what came of them. */
+export class Lanes {
+  readonly results: CycleResult[] = []
+  readonly #ground: Ground
+  readonly #name: string
+  readonly #width: number
+  readonly #started = performance.now()
+  #told = 0
+
+  constructor(ground: Ground, name: string, width: number) {
+    this.#ground = ground
+    this.#name = name
+    this.#width = width
+  }
+
+  async run(cycles: Cycle[]): Promise<CycleResult[]> {
+    const done: CycleResult[] = []
+    const left = cycles.values()
+    const lane = async () => {
+      for (const cycle of left) {
+        const result = await runCycle(this.#ground, cycle)
+        done.push(result)
+        this.results.push(result)
+        if (result.problems.length > 0) this.#complain(result)
+        this.#tell(cycles.length - done.length)
+      }
+    }
+    await Promise.all(Array.from({ length: this.#width }, lane))
+    return done
+  }
+
+  figures(modes: readonly string[], scenarios: readonly string[]): Figures {
+    const { results } = this
+    const broken = (...ids: string[]) =>
+      results.filter(({ problems }) => problems.some((problem) => ids.includes(problem.split(':')[0] ?? ''))).length
+    const per = (groups: readonly string[], of: (cycle: Cycle) => string) =>
+      Object.fromEntries(groups.map((group) => [group, summed(results.filter(({ cycle }) => of(cycle) === group))]))
+    return {
+      ...summed(results),
+      lost: broken('I1', 'I2', 'I4', 'I7', 'I8', 'I11'),
+      doubled: broken('I3', 'I5', 'I6', 'I9', 'I12'),
+      failed: this.#failed(),
+      cyclesPerMinute: this.#pace(),
+      perMode: per(modes, ({ mode }) => mode),
+      perScenario: per(scenarios, ({ scenario }) => scenario),
+    }
+  }
+
+  #failed(): number {
+    return this.results.filter(({ problems }) => problems.length > 0).length
+  }
+
+  #pace(): number {
+    return Math.round(this.results.length / ((performance.now() - this.#started) / minute))
+  }
+
+  #tell(left: number): void {
+    const now = performance.now()
+    if (now - this.#told < tellEvery && left > 0) return
+    this.#told = now
+    const how = `${this.#pace()} a minute, ${this.#failed()} with problems`
+    process.stderr.write(`${this.#name}: ${this.results.length} cycles, ${left} to go, ${how}\n`)
+  }
+
+  #complain({ cycle, problems }: CycleResult): void {
+    process.stderr.write(`${cycle.scenario} on ${this.#name}, ${cycle.mode}: ${cycle.at.join(', then ')}\n`)
+    for (const problem of problems) process.stderr.write(`  ${problem}\n`)
+  }
+}
+
+function summed(results: CycleResult[]): Pick<Figures, 'cycles' | 'killed' | 'p95RecoveryMs'> {
+  // Pauses that were asked for are included; cycles in which nothing had to be recovered are not.
+  const times = results
+    .filter(({ killed }) => killed > 0)
+    .map(({ recoveryMs }) => recoveryMs)
+    .sort((a, b) => a - b)
+  return {
+    cycles: results.length,
+    killed: results.reduce((sum, { killed }) => sum + killed, 0),
+    p95RecoveryMs: Math.round(times[Math.ceil(times.length * 0.95) - 1] ?? 0),
+  }
+}

@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
+import type { Act, Passes, Said } from './act.ts'
+
+const patience = 120_000
+
+/** A process that plays a part, from its start to its end. */
+export interface Life {
+  readonly child: ChildProcess
+  /** Resolves when it says this for the first time, or has ended without. */
+  says(what: string): Promise<void>
+  readonly end: Promise<LifeEnd>
+}
+
+/** What became of it. It must end by the kill it was told, or well. */
+export interface LifeEnd {
+  said: Said[]
+  wasKilled: boolean
+  passes: Passes
+  endedAt: number
+  /** When it said that nothing is left to do; not a number when it never did. */
+  quietAt: number
+  problems: string[]
+}
+
+/** Starts the program `act` and tells it what to play, and where to die. */
+export function beginLife(program: string, act: Act, crashAt: string | undefined): Life {
+  const { child, lines, complaints } = startProgram(program, [JSON.stringify(act)], { HEDDLE_CRASH_AT: crashAt ?? '' })
+  const said: Said[] = []
+  const hearing = new EventEmitter()
+  let quietAt = Number.NaN
+  let isLate = false
+  lines.on('line', (line) => {
+    for (const each of parsed<Said>(line)) {
+      said.push(each)
+      if ('quiet' in each) quietAt = performance.now()
+      hearing.emit('said')
+    }
+  })
+  const tooLong = setTimeout(() => {
+    isLate = true
+    // A process that is stopped hears nothing else.
+    child.kill('SIGKILL')
+  }, patience)
+  const end = once(child, 'close').then(([code, signal]): LifeEnd => {
+    clearTimeout(tooLong)
+    const isWell = code === 0 || (signal === 'SIGKILL' && crashAt !== undefined && !isLate)
+    const troubles = said.flatMap((each) => ('trouble' in each ? [`${act.name} had trouble: ${each.trouble}`] : []))
+    // Its connections may have been closed while it slept.
+    const mayHaveTrouble = said.some((each) => 'stopping' in each || 'stalling' in each)
+    const badEnd = isWell
+      ? []
+      : [`${act.name} ended with ${isLate ? 'nothing done in time' : (signal ?? code)}: ${complaints().slice(-2000)}`]
+    return {
+      said,
+      wasKilled: signal === 'SIGKILL',
+      passes: said.find((each) => 'passes' in each)?.passes ?? {},
+      endedAt: performance.now(),
+      quietAt,
+      problems: [...(mayHaveTrouble ? [] : troubles), ...badEnd],
+    }
+  })
+  return {
+    child,
+    end,
+    async says(what) {
+      const isSaid = () => said.some((each) => what in each)
+      const heard = Promise.withResolvers<void>()
+      const listen = () => isSaid() && heard.resolve()
+      hearing.on('said', listen)
+      listen()
+      await Promise.race([heard.promise, end])
+      hearing.off('said', listen)
+    },
+  }
+}
+
+/** A child that ends with us, however we end. */
+export function startProgram(program: string, args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache'), ...env },
+  })
+  let complaints = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text
+  })
+  if (!child.stdout) throw new Error('the child has no output')
+  return { child, lines: createInterface({ input: child.stdout }), complaints: () => complaints }
+}
+
+/** Nothing for a line that a kill cut short. */
+export function parsed<T>(line: string): T[] {
+  try {
+    return [JSON.parse(line)]
+  } catch {
+    return []
+  }
+}
