@@ -8,8 +8,10 @@ import type { Tool } from './domain/tool.ts'
 import { type PromptParts, systemPrompt } from './engine/prompt.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { Engine, World } from './engine/world.ts'
+import { rehearsal, rehearsalName } from './models/rehearsal/rehearsal.ts'
 
 const usualPromptBytes = 4000
+const pace = { shortest: 150, longest: 400 }
 
 export interface EngineSettings {
   config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools'>
@@ -17,13 +19,15 @@ export interface EngineSettings {
   tools?: Tool[]
   /** What the owner wrote for the agents. */
   identityFiles?(): Promise<PromptParts['files']>
+  /** Someone watches: the script that stands in for a model takes its time. */
+  paced?: boolean
 }
 
 /** The engine that the owner's configuration asks for. */
 export function engineOf(
   world: World,
   { crash, live }: Pick<Engine, 'crash' | 'live'>,
-  { config, models = [], tools = [], identityFiles = async () => [] }: EngineSettings,
+  { config, models = [], tools = [], identityFiles = async () => [], paced = false }: EngineSettings,
 ): Engine {
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
@@ -72,21 +76,25 @@ export function engineOf(
     },
     fallbacks: config.agent.fallbacks,
     model(asked) {
-      const name = asked ?? config.agent.model ?? models[0]?.name
-      if (name === undefined) throw noModel()
+      // A script stands in only while nobody has chosen a model, or where it was chosen itself.
+      const name = asked ?? config.agent.model ?? models[0]?.name ?? rehearsalName
       const known = given.get(name) ?? made.get(name)
       if (known) return known
-      const settings = config.models[name]
-      if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
-      const model = makeModel(name, settings, world.clock)
+      const model = name === rehearsalName ? standIn() : configured(name)
       made.set(name, model)
       return model
     },
   }
-}
 
-function noModel(): HeddleError {
-  return new HeddleError('no_model', 'no model is configured', 'add one: heddle models add')
+  function standIn(): Model {
+    return rehearsal({ clock: world.clock, ...(paced && { pace }) })
+  }
+
+  function configured(name: string): Model {
+    const settings = config.models[name]
+    if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
+    return makeModel(name, settings, world.clock)
+  }
 }
 
 function unknownModel(name: string, known: string[]): HeddleError {

@@ -101,5 +101,6 @@ function trialTokens(named: NamedModel): number {
 
 export { listedModels, tableDate, vendorDefaults } from './models/known-models.ts'
 export { findOllama, type OllamaFound, usualOllama, widenWindow } from './models/ollama.ts'
+export { describeRehearsal, rehearsalPieces } from './models/rehearsal/rehearsal.ts'
 export { type ServedModel, servedModels } from './models/served-models.ts'
 export type { Trial, TrialCheck } from './models/trial.ts'

@@ -53,6 +53,8 @@ export interface AppSettings {
   context?: Partial<StoreContext>
   /** Models besides those of the configuration, by name; the first is the default where the configuration has none. */
   models?: Model[]
+  /** Someone watches: the script that stands in for a model takes its time. */
+  paced?: boolean
   /** Tools for every agent. */
   tools?: Tool[]
 }

@@ -1,4 +1,4 @@
-import { modelFacts, type Origin, tableDate, tryNamed } from '../app-models.ts'
+import { describeRehearsal, modelFacts, type Origin, rehearsalPieces, tableDate, tryNamed } from '../app-models.ts'
 import type { Config, NamedModel } from '../config/config.ts'
 import { redact } from '../config/redact.ts'
 import { rehearsal } from '../config/schema.ts'
@@ -84,6 +84,8 @@ async function test(here: Here, name: string): Promise<Answer> {
 
 async function show(here: Here, name: string): Promise<Answer> {
   const config = await load(here)
+  if (name === rehearsal)
+    return { json: { name, provider: 'script', repertoire: rehearsalPieces() }, text: describeRehearsal() }
   const named = namedModel(config, name)
   const { window, windowFrom, price, priceFrom, sees, readsPdf, thinks, ...more } = modelFacts(named)
   // Somebody may have put a password into it.

@@ -71,7 +71,12 @@ function reply(text: string, calls: ModelReply['calls']): ModelReply {
   return { text, calls, finish: calls.length > 0 ? 'calls' : 'stop', usage: noUsage, model: rehearsalName }
 }
 
-/** What the stand-in can do, for people. */
+/** What the stand-in can do, for programs. */
+export function rehearsalPieces(): { name: string; example: string; does: string }[] {
+  return repertoire.map(({ name, example, does }) => ({ name, example, does }))
+}
+
+/** The same for people. */
 export function describeRehearsal(): string {
   return [
     'rehearsal: a script that plays the agents with real tools on real files, without a key and without a network.',
