@@ -7,6 +7,8 @@ import type { Tool } from './domain/tool.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { Engine, World } from './engine/world.ts'
 import { openAiCompatible } from './models/openai-compatible.ts'
+import { fileTools } from './tools/file-tools.ts'
+import { permitted } from './tools/permitted.ts'
 
 const usualWindow = 32_768
 const idleTimeout = 120_000
@@ -31,7 +33,8 @@ export function engineOf(
     children: config.tools.subagents.maxChildrenPerAgent,
     knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
   })
-  const known = new Map([...tools, spawn].map((tool) => [tool.name, tool]))
+  const known = new Map([...fileTools(world.clock), ...tools, spawn].map((tool) => [tool.name, tool]))
+  const allowed = permitted([...known.keys()], config.tools)
   return {
     ...world,
     crash,
@@ -40,7 +43,7 @@ export function engineOf(
     tools: known,
     // A child starts others only below the configured depth; the tool does not exist for it otherwise.
     toolsFor: ({ depth }) =>
-      [...known.keys()].filter((name) => name !== spawn.name || depth < config.tools.subagents.maxSpawnDepth),
+      allowed.filter((name) => name !== spawn.name || depth < config.tools.subagents.maxSpawnDepth),
     limits: {
       maxRunning: config.engine.maxRunning,
       maxChildren: config.agents.maxConcurrent,

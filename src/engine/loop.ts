@@ -89,7 +89,7 @@ async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
 async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   const { engine, claimed, signal } = run
   signal.throwIfAborted()
-  const context = { runId: claimed.run.id, callId: ready.call.id, signal }
+  const context = { runId: claimed.run.id, callId: ready.call.id, signal, folder: claimed.session.folder }
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   const outcome = await run.until(makeCall(ready, context))

@@ -261,6 +261,11 @@ describe('two processes on PostgreSQL', () => {
 
   const spawnOnly = ({ run: { id } }: Claimed) =>
     a.engine.store.write('step', (tx) =>
-      spawnChild(tx, a.engine, { runId: id, callId: 'call', signal: never }, { content: 'help', agent: 'general' }),
+      spawnChild(
+        tx,
+        a.engine,
+        { runId: id, callId: 'call', folder, signal: never },
+        { content: 'help', agent: 'general' },
+      ),
     )
 })
