@@ -9,6 +9,7 @@ import { type PromptParts, systemPrompt } from './engine/prompt.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { Engine, World } from './engine/world.ts'
 import { rehearsal, rehearsalName } from './models/rehearsal/rehearsal.ts'
+import { fileTools } from './tools/file-tools.ts'
 
 const usualPromptBytes = 4000
 const pace = { shortest: 150, longest: 400 }
@@ -19,6 +20,8 @@ export interface EngineSettings {
   tools?: Tool[]
   /** What the owner wrote for the agents. */
   identityFiles?(): Promise<PromptParts['files']>
+  /** Folders that no tool gets into. */
+  offLimits?: readonly string[]
   /** Someone watches: the script that stands in for a model takes its time. */
   paced?: boolean
 }
@@ -27,7 +30,7 @@ export interface EngineSettings {
 export function engineOf(
   world: World,
   { crash, live }: Pick<Engine, 'crash' | 'live'>,
-  { config, models = [], tools = [], identityFiles = async () => [], paced = false }: EngineSettings,
+  { config, models = [], tools = [], identityFiles = async () => [], offLimits = [], paced = false }: EngineSettings,
 ): Engine {
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
@@ -36,12 +39,13 @@ export function engineOf(
     children: config.tools.subagents.maxChildrenPerAgent,
     knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
   })
-  const known = new Map([...tools, spawn].map((tool) => [tool.name, tool]))
+  const known = new Map([...fileTools(world.clock), ...tools, spawn].map((tool) => [tool.name, tool]))
   return {
     ...world,
     crash,
     live,
     tools: known,
+    offLimits,
     // A child starts others only below the configured depth; the tool does not exist for it otherwise.
     toolsFor: ({ depth }, persona) =>
       [...known.keys()].filter(

@@ -146,7 +146,11 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
   const engine = engineOf(
     world,
     { crash: context.crash, live: live.tell },
-    { ...settings, identityFiles: identityFilesOf(settings.paths.home, context.clock) },
+    {
+      ...settings,
+      identityFiles: identityFilesOf(settings.paths.home, context.clock),
+      offLimits: [settings.paths.home],
+    },
   )
   return {
     async submit(folder, { session, content, from, timeoutSeconds, ...more }) {

@@ -210,6 +210,31 @@ describe('time and chance come as arguments', () => {
   })
 })
 
+describe('tools reach files by handles', () => {
+  test.each([
+    "import { readFileSync } from 'node:fs'",
+    "import { readFileSync } from 'fs'",
+    "import { open } from 'node:fs/promises'",
+    "const fs = await import('node:fs')",
+    "const fs = process.getBuiltinModule('fs')",
+    "import { createRequire } from 'node:module'",
+    "import { patientDisk } from './disk.ts'",
+    "import { pathHandle } from './handle.ts'",
+  ])('%s is refused in a tool', (text) => {
+    const parts = [file('src/tools/disk.ts'), file('src/tools/handle.ts')]
+    expect(violations([file('src/tools/read-file.ts', text), ...parts])).not.toEqual([])
+  })
+
+  test('the disk alone imports what reaches files, handles alone the disk', () => {
+    const files = [
+      file('src/tools/disk.ts', "import { openSync } from 'node:fs'"),
+      file('src/tools/handle.ts', "import type { Stats } from 'node:fs'\nimport { directDisk } from './disk.ts'"),
+      file('src/tools/call.ts', "import { pathHandle } from './handle.ts'"),
+    ]
+    expect(violations(files)).toEqual([])
+  })
+})
+
 describe('the public names are the checked-in list', () => {
   const index = "export { open } from './app.ts'\nexport type { Turn } from './domain/turn.ts'"
   const files = (list: string) => [

@@ -1,5 +1,6 @@
 import type { Label } from './label.ts'
 import type { ToolSpec } from './model.ts'
+import type { PathHandle } from './path-handle.ts'
 import type { CallStatus } from './turn.ts'
 
 /**
@@ -21,13 +22,31 @@ export interface CallContext {
   runId: string
   callId: string
   signal: AbortSignal
+  /** The session's folder: relative paths begin here, and no path leads out of it. */
+  folder: string
+  /** Folders that no tool gets into even where they lie inside, such as the home with its keys. */
+  without: readonly string[]
 }
 
-/** Something an agent can do besides talking. A transactional one writes through the transaction it is given. */
+/** A call as its tool is given it. */
+export interface Call extends CallContext {
+  /** The handle of a parameter that the tool declared as a path; one that was left out is the folder. */
+  handle(parameter: string): PathHandle
+}
+
+/**
+ * Something an agent can do besides talking. A transactional one writes through the transaction it is given, and nothing
+ * else.
+ */
 export type Tool<T = unknown> = ToolSpec & {
   /** Refuses input that does not fit; the message goes to the model. */
   parse(input: unknown): { ok: true; value: T } | { ok: false; why: string }
 } & (
-    | { effect: Exclude<Effect, 'transactional'>; run(input: T, call: CallContext): Promise<ToolOutcome> }
+    | {
+        effect: Exclude<Effect, 'transactional'>
+        /** Parameters that are paths: the runtime resolves them, and the tool gets handles. */
+        paths?: readonly string[]
+        run(input: T, call: Call): Promise<ToolOutcome>
+      }
     | { effect: 'transactional'; write(tx: unknown, input: T, call: CallContext): Promise<ToolOutcome> }
   )

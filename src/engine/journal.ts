@@ -31,6 +31,9 @@ export interface CompactStep {
   summary: string
 }
 
+// Characters of one tool's answer that a model is shown.
+const mostShown = 50_000
+
 /** The steps of one run, read as what happened so far. The journal is the checkpoint: there is no other. */
 export class Journal {
   readonly steps: Step[]
@@ -122,7 +125,14 @@ export class Journal {
 
 function answer(callId: string, name: string, end: EndedStep | undefined): ModelMessage {
   const output = end?.output ?? unknownOutcome
-  return { role: 'tool', callId, name, content: typeof output === 'string' ? output : JSON.stringify(output) }
+  return { role: 'tool', callId, name, content: cut(typeof output === 'string' ? output : JSON.stringify(output)) }
+}
+
+/** What a model is shown of an answer; the journal has the whole. */
+function cut(text: string): string {
+  if (text.length <= mostShown) return text
+  const more = text.length - mostShown
+  return `${text.slice(0, mostShown).toWellFormed()}\n… [cut: ${more} more characters; ask for less at once]`
 }
 
 /** Told to the model when a process died in the middle of a call that must not be repeated by itself. */

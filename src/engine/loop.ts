@@ -90,7 +90,8 @@ async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
 async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   const { engine, claimed, signal } = run
   signal.throwIfAborted()
-  const context = { runId: claimed.run.id, callId: ready.call.id, signal }
+  const { folder } = claimed.session
+  const context = { runId: claimed.run.id, callId: ready.call.id, signal, folder, without: engine.offLimits }
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   run.mayAct()

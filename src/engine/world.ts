@@ -46,6 +46,8 @@ export interface Engine extends World {
   tools: ReadonlyMap<string, Tool>
   /** The tools that a run may use: what is not among them does not exist for it. */
   toolsFor(run: Run, persona: Persona | null): string[]
+  /** Folders that belong to the runtime: no tool gets into them. */
+  offLimits: readonly string[]
   /** Who the agent is and what it must know. */
   prompt(run: Pick<Run, 'depth' | 'effectiveTools'>, persona: Persona | null): Promise<string>
   /** What a prompt weighs, about, for setting a cost aside before it is made. */

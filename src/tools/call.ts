@@ -1,6 +1,7 @@
 import { HeddleError } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
-import type { CallContext, Effect, Tool, ToolOutcome } from '../domain/tool.ts'
+import type { Call, CallContext, Effect, Tool, ToolOutcome } from '../domain/tool.ts'
+import { pathHandle } from './handle.ts'
 
 /** A call that may be made: its tool, and its input as the tool understands it. */
 export interface ReadyCall {
@@ -32,7 +33,7 @@ export function prepareCall(
 export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
   try {
-    return await tool.run(value, context)
+    return await tool.run(value, { ...context, handle: handlesFor(tool, value, context) })
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
     return explained(error)
@@ -53,7 +54,28 @@ export function mayRepeat(effect: Effect): boolean {
 /** A failure as the model is told of it. */
 export function explained(error: unknown): ToolOutcome {
   const message = error instanceof Error ? error.message : String(error)
-  return failed('error', message, error instanceof HeddleError ? error.remedy : undefined)
+  if (!(error instanceof HeddleError)) return failed('error', message)
+  return failed(error.code === 'forbidden' ? 'forbidden' : 'error', message, error.remedy)
+}
+
+/** Resolves the paths of a call: a tool gets to files by these handles, and by nothing else. */
+function handlesFor(
+  { name, paths = [] }: { name: string; paths?: readonly string[] },
+  input: unknown,
+  call: CallContext,
+) {
+  const handles = new Map(
+    paths.map((parameter) => {
+      const text = (input as Record<string, unknown>)[parameter] ?? '.'
+      if (typeof text !== 'string') throw new Error(`${name} lets ${parameter} be something else than text`)
+      return [parameter, pathHandle({ folder: call.folder, path: text, without: call.without })]
+    }),
+  )
+  return (parameter: string): ReturnType<Call['handle']> => {
+    const handle = handles.get(parameter)
+    if (!handle) throw new Error(`${name} does not declare ${parameter} as a path`)
+    return handle
+  }
 }
 
 function failed(status: 'error' | 'forbidden', error: string, remedy?: string): ToolOutcome {

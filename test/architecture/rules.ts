@@ -15,7 +15,7 @@ export const mayImport: Record<string, readonly string[]> = {
   home: ['domain', 'config'],
   'doctor.ts': ['domain', 'store', 'config', 'home', 'app-models.ts'],
   'app-models.ts': ['domain', 'models', 'config'],
-  'app-engine.ts': ['domain', 'engine', 'models', 'config', 'app-models.ts'],
+  'app-engine.ts': ['domain', 'engine', 'models', 'config', 'tools', 'app-models.ts'],
   'app.ts': [
     ...['domain', 'store', 'models', 'tools', 'skills', 'agents', 'memory', 'engine', 'gateway'],
     ...['app-engine.ts', 'system.ts', 'config', 'home', 'doctor.ts'],
@@ -55,3 +55,18 @@ export const machine = new RegExp(
 
 /** Ways to wait for the event loop's next turn: the writer alone needs them, to end a batch. */
 export const turns = /^(setImmediate|queueMicrotask)$/
+
+/**
+ * Tools reach files by handles and by nothing else. Who may import what handles are made of, in the rooms that hold
+ * tools; types are free.
+ */
+export const handlesOnly = {
+  rooms: ['tools', 'engine'],
+  importers: {
+    'node:fs': ['src/tools/disk.ts'],
+    'src/tools/disk.ts': ['src/tools/handle.ts'],
+    'src/tools/handle.ts': ['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts'],
+  } as Record<string, readonly string[]>,
+  /** Ways to a module that no import shows. */
+  detours: /^(process\.(getBuiltinModule|binding|dlopen)|require)$|^(node:)?module$/,
+}

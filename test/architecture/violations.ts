@@ -1,6 +1,16 @@
 import { type Facts, factsOf, isCode, unknownTarget } from './facts.ts'
 import { listOfNames, publicNames } from './public-names.ts'
-import { databaseModules, machine, mayImport, mostLines, sql, turns, vagueNames, vagueWords } from './rules.ts'
+import {
+  databaseModules,
+  handlesOnly,
+  machine,
+  mayImport,
+  mostLines,
+  sql,
+  turns,
+  vagueNames,
+  vagueWords,
+} from './rules.ts'
 import type { SourceFile } from './tree.ts'
 
 /** Everything in these files that breaks a rule of the house, as lines that start with the path. */
@@ -18,6 +28,7 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...files.filter(({ path }) => hasVagueName(path)).map(({ path }) => `${path}: is not named for its idea`),
     ...source.filter(({ path }) => roomOf(path) !== 'store').flatMap(sqlOutsideStore),
     ...source.filter(({ path }) => path !== 'src/system.ts').flatMap(machineOutsidePorts),
+    ...source.filter(({ path }) => handlesOnly.rooms.includes(roomOf(path))).flatMap(waysAroundHandles),
     ...unlistedNames(files),
   ]
 }
@@ -105,6 +116,14 @@ function machineOutsidePorts({ path, uses, taken, imports }: Facts): string[] {
     ...asked.map((name) => `${path}: uses ${name}; take a Clock or a Random as an argument`),
     ...turned.map((name) => `${path}: uses ${name}, which only src/store may`),
   ]
+}
+
+function waysAroundHandles({ path, imports, uses }: Facts): string[] {
+  const reached = imports.filter(({ isTypeOnly }) => !isTypeOnly).map(({ target }) => target)
+  const names = [...new Set([...reached.map((target) => target.replace(/^(?:node:)?fs(\/.*)?$/, 'node:fs')), ...uses])]
+  return names
+    .filter((name) => handlesOnly.detours.test(name) || !(handlesOnly.importers[name] ?? [path]).includes(path))
+    .map((name) => `${path}: uses ${name}; tools reach files by the handles of their call`)
 }
 
 function unlistedNames(files: readonly SourceFile[]): string[] {

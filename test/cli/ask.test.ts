@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Answered, RunLine } from '../../src/domain/app.ts'
+import type { ToolCall } from '../../src/domain/turn.ts'
 import { answerPlainly, callTools, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -116,7 +117,42 @@ test('a model starts other agents, which cannot start any themselves, and answer
     ['spawn', 1, 'completed'],
     ['turn', 0, 'completed'],
   ])
-  expect(await heddle.json('show', `run:${runs[1]?.id}`)).toMatchObject({ effectiveTools: [] })
+  const { effectiveTools } = await heddle.json<{ effectiveTools: string[] }>('show', `run:${runs[1]?.id}`)
+  expect(effectiveTools).not.toContain('sessions_spawn')
   const { turns } = await heddle.json<{ turns: { preview: string }[] }>('log')
   expect(turns[1]?.preview).toMatch(/^\[agent_result:1\] .* completed: answer to: /)
+})
+
+test('a model looks at the files of the folder, and at nothing else', async () => {
+  await provider.close()
+  provider = await startProvider({ answer: callTools })
+  await heddle.run('config', 'set', 'models.main.baseURL', provider.url)
+  writeFileSync(join(heddle.folder, 'notes.txt'), 'the port\nis 8080\n')
+  const answer = await ask(
+    'call search_files({"pattern":"8080"}) and list_dir({"path":"."}) then ' +
+      'read_file({"path":"notes.txt","offset":2}) and read_file({"path":"../home/heddle.yaml"})',
+  )
+  expect(answer).toMatchObject({ ok: true, status: 'completed' })
+  const { toolCalls } = await heddle.json<{ toolCalls: ToolCall[] }>('show', `turn:${answer.turnId}`)
+  expect(toolCalls.map(({ name, status, output }) => [name, status, output])).toEqual([
+    ['search_files', 'ok', 'notes.txt:2: is 8080\n[1 match in 1 file]'],
+    ['list_dir', 'ok', 'notes.txt  17 bytes'],
+    ['read_file', 'ok', '2\tis 8080'],
+    ['read_file', 'forbidden', expect.objectContaining({ error: expect.stringMatching(/leads out of/) })],
+  ])
+  expect(answer.text).toContain('read_file: 2\tis 8080')
+})
+
+test('a run has the tools that the owner lets it have, and no others', async () => {
+  await provider.close()
+  provider = await startProvider({ answer: callTools })
+  await heddle.run('config', 'set', 'models.main.baseURL', provider.url)
+  await heddle.run('config', 'set', 'tools.allow', '[read_*, list_dir]')
+  await heddle.run('config', 'set', 'tools.deny', '[read_file]')
+  const answer = await ask('call read_file({"path":"notes.txt"})')
+  expect(answer.text).toContain('there is no tool \\"read_file\\" here; you have: list_dir')
+  expect(await heddle.json('show', `run:${answer.runId}`)).toMatchObject({ effectiveTools: ['list_dir'] })
+  const sent = provider.log.find((line) => line.kind === 'received')
+  expect(JSON.stringify(sent)).toContain('list_dir')
+  expect(JSON.stringify(sent)).not.toContain('search_files')
 })

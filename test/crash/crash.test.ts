@@ -41,7 +41,11 @@ describe('a process that is killed', () => {
 
   test('I12: in the middle of a budget spends nothing twice', () => killed('budget', sqlite, 4), patience)
 
-  test('while it makes room in its window leaves one summary and one outcome', () => killed('compact', sqlite, 4), patience)
+  test(
+    'while it makes room in its window leaves one summary and one outcome',
+    () => killed('compact', sqlite, 4),
+    patience,
+  )
 
   test('F04: while a request is cancelled leaves no child behind', () => killed('disown', sqlite, 4), patience)
 

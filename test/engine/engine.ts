@@ -78,6 +78,7 @@ export async function newEngine(
     promptBytes: () => 100,
     crash: () => undefined,
     live: () => undefined,
+    offLimits: [],
   }
   const until: TestEngine['until'] = (question) =>
     new Promise((resolve, reject) => {

@@ -266,6 +266,11 @@ describe('two processes on PostgreSQL', () => {
 
   const spawnOnly = ({ run: { id } }: Claimed) =>
     a.engine.store.write('step', (tx) =>
-      spawnChild(tx, a.engine, { runId: id, callId: 'call', signal: never }, { content: 'help', agent: 'general' }),
+      spawnChild(
+        tx,
+        a.engine,
+        { runId: id, callId: 'call', folder, without: [], signal: never },
+        { content: 'help', agent: 'general' },
+      ),
     )
 })

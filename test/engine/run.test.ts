@@ -135,6 +135,20 @@ describe.each(databases)('a run on %s', (database) => {
     expect(steps.map(({ kind }) => kind)).toEqual(['reply', 'begun', 'begun', 'ended', 'ended'])
   })
 
+  test('oversized tool output is cut with a marker for the model and kept whole in the store', async () => {
+    const whole = 'ab'.repeat(40_000)
+    const large = testTool('large', 'pure', () => whole)
+    const model = scriptedModel([{ calls: [{ name: 'large' }] }, { text: 'I see' }])
+    under = await newEngine(database, model, { tools: [large], limits: { perRequest: { usd: 5, tokens: 1_000_000 } } })
+    await under.work()
+    const { runId } = await under.say('go')
+    await under.turns(1)
+    const shown = `${'ab'.repeat(25_000)}\n… [cut: 30000 more characters; ask for less at once]`
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: shown })
+    const steps = await under.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    expect(steps.at(-1)?.payload).toMatchObject({ name: 'large', output: whole })
+  })
+
   test('an unknown tool, wrong input and a tool that throws are told to the model, and the run goes on', async () => {
     const broken = testTool('broken', 'unsafe', () => {
       throw new Error('no such thing')

@@ -1,0 +1,59 @@
+/** What lies at a path. A `link` is told apart only where it is not followed. */
+export type Kind = 'file' | 'directory' | 'link' | 'other'
+
+/**
+ * What a look at a path shows, links followed as far as they stay inside. Of what lies `outside` nothing is told, not
+ * even whether it is there.
+ */
+export type Sight =
+  | {
+      kind: 'file' | 'directory' | 'other'
+      /** The whole real path, and the names that lead to it from the folder on. */
+      path: string
+      names: string[]
+      bytes: number
+    }
+  | { kind: 'missing' }
+  | { kind: 'outside' }
+
+/**
+ * A path that a tool was asked for, as the runtime resolved it: the only way to what lies there. It never leads out of
+ * the folder, whatever links say and whoever changes them meanwhile; what it opens is closed after use.
+ */
+export interface PathHandle {
+  /** The path from the folder on, for telling; `.` is the folder itself. */
+  readonly shown: string
+  /** From which a thread makes the same handle. */
+  readonly address: PathAddress
+  look(): Promise<Sight>
+  /** Refuses whatever is not a file inside the folder, in words for the model. */
+  openFile<T>(use: (file: OpenFile) => Promise<T>): Promise<T>
+  /** Likewise for a directory. */
+  openDirectory<T>(use: (directory: OpenDirectory) => Promise<T>): Promise<T>
+}
+
+export interface PathAddress {
+  folder: string
+  path: string
+  /** Folders that count as outside wherever they lie. */
+  without?: readonly string[]
+}
+
+/** A file that is open and known to lie inside. */
+export interface OpenFile {
+  readonly bytes: number
+  /** Fills the buffer from a position of the file on; tells how much there was, 0 at the end. */
+  read(into: Uint8Array, position: number): Promise<number>
+}
+
+/** A directory that is open and known to lie inside. */
+export interface OpenDirectory {
+  /** The names that lead to it from the folder on. */
+  readonly names: string[]
+  /** In the order of the disk. */
+  entries(): AsyncIterable<{ name: string; kind: Kind }>
+  /** The size of an entry; a link is not followed. */
+  bytes(name: string): Promise<number>
+  /** The handle of an entry. */
+  at(name: string): PathHandle
+}

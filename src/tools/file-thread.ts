@@ -1,0 +1,24 @@
+import { parentPort } from 'node:worker_threads'
+import { HeddleError } from '../domain/errors.ts'
+import type { FileJob, ThreadSays } from './file-job.ts'
+import { listDirectory } from './listing.ts'
+import { search } from './search.ts'
+
+// The program of a thread that does jobs on files, one after another.
+const say = (words: ThreadSays) => parentPort?.postMessage(words)
+
+parentPort?.on('message', (job: FileJob) => {
+  perform(job).then(
+    (done) => say({ done }),
+    (error) => say({ failed: told(error) }),
+  )
+})
+
+function perform(job: FileJob) {
+  return 'list' in job ? listDirectory(job.list) : search(job.search, (found) => say({ found }))
+}
+
+function told(error: unknown) {
+  if (error instanceof HeddleError) return { message: error.message, known: { code: error.code, remedy: error.remedy } }
+  return { message: error instanceof Error ? error.message : String(error) }
+}

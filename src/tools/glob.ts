@@ -1,0 +1,153 @@
+/** One character of a pattern: any run of characters, any one, one of a set, or itself. */
+type Piece = '*' | '?' | { text: string } | { set: (character: string) => boolean }
+
+/** A part of a pattern between two slashes: `**` stands for any number of names. */
+type Part = '**' | Piece[]
+
+/** A pattern of paths as ignore files and globs write them, ready to be matched. */
+export interface Glob {
+  parts: Part[]
+}
+
+/**
+ * Reads a pattern: `*` and `?` within a name, `**` for any number of names, `[a-z]`, `\` before what is meant as it is.
+ * One without a slash, except at its end, is about a name at any depth. Undefined when it can match nothing.
+ */
+export function readGlob(pattern: string): Glob | undefined {
+  const isAnywhere = !pattern.includes('/')
+  const names = pattern.replace(/^\//, '').split('/')
+  const parts: Part[] = isAnywhere ? ['**'] : []
+  for (const [at, name] of names.entries()) {
+    if (/^\*{2,}$/.test(name)) {
+      // At the end it stands for everything inside, which is at least one name.
+      parts.push(...(at === names.length - 1 ? (['**', ['*']] satisfies Part[]) : (['**'] satisfies Part[])))
+      continue
+    }
+    const pieces = readName(name)
+    if (!pieces) return undefined
+    parts.push(pieces)
+  }
+  return { parts }
+}
+
+/** Whether a path, in its names, fits. Takes time in proportion to path times pattern, whatever they hold. */
+export function matchesGlob({ parts }: Glob, names: readonly string[]): boolean {
+  return matchRun(
+    parts,
+    names,
+    (part) => part === '**',
+    (part, name) => part !== '**' && matchesName(part, name),
+  )
+}
+
+function matchesName(pieces: Piece[], name: string): boolean {
+  const [only] = pieces
+  if (pieces.length === 1 && typeof only === 'object' && 'text' in only) return only.text === name
+  return matchRun(
+    pieces.flatMap((piece): Piece[] =>
+      typeof piece === 'object' && 'text' in piece ? [...piece.text].map((text) => ({ text })) : [piece],
+    ),
+    [...name],
+    (piece) => piece === '*',
+    (piece, character) =>
+      piece === '?' ||
+      (typeof piece === 'object' && ('text' in piece ? piece.text === character : piece.set(character))),
+  )
+}
+
+/**
+ * Matches things against a pattern in which some parts stand for any number of them. Goes back only to the last of these:
+ * an earlier one could not do better.
+ */
+function matchRun<P, T>(
+  pattern: readonly P[],
+  things: readonly T[],
+  isMany: (part: P) => boolean,
+  fits: (part: P, thing: T) => boolean,
+): boolean {
+  let at = 0
+  let part = 0
+  let many: { part: number; at: number } | undefined
+  while (at < things.length) {
+    const next = pattern[part]
+    if (part < pattern.length && isMany(next as P)) {
+      many = { part, at }
+      part++
+    } else if (part < pattern.length && fits(next as P, things[at] as T)) {
+      part++
+      at++
+    } else if (many) {
+      part = many.part + 1
+      many.at++
+      at = many.at
+    } else return false
+  }
+  while (part < pattern.length && isMany(pattern[part] as P)) part++
+  return part === pattern.length
+}
+
+function readName(name: string): Piece[] | undefined {
+  const pieces: Piece[] = []
+  const characters = [...name]
+  for (let at = 0; at < characters.length; at++) {
+    const character = characters[at] as string
+    if (character === '*') {
+      if (pieces.at(-1) !== '*') pieces.push('*')
+    } else if (character === '?') pieces.push('?')
+    else if (character === '[') {
+      const set = readSet(characters, at + 1)
+      if (!set) return undefined
+      pieces.push({ set: set.has })
+      at = set.end
+    } else {
+      if (character === '\\') at++
+      const literal = characters[at]
+      if (literal === undefined) return undefined
+      const last = pieces.at(-1)
+      if (typeof last === 'object' && 'text' in last) last.text += literal
+      else pieces.push({ text: literal })
+    }
+  }
+  return pieces
+}
+
+const classes: Record<string, RegExp> = {
+  alnum: /[A-Za-z0-9]/,
+  alpha: /[A-Za-z]/,
+  blank: /[ \t]/,
+  digit: /[0-9]/,
+  lower: /[a-z]/,
+  punct: /[!-/:-@[-`{-~]/,
+  space: /\s/,
+  upper: /[A-Z]/,
+  xdigit: /[0-9A-Fa-f]/,
+}
+
+/** Reads `[…]` from after its bracket; a `]` that comes first is one of the set. */
+function readSet(characters: string[], from: number): { has(character: string): boolean; end: number } | undefined {
+  const isNegated = characters[from] === '!' || characters[from] === '^'
+  const first = isNegated ? from + 1 : from
+  const tests: ((character: string) => boolean)[] = []
+  for (let at = first; at < characters.length; at++) {
+    if (characters[at] === ']' && at > first)
+      return { has: (character) => tests.some((test) => test(character)) !== isNegated, end: at }
+    const named = /^\[:(\w+):\]/.exec(characters.slice(at, at + 12).join(''))
+    if (named) {
+      const known = classes[named[1] as string]
+      if (!known) return undefined
+      tests.push((character) => known.test(character))
+      at += named[0].length - 1
+      continue
+    }
+    if (characters[at] === '\\') at++
+    const low = characters[at]
+    if (low === undefined) return undefined
+    if (characters[at + 1] === '-' && characters[at + 2] !== undefined && characters[at + 2] !== ']') {
+      at += characters[at + 2] === '\\' ? 3 : 2
+      const high = characters[at]
+      if (high === undefined) return undefined
+      tests.push((character) => low <= character && character <= high)
+    } else tests.push((character) => character === low)
+  }
+  return undefined
+}

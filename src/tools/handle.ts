@@ -1,0 +1,231 @@
+import type { Stats } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
+import { nearest } from '../domain/nearest.ts'
+import type { Kind, OpenDirectory, OpenFile, PathAddress, PathHandle } from '../domain/path-handle.ts'
+import { type Disk, directDisk, patientDisk } from './disk.ts'
+import { type End, follow, fromRoot, isSame, isWithin, type Opened, openInside, type Root } from './inside.ts'
+import { shownName } from './shown-name.ts'
+
+const longestPath = 4096
+// Names that are looked through for one that was meant.
+const mostCandidates = 500
+const longestCandidate = 80
+
+/**
+ * The handle of a path that was asked for. Nothing in the text is expanded or decoded: `~`, `%2e`, `@` and `file://` are
+ * letters of a name. Throws when the text cannot be a path; where it leads is found out when it is used.
+ */
+export function pathHandle({ folder, path: text, without = [] }: PathAddress, disk: Disk = patientDisk): PathHandle {
+  checkSpelling(text)
+  const given = resolve(folder)
+  const asked = resolve(given, text)
+  const shown = isWithin(asked, given) ? fromRoot({ path: given }, asked) : asked
+  return handleOf(shown, { folder, path: text, without }, async () => {
+    const root = { path: await rootPath(disk, given), without: await realPaths(disk, without), disk }
+    // The folder may have been given by another name than its real one.
+    const base = [given, root.path].find((each) => isWithin(asked, each))
+    if (base === undefined) return { root, end: { at: 'outside' } }
+    return { root, end: await follow(root, root.path, asked.slice(base.length).split('/')) }
+  })
+}
+
+/** The same for a thread that may be held up. */
+export function directHandle(address: PathAddress): PathHandle {
+  return pathHandle(address, directDisk)
+}
+
+interface Way {
+  root: Root
+  end: End
+}
+
+function handleOf(shown: string, address: PathAddress, find: () => Promise<Way>): PathHandle {
+  const inside = async (wanted: 'file' | 'directory') => {
+    const { root, end } = await find()
+    if (end.at === 'outside') throw outside(shown)
+    if (end.at === 'missing') throw await missing(root, shown, end)
+    const opened = await openAs(wanted, root, shown, end)
+    return { root, path: end.path, opened }
+  }
+  return {
+    shown: shownName(shown),
+    address,
+    look: () =>
+      explaining(shown, async () => {
+        const { root, end } = await find()
+        if (end.at !== 'inside') return { kind: end.at }
+        const { path, stats } = end
+        const names = namesBelow(root, path)
+        const kind = kindOf(stats)
+        if (kind === 'link' || kind === 'other') return { kind: 'other', path, names, bytes: 0 }
+        const { file, stats: opened } = await openAs(kind, root, shown, end)
+        await file.close()
+        return { kind, path, names, bytes: opened.size }
+      }),
+    async openFile(use) {
+      const { opened } = await explaining(shown, () => inside('file'))
+      return use(openFile(opened)).finally(() => opened.file.close())
+    },
+    async openDirectory(use) {
+      const { root, path, opened } = await explaining(shown, () => inside('directory'))
+      return use(openDirectory(root, shown, path, opened)).finally(() => opened.file.close())
+    },
+  }
+}
+
+async function openAs(
+  wanted: 'file' | 'directory',
+  root: Root,
+  shown: string,
+  { path, stats }: { path: string; stats: Stats },
+): Promise<Opened> {
+  // Not even opened: some devices act on that alone.
+  if (kindOf(stats) !== wanted) throw wrongKind(wanted, shown, stats)
+  const opened = await openInside(root, path)
+  if (!opened) throw outside(shown)
+  if (kindOf(opened.stats) === wanted) return opened
+  await opened.file.close()
+  throw wrongKind(wanted, shown, opened.stats)
+}
+
+function openFile({ file, stats }: Opened): OpenFile {
+  return { bytes: stats.size, read: async (into, position) => file.read(into, position) }
+}
+
+function openDirectory(root: Root, shown: string, path: string, { stats, byDescriptor }: Opened): OpenDirectory {
+  const base = byDescriptor ?? path
+  return {
+    names: namesBelow(root, path),
+    async *entries() {
+      // Without descriptors no name is told before it is clear that it is of what was opened.
+      const held: { name: string; kind: Kind }[] = []
+      for await (const entry of root.disk.entries(base)) {
+        const found = { name: entry.name, kind: kindOf(entry) }
+        if (byDescriptor === undefined) held.push(found)
+        else yield found
+      }
+      if (byDescriptor === undefined && !(await isSame(root, stats, path))) throw changed(shown)
+      yield* held
+    },
+    bytes: async (name) => (await root.disk.lstat(join(base, name))).size,
+    at: (name) => {
+      const below = shown === '.' ? name : join(shown, name)
+      return handleOf(below, { folder: root.path, path: below, without: root.without }, async () => ({
+        root,
+        end: await follow(root, path, [name]),
+      }))
+    },
+  }
+}
+
+function namesBelow(root: Root, path: string): string[] {
+  return path.slice(root.path.length).split('/').filter(Boolean)
+}
+
+function kindOf(of: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Kind {
+  if (of.isFile()) return 'file'
+  if (of.isDirectory()) return 'directory'
+  return of.isSymbolicLink() ? 'link' : 'other'
+}
+
+function checkSpelling(text: string): void {
+  const why =
+    (text === '' && 'a path must not be empty: . is the folder') ||
+    (/[\p{Cc}\u2028\u2029]/u.test(text) && 'a path must not hold control characters') ||
+    (text.includes('\\') && 'a path is written with /, not with \\') ||
+    (!text.isWellFormed() && 'a path must be well-formed text') ||
+    (Buffer.byteLength(text) > longestPath && `a path has at most ${longestPath} bytes`)
+  if (why) throw new HeddleError('forbidden', why, 'give a plain path, such as src/main.ts')
+}
+
+/** Where they really are; what is not there cannot be entered. */
+async function realPaths(disk: Disk, paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    paths.map(async (path) => disk.realpath(path)).map((real) => real.catch(() => undefined)),
+  )
+  return found.filter((path) => path !== undefined)
+}
+
+async function rootPath(disk: Disk, folder: string): Promise<string> {
+  try {
+    return await disk.realpath(folder)
+  } catch (cause) {
+    const message = `the folder ${folder} of this session cannot be reached`
+    const remedy = 'tell the user; nothing can be read until it is back'
+    throw new HeddleError('folder_missing', message, remedy, { cause })
+  }
+}
+
+/** What the system refuses, in words that tell what to do. */
+async function explaining<T>(shown: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (error instanceof HeddleError || code === undefined) throw error
+    // It was there a moment ago.
+    if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes(code)) throw changed(shown)
+    const why = {
+      EACCES: 'its permissions do not let it be read',
+      EPERM: 'its permissions do not let it be read',
+      ENAMETOOLONG: 'the name is too long',
+      ENXIO: 'it is not a file',
+    }[code]
+    const message = `${shownName(shown)} cannot be opened: ${why ?? (error as Error).message}`
+    throw new HeddleError('unreadable', message, 'go on without it, or tell the user', { cause: error })
+  }
+}
+
+function outside(shown: string): HeddleError {
+  const message = `${shownName(shown)} leads out of the session's folder`
+  return new HeddleError(
+    'forbidden',
+    message,
+    'give a path inside the folder; list_dir with path . shows what is there',
+  )
+}
+
+/** Tells what was probably meant: the nearest name where the path breaks off. */
+async function missing(root: Root, shown: string, { directory, name }: { directory: string; name: string }) {
+  const place = fromRoot(root, directory)
+  const candidates = name.length > longestCandidate ? [] : await namesIn(root, directory)
+  const close = nearest(name, candidates)
+  const meant = close === undefined ? undefined : shownName(place === '.' ? close : join(place, close))
+  const remedy =
+    meant === undefined ? `list_dir with path ${shownName(place)} shows what is there` : `did you mean ${meant}?`
+  return new HeddleError('missing', `there is no ${shownName(shown)}`, remedy)
+}
+
+async function namesIn(root: Root, directory: string): Promise<string[]> {
+  const names: string[] = []
+  const opened = await openInside(root, directory).catch(() => undefined)
+  if (!opened) return names
+  try {
+    for await (const { name } of openDirectory(root, '.', directory, opened).entries())
+      if (name.length <= longestCandidate && names.push(name) >= mostCandidates) break
+    return names
+  } catch {
+    return names
+  } finally {
+    await opened.file.close()
+  }
+}
+
+function wrongKind(wanted: 'file' | 'directory', shown: string, stats: Stats): HeddleError {
+  const is = { directory: 'a directory', file: 'a file', link: 'a link', other: 'a device, pipe or socket' }[
+    kindOf(stats)
+  ]
+  const remedy = {
+    directory: 'list_dir shows what is in it',
+    file: 'read_file shows what is in it',
+    link: 'try again',
+    other: 'go on without it',
+  }[kindOf(stats)]
+  return new HeddleError('wrong_kind', `${shownName(shown)} is ${is}, not a ${wanted}`, remedy)
+}
+
+function changed(shown: string): HeddleError {
+  const message = `${shownName(shown)} was changed while it was opened`
+  return new HeddleError('changed', message, 'try again', { retry: 'later' })
+}

@@ -1,0 +1,134 @@
+import type { Stats } from 'node:fs'
+import { dirname, join, sep } from 'node:path'
+import { HeddleError } from '../domain/errors.ts'
+import type { Descriptor, Disk } from './disk.ts'
+
+/** A folder that nothing leads out of. */
+export interface Root {
+  /** Its real path. */
+  path: string
+  /** Real paths below it that count as outside: what belongs to the runtime and not to agents. */
+  without: readonly string[]
+  disk: Disk
+}
+
+/** Where a way inside a root ends. */
+export type End =
+  | { at: 'inside'; path: string; stats: Stats }
+  | { at: 'missing'; directory: string; name: string }
+  | { at: 'outside' }
+
+/** A descriptor that is known to lie inside, and a path that leads to nothing but it, where there is one. */
+export interface Opened {
+  file: Descriptor
+  stats: Stats
+  byDescriptor: string | undefined
+}
+
+// As many as the system itself follows.
+const mostLinks = 40
+
+/**
+ * Goes from a real path inside the root along names, and along links as long as they stay inside. Looks at nothing
+ * outside, so that not even the existence of what is there is told. What it finds may change before it is opened.
+ */
+export async function follow(root: Root, from: string, names: readonly string[]): Promise<End> {
+  const { disk } = root
+  if (isWithout(root, from)) return { at: 'outside' }
+  const left = [...names]
+  let here = from
+  let stats = await disk.lstat(here)
+  for (let links = 0; ; ) {
+    const name = left.shift()
+    if (name === undefined) return { at: 'inside', path: here, stats }
+    if (name === '' || name === '.') continue
+    if (!stats.isDirectory()) throw notDirectory(root, here)
+    if (name === '..') {
+      if (here === root.path) return { at: 'outside' }
+      here = dirname(here)
+      stats = await disk.lstat(here)
+      continue
+    }
+    const next = join(here, name)
+    if (isWithout(root, next)) return { at: 'outside' }
+    const seen = await unlessMissing(() => disk.lstat(next))
+    if (!seen) return { at: 'missing', directory: here, name }
+    if (!seen.isSymbolicLink()) {
+      here = next
+      stats = seen
+      continue
+    }
+    if (++links > mostLinks) throw circle(root, next)
+    const target = await disk.readlink(next)
+    if (!target.startsWith(sep)) left.unshift(...target.split(sep))
+    else if (isWithin(target, root.path)) {
+      left.unshift(...target.slice(root.path.length).split(sep))
+      here = root.path
+      stats = await disk.lstat(here)
+    } else return { at: 'outside' }
+  }
+}
+
+/**
+ * Opens what was found, without following a link and without waiting for anyone, and asks the system what was opened:
+ * a parent that was swapped for a link meanwhile is found out here. Undefined when that lies outside.
+ */
+export async function openInside(root: Root, path: string): Promise<Opened | undefined> {
+  const { disk } = root
+  const file = await disk.open(path)
+  try {
+    const stats = await file.stat()
+    const byDescriptor = `${disk.descriptors}/${file.fd}`
+    const told = await unlessMissing(() => disk.readlink(byDescriptor))
+    const real = told ?? (await disk.realpath(path))
+    if (
+      isWithin(real, root.path) &&
+      !isWithout(root, real) &&
+      (told !== undefined || (await isSame(root, stats, real)))
+    )
+      return { file, stats, byDescriptor: told === undefined ? undefined : byDescriptor }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+  await file.close()
+  return undefined
+}
+
+/** Whether a path leads, right now, to what was opened. */
+export async function isSame({ disk }: Root, opened: Stats, path: string): Promise<boolean> {
+  const now = await disk.lstat(path)
+  return now.dev === opened.dev && now.ino === opened.ino
+}
+
+/** Whether a path is the folder or lies below it; a neighbour whose name begins alike does not. */
+export function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
+}
+
+function isWithout({ without }: Root, path: string): boolean {
+  return without.some((folder) => isWithin(path, folder))
+}
+
+/** A path as people and models are told it. */
+export function fromRoot(root: Pick<Root, 'path'>, path: string): string {
+  return path === root.path ? '.' : path.slice(root.path.length).replace(/^\//, '')
+}
+
+async function unlessMissing<T>(ask: () => T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return undefined
+  }
+}
+
+function notDirectory(root: Root, path: string): HeddleError {
+  const shown = fromRoot(root, path)
+  return new HeddleError('not_directory', `${shown} is not a directory`, `leave out what follows ${shown}`)
+}
+
+function circle(root: Root, path: string): HeddleError {
+  return new HeddleError('circle', `the links at ${fromRoot(root, path)} lead in a circle`, 'give another path')
+}

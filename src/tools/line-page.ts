@@ -1,0 +1,162 @@
+import { TextDecoder } from 'node:util'
+import type { OpenFile } from '../domain/path-handle.ts'
+import { headBytes, kindOfText, type TextKind } from './text-kind.ts'
+
+/** Which lines are wanted, and how much of them at most. */
+export interface Wanted {
+  /** The first line, from 1. */
+  offset: number
+  lines: number
+  bytes: number
+  /** Of one line. */
+  lineBytes: number
+}
+
+/** Some lines of a file. */
+export interface Page {
+  lines: string[]
+  kind: TextKind
+  /** Lines after the page; `atLeast` when it would have taken too long to count them all. */
+  more: number
+  atLeast: boolean
+  /** Lines of the whole file, or as many as were counted. */
+  total: number
+  /** Whether bytes that are no text were met. */
+  isDamaged: boolean
+  hasCarriageReturns: boolean
+}
+
+const chunkBytes = 65_536
+const newline = 10
+// Nobody waits for the last line of a huge file to be counted.
+const mostCounted = 64 * 1024 * 1024
+
+/** Reads a page of lines piece by piece: however large the file is, only the page is held. */
+export async function readPage(
+  file: OpenFile,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<Page | { binary: string }> {
+  const head = Buffer.alloc(headBytes)
+  const kind = kindOfText(head.subarray(0, await file.read(head, 0)))
+  if ('binary' in kind) return kind
+  const page = new PageOfLines(wanted, kind)
+  for await (const chunk of chunks(file, kind, signal)) {
+    page.take(chunk)
+    if (page.passed > mostCounted) return page.end(true)
+  }
+  return page.end(false)
+}
+
+/** A file in pieces whose line breaks are single bytes. */
+async function* chunks(file: OpenFile, { encoding, mark }: TextKind, signal: AbortSignal): AsyncIterable<Buffer> {
+  const wide = encoding.startsWith('utf-16') ? new TextDecoder(encoding) : undefined
+  const into = Buffer.alloc(chunkBytes)
+  for (let position = mark; ; ) {
+    signal.throwIfAborted()
+    const count = await file.read(into, position)
+    if (count === 0) break
+    position += count
+    const read = into.subarray(0, count)
+    yield wide ? Buffer.from(wide.decode(read, { stream: true })) : read
+  }
+  if (wide) yield Buffer.from(wide.decode())
+}
+
+/** Takes pieces of a text and keeps the lines that are wanted, each as far as it is. */
+class PageOfLines {
+  readonly #wanted: Wanted
+  readonly #kind: TextKind
+  readonly #decoder: TextDecoder
+  readonly #lines: string[] = []
+  #left: number
+  /** The line that is being read, from 1, and how many of its bytes have come. */
+  #number = 1
+  #length = 0
+  #kept: Buffer[] = []
+  #keptBytes = 0
+  #isDamaged = false
+  #hasCarriageReturns = false
+  #isFull = false
+  /** Bytes that were only counted since the page began. */
+  passed = 0
+
+  constructor(wanted: Wanted, kind: TextKind) {
+    this.#wanted = wanted
+    this.#kind = kind
+    this.#left = wanted.bytes
+    this.#decoder = new TextDecoder(kind.encoding === 'windows-1252' ? 'windows-1252' : 'utf-8', { ignoreBOM: true })
+  }
+
+  take(chunk: Buffer): void {
+    for (let from = 0; from < chunk.length; ) {
+      const end = chunk.indexOf(newline, from)
+      this.#add(chunk.subarray(from, end === -1 ? chunk.length : end))
+      if (end === -1) return
+      this.#endLine()
+      from = end + 1
+    }
+  }
+
+  end(isCutShort: boolean): Page {
+    if (this.#length > 0) this.#endLine()
+    const total = this.#number - 1
+    return {
+      lines: this.#lines,
+      kind: this.#kind,
+      more: Math.max(0, total - (this.#wanted.offset - 1) - this.#lines.length),
+      atLeast: isCutShort,
+      total,
+      isDamaged: this.#isDamaged,
+      hasCarriageReturns: this.#hasCarriageReturns,
+    }
+  }
+
+  get #isWanted(): boolean {
+    return this.#number >= this.#wanted.offset && !this.#isFull
+  }
+
+  #add(bytes: Buffer): void {
+    this.#length += bytes.length
+    if (this.#number < this.#wanted.offset) return
+    const room = this.#isFull ? 0 : this.#wanted.lineBytes - this.#keptBytes
+    // A copy: the chunk is filled again.
+    const kept = Buffer.from(bytes.subarray(0, room))
+    if (kept.length > 0) this.#kept.push(kept)
+    this.#keptBytes += kept.length
+    this.passed += bytes.length - kept.length
+  }
+
+  #endLine(): void {
+    if (this.#isWanted) this.#keep()
+    this.#number++
+    this.#length = 0
+    this.#kept = []
+    this.#keptBytes = 0
+  }
+
+  #keep(): void {
+    const text = this.#decoded()
+    const cost = Buffer.byteLength(text) + `${this.#number}\t\n`.length
+    // The first line is always told: whoever reads on must get further.
+    if (cost > this.#left && this.#lines.length > 0) {
+      this.#isFull = true
+      return
+    }
+    this.#left -= cost
+    this.#lines.push(text)
+    this.#isFull = this.#lines.length >= this.#wanted.lines
+  }
+
+  #decoded(): string {
+    const isCut = this.#length > this.#keptBytes
+    // Streaming holds back the first bytes of a character that was cut, instead of calling them damage.
+    const text = this.#decoder.decode(Buffer.concat(this.#kept), { stream: isCut })
+    if (isCut) this.#decoder.decode()
+    if (text.includes('\ufffd')) this.#isDamaged = true
+    if (isCut) return `${text}… [line cut: ${this.#length - this.#keptBytes} more bytes]`
+    if (!text.endsWith('\r')) return text
+    this.#hasCarriageReturns = true
+    return text.slice(0, -1)
+  }
+}
