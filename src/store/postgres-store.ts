@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { postgres } from './dialect.ts'
 import { Doors } from './doors.ts'
@@ -11,6 +12,9 @@ const writeTries = 10
 // Small, since a row may hold megabytes and a page is in memory at once.
 const pageRows = 50
 const int8 = 20
+// A process that is stopped or cut off inside a transaction keeps its locks, and holds back every follower of events on
+// the server. No body pauses for so long: the server ends such a transaction, and what it wrote is undone.
+const longestPause: Millis = 5000
 
 export interface PostgresSettings {
   url: string
@@ -102,7 +106,7 @@ export function connectPool({ url, poolSize = 10 }: PostgresSettings): pg.Pool {
     connectionString: withoutSchema(url),
     max: poolSize,
     connectionTimeoutMillis: 10_000,
-    options: `-c search_path=${schemaOf(url)}`,
+    options: `-c search_path=${schemaOf(url)} -c idle_in_transaction_session_timeout=${longestPause}`,
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
         oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,

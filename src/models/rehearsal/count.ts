@@ -14,7 +14,7 @@ export function countThings(seen: Seen, heard: RegExpExecArray): Step {
 function countFiles(seen: Seen, path: string | undefined): Step {
   return answered(seen, 'search_files', { pattern: '', ...(path !== undefined && { path }) }, (text) => {
     const found = readFiles(text)
-    return found && [`${path ?? 'this folder'}: ${found.count} files.`, ...found.notes].join('\n')
+    return found && `${path ?? 'this folder'}: ${found.count} files.`
   })
 }
 

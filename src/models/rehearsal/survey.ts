@@ -66,8 +66,7 @@ function report(seen: Seen, listed: Listed, parts: string[], readme: string | un
     ...(marked && marked.matches > mostQuotes
       ? [`… and ${marked.matches - Math.min(mostQuotes, marked.hits.length)} more with TODO`]
       : []),
-    ...(all?.notes ?? []),
-    ...(marked?.notes.filter((note) => !all?.notes.includes(note)) ?? []),
+    ...(marked?.notes ?? []),
   ].join('\n')
 }
 

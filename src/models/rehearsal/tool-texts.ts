@@ -58,7 +58,6 @@ export function readMatches(text: string): Searched | undefined {
 export interface FoundFiles {
   count: number
   paths: string[]
-  notes: string[]
 }
 
 /** Reads an answer of `search_files` that looked for names. Undefined when it was refused. */
@@ -67,7 +66,13 @@ export function readFiles(text: string): FoundFiles | undefined {
   const lines = text.split('\n')
   const total = lines.map((line) => /^(?:\[|… \[cut: )(\d+) files?\b/.exec(line)).findLast((found) => found !== null)
   const paths = lines.filter((line) => line !== '' && !line.startsWith('[') && !line.startsWith('… ['))
-  return { count: Number(total?.[1] ?? 0), paths, notes: notesIn(lines) }
+  return { count: Number(total?.[1] ?? 0) + unsearched(lines), paths }
+}
+
+/** Files that are there although nobody looked into them. */
+function unsearched(lines: string[]): number {
+  const parts = notesIn(lines).flatMap((note) => note.slice('not searched: '.length).split(', '))
+  return parts.reduce((sum, part) => sum + Number(/^\d+/.exec(part)?.[0] ?? 0), 0)
 }
 
 /** Reads an answer of `read_file`: its lines by number. Undefined when there is no text to show. */
