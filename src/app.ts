@@ -27,6 +27,7 @@ import { startWorker, type Worker } from './engine/worker.ts'
 import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { identityFilesOf } from './home/identity.ts'
+import { rehearsalName } from './models/rehearsal/rehearsal.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents } from './store/events.ts'
 import { openStore, type Place } from './store/open.ts'
@@ -214,8 +215,8 @@ async function* linesOf(store: Store, folder: string, session: string | undefine
 
 /** What is used when nothing else is asked for, and what it may cost. */
 function usualOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {
-  const name = config.agent.model ?? models?.[0]?.name
-  const model = name === undefined ? null : (config.models[name]?.model ?? name)
+  const name = config.agent.model ?? models?.[0]?.name ?? rehearsalName
+  const model = config.models[name]?.model ?? name
   return { model, dayLimitUsd: config.budgets.perDay.usd }
 }
 

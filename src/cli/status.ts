@@ -41,7 +41,13 @@ async function status(here: Here): Promise<Answer> {
       row(here, 'folder', printable(here.folder)),
       row(here, 'home', printable(here.home)),
       ...sessionRows(here, sessions),
-      row(here, 'model', view.model === null ? 'none yet    heddle config edit' : printable(view.model)),
+      row(
+        here,
+        'model',
+        view.model === 'rehearsal'
+          ? 'REHEARSAL: a script, no key, no network    heddle models add'
+          : printable(view.model ?? 'none'),
+      ),
       row(here, 'spend', `$${view.spentTodayUsd.toFixed(2)} today of $${view.dayLimitUsd.toFixed(2)}`),
       ...workRows(here, view, daemon),
       ...newsRows(here, view, since),
