@@ -1,5 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
+import { wishesOf } from '../domain/inbox.ts'
+import type { ThinkingConfig } from '../domain/message.ts'
 import { type Delta, ModelFailure, type ModelReply } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import { noUsage } from '../domain/turn.ts'
@@ -29,7 +31,7 @@ export async function think(run: ActiveRun): Promise<Thought | 'parked'> {
   if (run.journal.replies >= maxSteps) throw tooManySteps(maxSteps)
   // What was set aside with the claim needs no commit; what people say from then on is heard at the next step.
   const call = run.takeReserved() ?? (await setAside(run, () => run.shown, 'hear'))
-  return ask(run, call, run.shown)
+  return ask(run, call, run.shown, wishesOf(run.claimed.items).thinking)
 }
 
 /** Asks the model something of the runtime's own, such as a summary, on the run's account. */
@@ -37,14 +39,15 @@ export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought 
   return ask(run, run.takeReserved() ?? (await setAside(run, () => shown)), shown)
 }
 
-async function ask(run: ActiveRun, call: number, shown: Shown): Promise<Thought | 'parked'> {
+async function ask(run: ActiveRun, call: number, shown: Shown, thinking?: ThinkingConfig): Promise<Thought | 'parked'> {
   const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
   const tell = (delta: Delta) => engine.live({ ...delta, runId: claimed.run.id, call })
   engine.crash('model.before_request')
   run.mayAct()
   try {
-    const request = { id, ...shown, maxOutputTokens: mostOutput(engine, model), signal }
+    const maxOutputTokens = mostOutput(engine, model)
+    const request = { id, ...shown, maxOutputTokens, ...(thinking && { thinking }), signal }
     const reply = await run.until(model.reply(request, tell))
     engine.crash('model.after_reply')
     return { reply, call }
