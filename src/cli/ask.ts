@@ -6,10 +6,12 @@ import type { Door } from '../gateway/api.ts'
 import { isGone } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
 import { systemRandom } from '../system.ts'
+import { answerPage } from './answer-page.ts'
 import type { Here, Register } from './cli.ts'
 import { terminalPane } from './pane.ts'
+import { pickedUp } from './picked-up.ts'
 import { Progress } from './progress.ts'
-import { paint, printable, type Screen } from './screen.ts'
+import { printable } from './screen.ts'
 import { markSeen } from './seen.ts'
 
 export const exitCodes: Record<Answered['status'], number> = {
@@ -43,9 +45,14 @@ export const registerAsk: Register = (program, run) => {
           dedupeKey: `ask:${Buffer.from(systemRandom.bytes(16)).toString('hex')}`,
         }
         const seconds = secondsFrom(options['timeout'])
+        const since = here.clock.monotonic()
         const answer = options['wait'] === false ? await handIn(here, question) : await ask(here, question, seconds)
         if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(here)
-        return { json: answer, text: await page(here, answer), code: exitCodes[answer.status] }
+        return {
+          json: answer,
+          text: await page(here, answer, here.clock.monotonic() - since),
+          code: exitCodes[answer.status],
+        }
       }),
     )
 }
@@ -103,7 +110,7 @@ async function askHere(here: Here, question: Question, until: Until): Promise<An
   const app = await here.app()
   return askThrough(here, localDoor(app), question, until, async (session) => {
     const work = await app.work({ folder: here.folder, session })
-    if (work.resumed.length > 0) here.tell(`picked up after a crash: ${work.resumed.length} resumed, 0 lost`)
+    if (work.resumed.length > 0) here.tell(pickedUp(work))
     return () => work.stop()
   })
 }
@@ -155,30 +162,14 @@ async function showSpeech(
   }
 }
 
-async function page(here: Here, answer: Answered): Promise<string> {
+async function page(here: Here, answer: Answered, took: number): Promise<string> {
   const run = answer.runId ? `run:${tail(answer.runId)}` : printable(answer.session)
   if (answer.status === 'accepted' || answer.status === 'waiting') {
     const what = answer.status === 'accepted' ? 'handed in' : 'still under way'
     const work = (await here.daemon()) ? '' : 'heddle up does the work, '
     return `${what}: ${run}    ${work}heddle watch ${run} shows it`
   }
-  return answerPage(here.screen, answer)
-}
-
-/** The answer, and in the last line what it cost and what to type next. */
-export function answerPage(
-  screen: Screen,
-  answer: Pick<Answered, 'text' | 'turnId' | 'usage'> & { model: { actual: string | null } },
-): string {
-  const { inputTokens, outputTokens, costUsd } = answer.usage
-  const facts = [
-    `turn:${tail(answer.turnId ?? '')}`,
-    printable(answer.model.actual ?? 'no model'),
-    `${inputTokens} in, ${outputTokens} out`,
-    `$${costUsd.toFixed(4)}`,
-    `heddle show turn:${tail(answer.turnId ?? '')}`,
-  ]
-  return `${printable(answer.text, { lines: true })}\n${paint(screen, 'dim', facts.join(' · '))}`
+  return answerPage(here.screen, { ...answer, took })
 }
 
 function secondsFrom(value: unknown): number | undefined {

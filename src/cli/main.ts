@@ -4,6 +4,7 @@ import { HeddleError, Misuse } from '../domain/errors.ts'
 import { registerAppend } from './append.ts'
 import { registerAsk } from './ask.ts'
 import { registerBackup } from './backup.ts'
+import { registerChat } from './chat.ts'
 import type { Answer, Register, Run } from './cli.ts'
 import { registerDev } from './dev.ts'
 import { registerEvents } from './events.ts'
@@ -25,6 +26,7 @@ import { registerWatch } from './watch.ts'
 
 /** Everything that can be asked on the command line, in the order of the help. */
 const commands: Register[] = [
+  registerChat,
   registerAsk,
   registerStatus,
   registerHelp,

@@ -1,77 +1,157 @@
-import { createInterface } from 'node:readline'
+import { askForPastes, noMorePastes } from './paste.ts'
 import { type Screen, width, wrapped } from './screen.ts'
+import { type Change, type Keyboard, type Typing, typeOn } from './typing.ts'
 
 /** Where something is told while it happens: lines that stay, and below them what may still change. */
 export interface Pane {
-  print(line: string): void
+  /** Prints what stays; what may change becomes `next` in the same stroke, or stays as it is. */
+  print(text: string, next?: string): void
   /** Shows text that may still change in the place of what was shown before; '' takes it back. */
   show(text: string): void
+  /** The next line may be typed: asks for it where nothing else shows that. */
+  ask(): void
+  /** A line was typed: what was asked for stands there by itself. */
+  answered(): void
+  /** Takes back what is being typed. */
+  clearTyped(): void
   /** Takes back what is shown and gives the keyboard back. */
   close(): void
 }
 
-/** For what no person looks at: lines, and nothing that may change. */
-export function plainPane(write: (text: string) => void): Pane {
-  return { print: (line) => write(`${line}\n`), show: () => undefined, close: () => undefined }
+/** For what cannot be drawn again: lines, and nothing that may change. A person who types there is asked with a prompt. */
+export function plainPane(write: (text: string) => void, prompt?: () => string): Pane {
+  let isAsking = false
+  const endPrompt = () => {
+    if (isAsking) write('\n')
+    isAsking = false
+  }
+  return {
+    print(text) {
+      endPrompt()
+      write(`${text}\n`)
+    },
+    show: () => undefined,
+    ask() {
+      if (!prompt || isAsking) return
+      write(prompt())
+      isAsking = true
+    },
+    answered: () => {
+      isAsking = false
+    },
+    clearTyped: () => undefined,
+    close: endPrompt,
+  }
 }
-
-export interface Keyboard {
-  input: NodeJS.ReadStream
-  onLine(text: string): void
-  /** The end of typing: Ctrl-C, which the terminal no longer turns into a signal, or Ctrl-D. */
-  onEnd(): void
-}
-
-const prompt = '> '
 
 /** For a person: what may change stays at the bottom, above the line that they type if there is a keyboard. */
 export function terminalPane(screen: Screen, output: NodeJS.WritableStream, keyboard?: Keyboard): Pane {
-  let shown: string[] = []
+  let shown: Bottom = { rows: [''], row: 0, column: 0, columns: screen.columns }
   let text = ''
-  let kept: string[] = []
   let isOpen = true
-  const typing = keyboard && createInterface({ input: keyboard.input, output, terminal: true, prompt })
-  if (typing) {
-    typing.on('line', (line) => {
-      // What was typed stays on the screen, in as many rows as it took: it is taken back with the rest.
-      redraw([], shown.length + wrapped(prompt + line, screen.columns).length)
-      if (line.trim() !== '') keyboard.onLine(line.trim())
-    })
-    typing.on('SIGINT', () => keyboard.onEnd())
-    typing.on('close', () => isOpen && keyboard.onEnd())
-    typing.prompt()
+  const typing = keyboard && typeOn(keyboard, react)
+  if (typing) output.write(askForPastes)
+
+  function react(change: Change): void {
+    if (change === 'clear') {
+      output.write('\u001b[H\u001b[2J')
+      shown = { ...shown, row: 0, column: 0 }
+    }
+    draw(undefined, change !== 'line')
   }
 
-  /** Draws anew from the first row that differs; the cursor always stands below the last one, at the prompt if any. */
-  function redraw(lines: string[], above = shown.length): void {
-    kept.push(...lines)
-    // A line that is being typed and fills more than a row cannot be drawn again without disturbing it.
-    if (typing && isOpen && width(prompt + typing.line) >= screen.columns) return
-    const rows = text === '' ? [] : wrapped(text, screen.columns).slice(-Math.max(1, screen.rows - 3))
-    const isSame = kept.length === 0 && above === shown.length
+  const resized = () => draw(undefined, true)
+  output.on('resize', resized)
+
+  /** Puts lines that stay above the bottom, and draws of the bottom what differs, or all of it. */
+  function draw(kept?: string, anew = false): void {
+    const bottom = bottomOf(screen, text, isOpen ? keyboard : undefined, typing)
+    const isMoved = kept !== undefined || anew || bottom.columns !== shown.columns
     let same = 0
-    while (isSame && same < rows.length && same < shown.length && rows[same] === shown[same]) same++
-    const up = above - same
-    const fresh = [...kept, ...rows.slice(same)]
-    output.write(`\r${up > 0 ? `\u001b[${up}A` : ''}\u001b[J${fresh.map((row) => `${row}\n`).join('')}`)
-    shown = rows
-    kept = []
-    if (isOpen) typing?.prompt(true)
+    while (!isMoved && same < shown.row && same < bottom.rows.length - 1 && bottom.rows[same] === shown.rows[same])
+      same++
+    const lines = isMoved ? [...(kept === undefined ? [] : [kept]), ...bottom.rows] : bottom.rows.slice(same)
+    const below = bottom.rows.length - 1 - bottom.row
+    output.write(
+      [
+        `\r${up(rowsAbove(shown, bottom.columns) - same)}\u001b[J`,
+        lines.join('\n'),
+        lines.at(-1) === '' && below === 0 ? '' : `\r${up(below)}${right(bottom.column)}`,
+      ].join(''),
+    )
+    shown = bottom
   }
 
+  if (typing) draw()
   return {
-    print: (line) => redraw([line]),
+    print(line, next = text) {
+      text = next
+      draw(line)
+    },
     show(next) {
       if (next === text) return
       text = next
-      redraw([])
+      draw()
     },
+    ask: () => undefined,
+    answered: () => undefined,
+    clearTyped: () => typing?.clear(),
     close() {
       if (!isOpen) return
       isOpen = false
-      typing?.close()
       text = ''
-      redraw([])
+      draw(undefined, true)
+      if (typing) output.write(noMorePastes)
+      output.off('resize', resized)
+      typing?.close()
     },
   }
+}
+
+/** The rows that may change, and where among them the cursor stands. */
+interface Bottom {
+  rows: string[]
+  row: number
+  column: number
+  /** How wide the screen was. */
+  columns: number
+}
+
+function bottomOf(screen: Screen, text: string, keyboard: Keyboard | undefined, typing: Typing | undefined): Bottom {
+  const { columns } = screen
+  const typed = keyboard && typing ? typedRows(screen, keyboard.prompt(), typing) : { rows: [''], row: 0, column: 0 }
+  const room = Math.max(1, screen.rows - typed.rows.length - 2)
+  const moving = text === '' ? [] : wrapped(text, columns).slice(-room)
+  return { rows: [...moving, ...typed.rows], row: moving.length + typed.row, column: typed.column, columns }
+}
+
+/** The line that is being typed; of one that is higher than half the screen, what is around the cursor. */
+function typedRows(
+  { columns, rows: height }: Screen,
+  prompt: string,
+  { line, cursor }: Typing,
+): Omit<Bottom, 'columns'> {
+  // A cursor behind a full row stands at the beginning of the next.
+  const before = wrapped(`${prompt + line.slice(0, cursor)} `, columns)
+  const rows = wrapped(prompt + line, columns)
+  while (rows.length < before.length) rows.push('')
+  const row = before.length - 1
+  const column = width(before.at(-1) ?? '') - 1
+  const most = Math.max(1, Math.floor(height / 2))
+  const from = Math.max(0, Math.min(row - most + 1, rows.length - most))
+  return { rows: rows.slice(from, from + most), row: row - from, column }
+}
+
+/** How many rows lie between the first row of the bottom and the cursor, in a window that may be narrower by now. */
+function rowsAbove({ rows, row, column }: Bottom, columns: number): number {
+  const taken = rows.slice(0, row).reduce((sum, each) => sum + Math.max(1, Math.ceil(width(each) / columns)), 0)
+  return taken + Math.floor(column / columns)
+}
+
+function right(columns: number): string {
+  return columns > 0 ? `\u001b[${columns}C` : ''
+}
+
+function up(rows: number): string {
+  return rows > 0 ? `\u001b[${rows}A` : ''
 }

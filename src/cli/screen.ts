@@ -50,32 +50,83 @@ export function cut(text: string, columns: number): string {
   return `${kept}…`
 }
 
-/** Text in rows of at most so many columns, as a terminal would break it. */
-export function wrapped(text: string, columns: number): string[] {
+/**
+ * Text in rows of at most so many columns, each of which keeps its own colours: as a terminal would break it, or between
+ * words. `hang` begins every row but the first of a line.
+ */
+export function wrapped(text: string, columns: number, { words = false, hang = '' } = {}): string[] {
   return text.split('\n').flatMap((line) => {
-    const rows = ['']
+    const rows: Cell[][] = [[]]
     let used = 0
-    for (const { segment } of graphemes.segment(line)) {
-      const taken = wide.test(segment) ? 2 : 1
-      if (used + taken > columns) {
-        rows.push('')
-        used = 0
+    for (const cell of cellsOf(line)) {
+      let row = rows.at(-1) as Cell[]
+      if (used + cell.columns > columns) {
+        const from = words ? row.findLastIndex(({ text }) => text === ' ') + 1 : 0
+        const rest = from > hang.length && from < row.length ? row.splice(from) : []
+        if (words && cell.text === ' ' && rest.length === 0) continue
+        if (words && row.at(-1)?.text === ' ') row.pop()
+        row = [...hang].map((text) => ({ text, columns: 1, open: [] }))
+        row.push(...rest)
+        rows.push(row)
+        used = row.reduce((sum, { columns }) => sum + columns, 0)
       }
-      rows[rows.length - 1] += segment
-      used += taken
+      row.push(cell)
+      used += cell.columns
     }
-    return rows
+    return rows.map(drawn)
   })
+}
+
+/** What takes a place of its own, and the colours it has there. */
+interface Cell {
+  text: string
+  columns: number
+  open: readonly number[]
+}
+
+function cellsOf(line: string): Cell[] {
+  let open: readonly number[] = []
+  return line.split(ownColours).flatMap((part, at): Cell[] => {
+    if (at % 2 === 1) {
+      const code = Number(part)
+      open = offOf(code) === undefined ? open.filter((each) => offOf(each) !== code) : [...open, code]
+      return []
+    }
+    return Array.from(graphemes.segment(part), ({ segment }) => ({ text: segment, columns: taken(segment), open }))
+  })
+}
+
+function drawn(row: Cell[]): string {
+  let open: readonly number[] = []
+  let text = ''
+  const turn = (next: readonly number[]) => {
+    if (next === open) return
+    text += [...open.map(offOf), ...next].map((code) => `\u001b[${code}m`).join('')
+    open = next
+  }
+  for (const cell of row) {
+    turn(cell.open)
+    text += cell.text
+  }
+  if (open.length > 0) turn([])
+  return text
+}
+
+function offOf(on: number): number | undefined {
+  return Object.values(codes).find(([code]) => code === on)?.[1]
 }
 
 /** How many columns a terminal gives this text. */
 export function width(text: string): number {
-  let columns = 0
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours take no room
-  for (const { segment } of graphemes.segment(text.replace(/\u001b\[\d+m/g, ''))) columns += wide.test(segment) ? 2 : 1
-  return columns
+  return cellsOf(text).reduce((sum, { columns }) => sum + columns, 0)
 }
 
+function taken(grapheme: string): number {
+  return wide.test(grapheme) ? 2 : 1
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours take no room
+const ownColours = /\u001b\[(\d+)m/
 const graphemes = new Intl.Segmenter()
 const wide =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u

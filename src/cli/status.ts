@@ -12,14 +12,6 @@ import { lastSeen, markSeen } from './seen.ts'
 const mostNews = 5
 
 export const registerStatus: Register = (program, run) => {
-  // Bare `heddle`: never a help text, but where you are and what you can do next.
-  program.allowExcessArguments().action(
-    run(async (here) => {
-      const [unknown] = program.args
-      if (unknown !== undefined) throw unknownCommand(unknown, program)
-      return status(here)
-    }),
-  )
   program
     .command('status')
     .helpGroup('SEE')
@@ -27,7 +19,7 @@ export const registerStatus: Register = (program, run) => {
     .action(run(status))
 }
 
-async function status(here: Here): Promise<Answer> {
+export async function status(here: Here): Promise<Answer> {
   const app = await here.app()
   const daemon = await here.daemon()
   const since = lastSeen(here)
@@ -49,7 +41,9 @@ async function status(here: Here): Promise<Answer> {
           : printable(view.model ?? 'none'),
       ),
       row(here, 'spend', `$${view.spentTodayUsd.toFixed(2)} today of $${view.dayLimitUsd.toFixed(2)}`),
-      ...workRows(here, view, daemon),
+      ...needsYouRows(here, view),
+      runningRow(here, view, daemon),
+      row(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
       ...newsRows(here, view, since),
       row(here, 'help', 'heddle --help'),
     ].join('\n'),
@@ -68,21 +62,19 @@ function sessionRows(here: Here, sessions: SessionView[]): string[] {
   ]
 }
 
-function workRows(here: Here, view: StatusView, daemon: Daemon | undefined): string[] {
-  const { running, queued, needsYou } = view
+export function needsYouRows(here: Here, { needsYou }: StatusView): string[] {
   const [first] = needsYou
-  const nobody = queued > 0 && running === 0 && !daemon
-  const next = nobody ? 'heddle up' : running + queued > 0 ? 'heddle watch' : ''
-  return [
-    ...(first === undefined
-      ? []
-      : [row(here, 'needs you', `${needsYou.length}, first run:${tail(first)}    heddle show run:${tail(first)}`)]),
-    row(here, 'running', `${running}${queued > 0 ? `, ${queued} queued` : ''}${next === '' ? '' : `    ${next}`}`),
-    row(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
-  ]
+  if (first === undefined) return []
+  return [row(here, 'needs you', `${needsYou.length}, first run:${tail(first)}    heddle show run:${tail(first)}`)]
 }
 
-function newsRows(here: Here, { sinceLast }: StatusView, since: number): string[] {
+export function runningRow(here: Here, { running, queued }: StatusView, daemon: Daemon | undefined): string {
+  const nobody = queued > 0 && running === 0 && !daemon
+  const next = nobody ? 'heddle up' : running + queued > 0 ? 'heddle watch' : ''
+  return row(here, 'running', `${running}${queued > 0 ? `, ${queued} queued` : ''}${next === '' ? '' : `    ${next}`}`)
+}
+
+export function newsRows(here: Here, { sinceLast }: StatusView, since: number): string[] {
   if (sinceLast.length === 0) return []
   const news = sinceLast.slice(-mostNews)
   const when = ago(new Date(since).toISOString(), here.clock.now())
@@ -96,11 +88,11 @@ function newsRows(here: Here, { sinceLast }: StatusView, since: number): string[
   ]
 }
 
-function row({ screen }: Here, name: string, value: string): string {
+export function row({ screen }: Pick<Here, 'screen'>, name: string, value: string): string {
   return `${paint(screen, name === 'needs you' ? 'yellow' : 'dim', name.padEnd(11))}${value}`
 }
 
-function count(number: number, what: string): string {
+export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 

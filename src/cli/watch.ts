@@ -1,8 +1,9 @@
-import type { App, RunLine, RunView } from '../domain/app.ts'
+import type { App } from '../domain/app.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { isTerminal } from '../domain/run.ts'
 import { exitCodes } from './ask.ts'
 import type { Answer, Here, Register } from './cli.ts'
+import { isAt, liveRuns, type Place, runView } from './live-runs.ts'
 import { type Watched, Watching } from './watching.ts'
 
 export const registerWatch: Register = (program, run) => {
@@ -49,7 +50,6 @@ async function findWatched(here: Here, app: App, reference: string | undefined):
     return { ...place, run: shown, children: children.map(({ line }) => line.id), untilEnd: true }
   }
   const wanted = { session: shown?.label ?? 'main', folder: shown?.folder ?? here.folder }
-  const isAt = (place: Place, other: Place) => place.session === other.session && place.folder === other.folder
   const busy =
     live.findLast(({ root }) => isAt(root, wanted)) ??
     (shown ? undefined : (live.findLast(({ root }) => root.folder === here.folder) ?? live.at(-1)))
@@ -65,28 +65,8 @@ async function findWatched(here: Here, app: App, reference: string | undefined):
   }
 }
 
-interface Place {
-  session: string
-  folder: string
-}
-
-/** What is under way, each with the session that asked for it in the first place. */
-async function liveRuns(app: App): Promise<{ line: RunLine; root: Place }[]> {
-  const live = await app.runs()
-  return Promise.all(
-    live.map(async (line) => {
-      const { session, folder } = line.depth === 0 ? line : await runView(app, line.rootRunId)
-      return { line, root: { session: session ?? '', folder: folder ?? '' } }
-    }),
-  )
-}
-
 async function mustExist(app: App, { session, folder }: Place): Promise<void> {
   const sessions = await app.sessions({ folder })
   if (!sessions.some(({ label }) => label === session))
     throw new HeddleError('nothing_to_watch', 'nothing runs, and this folder has no session yet', 'heddle ask "…"')
-}
-
-async function runView(app: App, id: string): Promise<RunView> {
-  return (await app.show('/', `run:${id}`)) as RunView
 }

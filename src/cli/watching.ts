@@ -5,9 +5,10 @@ import { isTerminal } from '../domain/run.ts'
 import type { Door, Told } from '../gateway/api.ts'
 import { isGone } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
-import { answerPage } from './ask.ts'
+import { answerPage } from './answer-page.ts'
 import type { Here } from './cli.ts'
 import { EventLines } from './event-lines.ts'
+import { runView } from './live-runs.ts'
 import { type Pane, plainPane, terminalPane } from './pane.ts'
 import { paint, printable, type Screen } from './screen.ts'
 import { Speech } from './speech.ts'
@@ -85,7 +86,9 @@ export class Watching {
     if (!stdin.isTTY) return terminalPane(this.#screen, stdout)
     return terminalPane(this.#screen, stdout, {
       input: stdin,
+      prompt: () => '> ',
       onLine: (text) => void this.#say(text),
+      onInterrupt: () => this.#over.abort(),
       onEnd: () => this.#over.abort(),
     })
   }
@@ -174,7 +177,9 @@ export class Watching {
     if (turnId === null) return
     const turn = (await this.#app.show('/', `turn:${turnId}`)) as TurnView
     this.#pane.show('')
-    this.#pane.print(answerPage(this.#screen, { ...turn, text: turn.response.content, turnId }))
+    const { createdAt } = await runView(this.#app, runId)
+    const took = Date.parse(turn.timestamp) - Date.parse(createdAt)
+    this.#pane.print(answerPage(this.#screen, { ...turn, text: turn.response.content, turnId, took }))
   }
 
   /** Hands in what was typed. */

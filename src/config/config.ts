@@ -66,6 +66,8 @@ export interface Config {
     }
   }
   retention: { eventDays: number }
+  /** A program that is given each notice as its one argument. */
+  notify: { command?: string }
   /** What the owner should mend although the rest works: keys whose variable is not set. */
   warnings: ConfigProblem[]
   /** Dotted path → text as written (redacted), for every value that refers to a variable or secret. */

@@ -114,6 +114,7 @@ export const configSchema = z.strictObject(
       }),
     }),
     retention: section({ eventDays: count(1).default(30) }),
+    notify: section({ command: text('must be the path of a program').exactOptional() }),
   },
   sectionRule,
 )

@@ -88,6 +88,8 @@ export interface RunView {
   waitingFor?: string
   rootRunId: string
   parentRunId: string | null
+  /** The beginning of what it answers. */
+  asked: string
   createdAt: string
   finishedAt: string | null
   epoch: number
@@ -161,6 +163,8 @@ export interface Question {
   model?: string
   /** A turn to start a new session from. */
   from?: string
+  /** How much the model shall think before it answers. */
+  thinking?: ThinkingConfig
   priority?: number
   timeoutSeconds?: number
   dedupeKey?: string
@@ -207,6 +211,10 @@ export interface WorkInProgress {
   /** Runs that a dead process had left, and that go on. */
   resumed: string[]
   quarantined: string[]
+  /** Calls of those runs that are told as unknown: they began, may not be repeated, and nobody saw their end. */
+  unknownCalls: number
+  /** Calls of those runs that ended more than once. */
+  doubledCalls: number
   /** Gives back what is under way and resolves when nothing runs here any more. */
   stop(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
-import type { Part, Source } from './message.ts'
+import type { Part, Source, ThinkingConfig } from './message.ts'
 
 export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
@@ -12,6 +12,7 @@ export interface RunWishes {
   /** Running time. */
   timeoutMs?: Millis
   deadline?: Millis
+  thinking?: ThinkingConfig
 }
 
 /** Something that waits for a session: bound to the run that will take it, consumed with the turn that run leaves. */

@@ -14,8 +14,10 @@ export type Part =
   | { type: 'image'; mediaType: string; data: string }
   | { type: 'file'; path: string; mediaType: string; data: string }
 
+export const thinkingLevels = ['off', 'low', 'medium', 'high'] as const
+
 export interface ThinkingConfig {
-  level: 'off' | 'low' | 'medium' | 'high'
+  level: (typeof thinkingLevels)[number]
 }
 
 /** The atom of communication. `content` is its text; `parts` follow it in order. */

@@ -9,7 +9,7 @@ import { lastCall } from '../store/usage.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext } from './context.ts'
-import { Journal } from './journal.ts'
+import { Journal, signOf } from './journal.ts'
 import { type Shown, toolSpecs } from './model-request.ts'
 import type { Engine } from './world.ts'
 
@@ -177,12 +177,11 @@ export class ActiveRun {
   async insert(tx: Tx, step: Step): Promise<void> {
     step.at = this.engine.clock.now()
     await insertStep(tx, step)
-    const { name } = step.payload as { name?: string }
     await recordEvent(tx, {
       at: step.at,
       kind: 'run.step',
       subject: `run:${step.runId}`,
-      payload: { seq: step.seq, kind: step.kind, ...(name !== undefined && { name }) },
+      payload: { seq: step.seq, kind: step.kind, ...signOf(step) },
     })
   }
 }

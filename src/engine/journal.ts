@@ -1,3 +1,4 @@
+import { mainArgument } from '../domain/main-argument.ts'
 import type { Part } from '../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
@@ -63,6 +64,18 @@ export class Journal {
     return this.#payloads<BegunStep>('begun').filter(({ id }) => !ended.has(id))
   }
 
+  /** How many calls may have happened or not: told so already, or without an end and not to be repeated. */
+  get unknown(): number {
+    const told = this.#payloads<EndedStep>('ended').filter(({ status }) => status === 'unknown')
+    return told.length + this.open.filter(({ effect }) => effect === 'unsafe').length
+  }
+
+  /** How many calls have more than one end: an effect that happened twice would show here. */
+  get doubled(): number {
+    const ends = this.#payloads<EndedStep>('ended').map(({ id }) => id)
+    return new Set(ends.filter((id, at) => ends.indexOf(id) !== at)).size
+  }
+
   get lastReply(): ReplyStep | undefined {
     return this.#payloads<ReplyStep>('reply').at(-1)
   }
@@ -121,6 +134,20 @@ export class Journal {
   #payloads<T>(kind: Step['kind']): T[] {
     return this.steps.filter((step) => step.kind === kind).map(({ payload }) => payload as T)
   }
+}
+
+/** What followers are told of a step: enough to see which call began or ended, without its whole payload. */
+export function signOf({ kind, payload }: Step): Record<string, string> {
+  if (kind === 'begun') {
+    const { id, name, input } = payload as BegunStep
+    const about = mainArgument(input)
+    return { name, call: id, ...(about !== '' && { about }) }
+  }
+  if (kind === 'ended') {
+    const { id, name, status } = payload as EndedStep
+    return { name, call: id, status }
+  }
+  return {}
 }
 
 function answer(callId: string, name: string, end: EndedStep | undefined): ModelMessage {

@@ -16,6 +16,10 @@ import type { Engine } from './world.ts'
 export interface Recovered {
   resumed: string[]
   quarantined: string[]
+  /** Calls of those runs whose outcome nobody knows: they began, may not be repeated, and have no end. */
+  unknownCalls: number
+  /** Calls of those runs that ended more than once. */
+  doubledCalls: number
 }
 
 /**
@@ -24,7 +28,7 @@ export interface Recovered {
  */
 export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks): Promise<Recovered> {
   const { store, clock, limits } = engine
-  const recovered: Recovered = { resumed: [], quarantined: [] }
+  const recovered: Recovered = { resumed: [], quarantined: [], unknownCalls: 0, doubledCalls: 0 }
   const owners = await store.read((rows) => listOwners(rows, clock.now()))
   const isDead = (id: string, silentFor: number) => locks.isHeld(id) === false || silentFor > limits.leaseMs
   // A sign of life whose owner is not registered belongs to nobody: asking for it clears it away.
@@ -41,7 +45,17 @@ export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks)
         if (outcome !== 'nothing') recovered[outcome].push(some[at]?.id ?? '')
     }
   }
+  await countCalls(engine, recovered)
   return recovered
+}
+
+/** What became of the calls that the dead were making. */
+async function countCalls({ store }: Engine, recovered: Recovered): Promise<void> {
+  for (const runId of [...recovered.resumed, ...recovered.quarantined]) {
+    const journal = new Journal(runId, await store.read((rows) => readSteps(rows, runId)))
+    recovered.unknownCalls += journal.unknown
+    recovered.doubledCalls += journal.doubled
+  }
 }
 
 function batches<T>(all: T[], size = 64): T[][] {
@@ -65,7 +79,7 @@ export async function wakeDue(engine: Engine): Promise<void> {
 }
 
 /** Takes a run from an owner that will not go on with it. */
-export function free(engine: Engine, lost: Run, ownerId: string): Promise<keyof Recovered | 'nothing'> {
+export function free(engine: Engine, lost: Run, ownerId: string): Promise<'resumed' | 'quarantined' | 'nothing'> {
   return engine.store.write('recover', async (tx) => {
     const found = await lockedRun(tx, lost)
     if (found?.run.ownerId !== ownerId) return 'nothing'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { wishesOf } from '../domain/inbox.ts'
 import { labelOf, type Message } from '../domain/message.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
@@ -83,7 +84,8 @@ export async function leaveTurn(
   model: string | null,
 ): Promise<void> {
   const now = engine.clock.now()
-  const queryMessages = (await itemsOfRun(tx, run.id)).map(messageOf)
+  const items = await itemsOfRun(tx, run.id)
+  const queryMessages = items.map(messageOf)
   const responseMessage: Message = { id: ids.turnId, role: 'assistant', content: ending.text, timestamp: now }
   const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
   const { depth } = await insertPlacedTurn(
@@ -96,7 +98,7 @@ export async function leaveTurn(
       queryMessages,
       responseMessage,
       model: { requested: run.modelRequested, actual: model },
-      thinkingConfig: null,
+      thinkingConfig: wishesOf(items).thinking ?? null,
       toolCalls: journal.entries,
       tokenCount: estimateTokens([...queryMessages, responseMessage]),
       usage: usageOnly(await spentBy(tx, { runId: run.id })),

@@ -14,6 +14,7 @@ import { findTurn, readThreads } from '../store/threads.ts'
 import { promptText } from '../store/turns.ts'
 import { spentBy } from '../store/usage.ts'
 import { noPersona } from './fork.ts'
+import { preview } from './history.ts'
 import { notFound, routeToThread, sessionNamed } from './route.ts'
 import { runLine, runNamed } from './runs.ts'
 import { viewSession } from './sessions.ts'
@@ -116,6 +117,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     ...line,
     kind: 'run',
     runKind: kind,
+    asked: preview(items.map(({ content }) => content).join(' ')),
     createdAt: new Date(run.createdAt).toISOString(),
     finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
     epoch: run.epoch,

@@ -72,7 +72,7 @@ export async function spawnChild(tx: Tx, world: World, call: CallContext, task: 
     at: now,
     kind: 'run.queued',
     subject: `run:${runId}`,
-    payload: { session: session.label, folder: session.folder, parent: parent.id },
+    payload: { session: session.label, folder: session.folder, parent: parent.id, agent: task.agent },
   })
   tx.hint('runs')
   return { status: 'ok', output: { status: 'accepted', run_id: runId, session_key: session.label } }

@@ -153,11 +153,12 @@ function itemFrom(input: Submission, id: string, session: Session, now: number):
   }
 }
 
-function wishesIn({ model, priority, timeoutMs, deadline }: RunWishes): RunWishes {
+function wishesIn({ model, priority, timeoutMs, deadline, thinking }: RunWishes): RunWishes {
   return {
     ...(model !== undefined && { model }),
     ...(priority !== undefined && { priority }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(deadline !== undefined && { deadline }),
+    ...(thinking !== undefined && { thinking }),
   }
 }

@@ -1,6 +1,8 @@
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { EventKind } from '../domain/event.ts'
+import { wishesOf } from '../domain/inbox.ts'
+import type { ThinkingConfig } from '../domain/message.ts'
 import { type Delta, ModelFailure, type ModelReply } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import { noUsage } from '../domain/turn.ts'
@@ -37,7 +39,7 @@ export async function think(run: ActiveRun): Promise<Thought | NoThought> {
   if (run.journal.replies >= maxSteps) throw tooManySteps(maxSteps)
   // What was set aside with the claim needs no commit; what people say from then on is heard at the next step.
   const call = run.takeReserved() ?? (await setAside(run, () => run.shown, 'hear'))
-  return ask(run, call, run.shown)
+  return ask(run, call, run.shown, wishesOf(run.claimed.items).thinking)
 }
 
 /** Asks the model something of the runtime's own, such as a summary, on the run's account. */
@@ -45,14 +47,15 @@ export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought 
   return ask(run, run.takeReserved() ?? (await setAside(run, () => shown)), shown)
 }
 
-async function ask(run: ActiveRun, call: number, shown: Shown): Promise<Thought | NoThought> {
+async function ask(run: ActiveRun, call: number, shown: Shown, asked?: ThinkingConfig): Promise<Thought | NoThought> {
   const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
   const tell = (delta: Delta) => engine.live({ ...delta, runId: claimed.run.id, call })
   engine.crash('model.before_request')
   run.mayAct()
   try {
-    const thinking = claimed.persona?.defaultModelConfig?.thinking
+    // What this input asks for counts before the persona's habit.
+    const thinking = asked ?? claimed.persona?.defaultModelConfig?.thinking
     const request = {
       id,
       ...shown,

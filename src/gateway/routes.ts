@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { type App, spendingKeys } from '../domain/app.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
+import { thinkingLevels } from '../domain/message.ts'
 import { type Health, routeNames } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type Patience, refusalOf } from './follower.ts'
@@ -22,6 +23,7 @@ const question = z.strictObject({
   kind: z.enum(['message', 'steer', 'interrupt']).optional(),
   model: z.string().max(200).optional(),
   from: z.string().max(200).optional(),
+  thinking: z.strictObject({ level: z.enum(thinkingLevels) }).optional(),
   priority: z.int().min(-1000).max(1000).optional(),
   timeoutSeconds: z.number().positive().max(1_000_000).optional(),
   dedupeKey: z.string().min(1).max(200).optional(),

@@ -95,6 +95,11 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # Days for which the log of events is kept. Turns and results stay.
 #retention:
 #  eventDays: 30
+
+# A program that is started with a message as its one argument when a long turn
+# of a chat has ended or needs you, besides the bell of the terminal.
+#notify:
+#  #command: ~/bin/tell-me
 `,
 
   'SOUL.md': `# Soul

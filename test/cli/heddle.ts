@@ -25,6 +25,7 @@ export interface TestHeddle {
   startWith(options: { env?: NodeJS.ProcessEnv; cwd?: string }, ...args: string[]): Started
   /** Starts a command on a terminal of its own. */
   terminal(...args: string[]): Terminal
+  terminalWith(options: { env?: NodeJS.ProcessEnv }, ...args: string[]): Terminal
   remove(): void
 }
 
@@ -39,6 +40,7 @@ export interface Started {
 
 /** A command on a terminal: what it shows, colours included, and a keyboard. */
 export interface Terminal {
+  /** Resolves when this text has come, after whatever was waited for before it. */
   shows(text: string): Promise<void>
   type(keys: string): void
   ended: Promise<Spoken>
@@ -80,6 +82,21 @@ export function newHeddle(): TestHeddle {
       ended,
     }
   }
+  const terminalWith: TestHeddle['terminalWith'] = (options, ...args) => {
+    const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ')
+    const { child, said, ended } = begin(options, ['script', '-qfec', command, '/dev/null'])
+    let seen = 0
+    return {
+      shows: (text) =>
+        until(child.stdout, () => {
+          const at = said.out.indexOf(text, seen)
+          if (at !== -1) seen = at + text.length
+          return at !== -1
+        }),
+      type: (keys) => void child.stdin.write(keys),
+      ended,
+    }
+  }
   return {
     home,
     folder,
@@ -88,22 +105,18 @@ export function newHeddle(): TestHeddle {
     json: async (...args) => JSON.parse((await runWith({}, ...args, '--json')).out),
     start: (...args) => startWith({}, ...args),
     startWith,
-    terminal(...args) {
-      const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ')
-      const { child, said, ended } = begin({}, ['script', '-qfec', command, '/dev/null'])
-      return {
-        shows: (text) => until(child.stdout, () => said.out.includes(text)),
-        type: (keys) => void child.stdin.write(keys),
-        ended,
-      }
-    },
+    terminal: (...args) => terminalWith({}, ...args),
+    terminalWith,
     remove: () => rmSync(root, { recursive: true, force: true }),
   }
 }
-
 function until(stream: NodeJS.ReadableStream, isThere: () => boolean): Promise<void> {
   return new Promise((resolve) => {
-    const look = () => isThere() && resolve()
+    const look = () => {
+      if (!isThere()) return
+      stream.off('data', look)
+      resolve()
+    }
     stream.on('data', look)
     look()
   })

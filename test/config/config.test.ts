@@ -31,6 +31,7 @@ const defaults = {
     subagents: { maxSpawnDepth: 1, maxChildrenPerAgent: 5, maxConcurrent: 8, memoryShareMode: 'handoff' },
   },
   retention: { eventDays: 30 },
+  notify: {},
   warnings: [],
   written: {},
 }
@@ -226,7 +227,7 @@ test('the guide documents every key with its default, and its examples are valid
   }
   const prices = ['price.input', 'price.output', 'price.cacheRead', 'price.cacheWrite']
   const model = ['provider', 'model', 'apiKey', 'baseURL', 'contextWindow', ...prices, 'thinking', 'sees']
-  const optional = ['agent.model', 'tools.allow', ...model.map((key) => `models.*.${key}`)]
+  const optional = ['agent.model', 'notify.command', 'tools.allow', ...model.map((key) => `models.*.${key}`)]
   expect([...rows.keys()].sort()).toEqual([...keys.map(([path]) => path), ...optional].sort())
   for (const [, example] of guide.matchAll(/```yaml\n(.*?)```/gs)) {
     await loadConfig(written(example ?? ''), { ANTHROPIC_API_KEY: 'k', PGPASSWORD: 'p' }, options)

@@ -38,7 +38,13 @@ describe.each(databases)('recovery on %s', (database) => {
       const { runId } = await under.say('go')
       await first.reached
       under.locks.kill(await onlyOwner())
-      await under.work()
+      const { recovered } = await under.work()
+      expect(recovered).toEqual({
+        resumed: [runId],
+        quarantined: [],
+        unknownCalls: status === 'unknown' ? 1 : 0,
+        doubledCalls: 0,
+      })
       const [placed] = await under.turns(1)
       first.open()
       expect(placed?.turn).toMatchObject({ status: 'completed', toolCalls: [{ name: 'act', status }] })
@@ -155,7 +161,7 @@ describe.each(databases)('recovery on %s', (database) => {
     await held.reached
     under.locks.kill(await onlyOwner())
     const { recovered } = await under.work()
-    expect(recovered).toEqual({ resumed: [runId], quarantined: [] })
+    expect(recovered).toEqual({ resumed: [runId], quarantined: [], unknownCalls: 0, doubledCalls: 0 })
     await under.turns(1)
   })
 })

@@ -26,6 +26,18 @@ describe.each(databases)('a run on %s', (database) => {
     under = undefined
   })
 
+  test('how much to think is asked for with the input, told to the model, and kept in the turn', async () => {
+    const model = echo()
+    under = await newEngine(database, model)
+    await under.work()
+    await under.say('hard', { thinking: { level: 'high' } })
+    await under.turns(1)
+    await under.say('easy')
+    const placed = await under.turns(2)
+    expect(model.requests.map(({ thinking }) => thinking)).toEqual([{ level: 'high' }, undefined])
+    expect(placed.map(({ turn }) => turn.thinkingConfig)).toEqual([{ level: 'high' }, null])
+  })
+
   test('turns an input into one turn and leaves nothing behind', async () => {
     under = await newEngine(database, echo())
     await under.work()

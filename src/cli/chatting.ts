@@ -1,0 +1,398 @@
+import { join } from 'node:path'
+import type { App, TurnView } from '../domain/app.ts'
+import type { Millis } from '../domain/clock.ts'
+import { HeddleError, Misuse } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
+import type { ThinkingConfig } from '../domain/message.ts'
+import { checkLabel } from '../domain/session.ts'
+import type { Told } from '../gateway/api.ts'
+import type { Daemon } from '../gateway/client.ts'
+import { homePaths } from '../home/home.ts'
+import { exitCodes } from './ask.ts'
+import { chatHelp, type Wish, wishIn } from './chat-commands.ts'
+import type { Here } from './cli.ts'
+import { Connection } from './connection.ts'
+import { greeting } from './greeting.ts'
+import { historyIn } from './line-history.ts'
+import { isAt, liveRuns, runView } from './live-runs.ts'
+import { notify } from './notify.ts'
+import { Outbox, type Said } from './outbox.ts'
+import type { Pane } from './pane.ts'
+import { paint, printable } from './screen.ts'
+import { markSeen } from './seen.ts'
+import { notice, remedyLine, saidLines, waitingLine } from './talk-lines.ts'
+import { talkPane } from './talk-pane.ts'
+import { type Ended, Telling } from './telling.ts'
+
+const longTurn: Millis = 10_000
+const twiceWithin: Millis = 2000
+
+export interface ChatSettings {
+  session: string
+  model: string | undefined
+  /** Throws when there is no such model. */
+  knowModel(name: string): void
+  models: string[]
+  usualModel: string | undefined
+  perRequestUsd: number
+  notifyCommand: string | undefined
+}
+
+/** One talk, from the greeting to the farewell. */
+export class Chatting {
+  readonly #here: Here
+  readonly #app: App
+  readonly #settings: ChatSettings
+  readonly #pane: Pane
+  readonly #over = new AbortController()
+  readonly #isTyped = process.stdin.isTTY === true
+  readonly #connection: Connection
+  readonly #outbox: Outbox
+  /** Nothing that is typed is heeded before the greeting. */
+  readonly #ready = Promise.withResolvers<void>()
+  #session: string
+  #model: string | undefined
+  #thinking: ThinkingConfig | undefined
+  #telling: Telling
+  #todo: Promise<void> = this.#ready.promise
+  #idle = Promise.withResolvers<void>()
+  /** What is to be printed with the next stroke, together with what moves then. */
+  readonly #kept: string[] = []
+  #note = ''
+  #interruptedAt = Number.NEGATIVE_INFINITY
+  #code = 0
+
+  constructor(here: Here, app: App, daemon: Daemon | undefined, settings: ChatSettings) {
+    this.#here = here
+    this.#app = app
+    this.#settings = settings
+    this.#connection = new Connection(here, app, daemon, (text) => this.#notice(text))
+    this.#outbox = new Outbox(this.#connection, here.folder)
+    this.#session = settings.session
+    this.#model = settings.model
+    this.#telling = this.#tellingOf(settings.session)
+    this.#pane = talkPane(here.screen, {
+      input: process.stdin,
+      isTyped: this.#isTyped,
+      prompt: () => paint(here.screen, 'bold', this.#prompt),
+      history: historyIn(join(homePaths(here.home).run, 'history')),
+      onLine: (line) => this.#typed(line),
+      onInterrupt: (typed) => this.#interrupt(typed),
+      onEnd: () => this.#end(),
+    })
+  }
+
+  /** Talks until the person has had enough; answers the exit code. */
+  async talk(): Promise<number> {
+    const interrupt = () => this.#interrupt('')
+    const leave = () => this.#leave(130)
+    process.on('SIGINT', interrupt).on('SIGTERM', leave)
+    try {
+      // Before the look at what there is, so that nothing falls between the two.
+      const cursor = await this.#connection.ask((door) => door.cursor())
+      await this.#begin()
+      this.#ready.resolve()
+      void this.#tick()
+      for await (const told of this.#connection.stream(cursor, this.#over.signal)) await this.#hear(told)
+    } finally {
+      this.#over.abort()
+      this.#pane.close()
+      // What was typed is on its way or handed in; what is under way here goes back to the queue.
+      await this.#outbox.whenSent()
+      await this.#connection.close()
+      process.off('SIGINT', interrupt).off('SIGTERM', leave)
+    }
+    await this.#sayGoodbye()
+    return this.#code
+  }
+
+  async #begin(): Promise<void> {
+    const { folder } = this.#here
+    const sessions = await this.#app.sessions({ folder })
+    const isThere = sessions.some(({ label }) => label === this.#session)
+    // Before we begin ourselves, so that what a crash left is told as such.
+    const place = { session: this.#session, folder }
+    const request = (await liveRuns(this.#app)).filter(({ root }) => isAt(root, place)).map(({ line }) => line)
+    if (isThere) await this.#connection.workOn(this.#session)
+    // Who reads a pipe or a file wants what is said, and nothing around it.
+    if (process.stdout.isTTY) {
+      const hint = this.#isTyped ? '/help tells what you can type; Ctrl-C stops a turn, twice leaves\n' : ''
+      this.#print(`${await this.#greeting(request.length)}\n${paint(this.#here.screen, 'dim', hint)}`)
+    }
+    await this.#telling.join(request)
+    this.#draw()
+  }
+
+  async #greeting(ownRuns = 0): Promise<string> {
+    const { perRequestUsd } = this.#settings
+    return greeting(this.#here, {
+      app: this.#app,
+      door: this.#connection.door,
+      session: this.#session,
+      model: this.#model,
+      perRequestUsd,
+      ownRuns,
+      daemon: this.#connection.isAlone ? undefined : await this.#here.daemon(),
+    })
+  }
+
+  #notice(text: string): void {
+    const { screen, tell } = this.#here
+    if (process.stdout.isTTY) this.#print(notice(screen, text))
+    else tell(printable(text))
+    this.#draw()
+  }
+
+  get #prompt(): string {
+    return `${printable(this.#session)}> `
+  }
+
+  get #isBusy(): boolean {
+    return this.#telling.isBusy || this.#outbox.waiting.length > 0
+  }
+
+  #tellingOf(session: string): Telling {
+    const { screen, clock, folder } = this.#here
+    return new Telling(
+      { session, folder },
+      {
+        screen,
+        clock,
+        print: (text) => this.#print(text),
+        model: () => this.#model ?? this.#settings.usualModel ?? '',
+        look: {
+          turn: async (id) => (await this.#app.show('/', `turn:${id}`)) as TurnView,
+          run: (id) => runView(this.#app, id),
+        },
+        onStart: (runId) => this.#started(runId),
+        onEnd: (ended) => this.#ended(ended),
+        onNeedsYou: (runId, why) => this.#call(`run:${tail(runId)} needs you: ${why}`),
+      },
+    )
+  }
+
+  async #hear(told: Told): Promise<void> {
+    await this.#telling.hear(told)
+    if (told.kind === 'event' && told.event.kind.startsWith('run.') && this.#outbox.waiting.length > 0)
+      await this.#sortOut()
+    this.#draw()
+  }
+
+  #print(text: string): void {
+    this.#kept.push(text)
+  }
+
+  #draw(): void {
+    const { screen } = this.#here
+    const waiting = this.#outbox.waiting.filter(({ isShown }) => !isShown)
+    const queue = waiting.map((said) => waitingLine(screen, said))
+    const moving = [this.#telling.moving, ...queue, this.#note].filter((part) => part !== '').join('\n')
+    const kept = this.#kept.splice(0)
+    if (kept.length > 0) this.#pane.print(kept.join('\n'), moving)
+    else this.#pane.show(moving)
+    if (this.#isBusy) return
+    this.#idle.resolve()
+    if (!this.#over.signal.aborted) this.#pane.ask()
+  }
+
+  /** Silence is something that has to be told, too. */
+  async #tick(): Promise<void> {
+    const { clock } = this.#here
+    while (!this.#over.signal.aborted) {
+      await clock.sleep(1000, this.#over.signal)
+      if (clock.monotonic() - this.#interruptedAt > twiceWithin) this.#note = ''
+      if (!this.#over.signal.aborted) this.#draw()
+    }
+  }
+
+  #typed(line: string): void {
+    this.#pane.answered()
+    this.#note = ''
+    this.#interruptedAt = Number.NEGATIVE_INFINITY
+    this.#todo = this.#todo.then(() => this.#take(line)).catch((error) => this.#complain(error))
+  }
+
+  async #take(line: string): Promise<void> {
+    if (this.#over.signal.aborted) return
+    const wish = wishIn(line)
+    const isUrgent = wish.kind === 'stop' || (wish.kind === 'say' && wish.how !== 'message')
+    if (!this.#isTyped && !isUrgent) await this.#whenIdle()
+    await this.#fulfil(wish)
+    this.#draw()
+  }
+
+  async #fulfil(wish: Wish): Promise<void> {
+    const print = (text: string) => this.#print(text)
+    switch (wish.kind) {
+      case 'say':
+        return this.#say(wish.how, wish.content)
+      case 'stop':
+        return this.#stop('stopped by /stop')
+      case 'status':
+        return print(`${await this.#greeting()}\n`)
+      case 'help':
+        return print(`${chatHelp}\n`)
+      case 'quit':
+        return this.#leave(0)
+      case 'model':
+        return this.#chooseModel(wish.name)
+      case 'think':
+        if (wish.level !== undefined) this.#thinking = { level: wish.level }
+        return print(`thinking: ${this.#thinking?.level ?? 'as the model does by itself'}    /think low`)
+      case 'new':
+        return this.#startSession(wish.label)
+      case 'fork':
+        return this.#fork(wish.turn, wish.label)
+    }
+  }
+
+  async #say(how: Said['how'], content: string): Promise<void> {
+    const said = { content, how, isShown: !this.#isBusy }
+    if (said.isShown) this.#echo(said)
+    this.#idle = Promise.withResolvers()
+    try {
+      const sending = this.#outbox.send(said, {
+        session: this.#session,
+        ...(this.#model !== undefined && { model: this.#model }),
+        ...(this.#thinking && { thinking: this.#thinking }),
+      })
+      this.#draw()
+      await sending
+      await this.#sortOut()
+    } catch (error) {
+      this.#complain(error, 'not sent: ')
+    }
+  }
+
+  /** What has found its run stands in the talk from there on. */
+  async #sortOut(): Promise<void> {
+    for (const said of await this.#outbox.taken((runId) => this.#telling.hasHeardOf(runId)))
+      if (!said.isShown) this.#echo(said)
+    this.#draw()
+  }
+
+  /** Whoever types where it stays has it on their screen already. */
+  #echo(said: Pick<Said, 'how' | 'content'>): void {
+    const { screen } = this.#here
+    if (screen.isTerminal || !this.#isTyped) this.#print(saidLines(screen, this.#prompt, said))
+  }
+
+  async #started(runId: string): Promise<void> {
+    await this.#outbox.whenSent()
+    await this.#sortOut()
+    if (this.#outbox.isAnsweredBy(runId)) return
+    const { asked, rootRunId } = await runView(this.#app, runId)
+    // One that its own agents woke goes on with what was asked before.
+    if (rootRunId === runId)
+      this.#print(`${paint(this.#here.screen, 'bold', this.#prompt + printable(asked))}  (run:${tail(runId)})`)
+  }
+
+  #ended({ state, took, asked }: Ended): void {
+    this.#code = this.#isTyped ? 0 : (exitCodes[state as keyof typeof exitCodes] ?? 1)
+    this.#note = ''
+    markSeen(this.#here)
+    if (took < longTurn || state === 'cancelled') return
+    this.#call(`${this.#session} ${state === 'completed' ? 'is done' : state}: ${asked}`)
+  }
+
+  #call(text: string): void {
+    notify(this.#here, this.#settings.notifyCommand, `heddle: ${text}`)
+  }
+
+  #chooseModel(name: string | undefined): void {
+    const { models, usualModel, knowModel } = this.#settings
+    if (name !== undefined) knowModel(name)
+    this.#model = name ?? this.#model
+    const now = this.#model ?? usualModel ?? 'none'
+    const others = models.filter((other) => other !== now).map((other) => `/model ${other}`)
+    this.#print([`${printable(now)} answers`, ...others].join('    '))
+  }
+
+  async #startSession(label: string | undefined): Promise<void> {
+    const taken = new Set((await this.#app.sessions({ folder: this.#here.folder })).map((session) => session.label))
+    let chosen = label === undefined ? '' : checkLabel(label)
+    if (taken.has(chosen))
+      throw new Misuse(`there is a session ${chosen} already`, `go there: heddle chat -s ${chosen}`)
+    for (let number = 2; chosen === '' || taken.has(chosen); number++) chosen = `chat-${number}`
+    this.#go(chosen, 'begins with your next message')
+  }
+
+  async #fork(turn: string | undefined, label: string | undefined): Promise<void> {
+    const asked = { turn: turn ?? this.#session, ...(label !== undefined && { label }) }
+    const { session, headTurnId } = await this.#app.fork(this.#here.folder, asked)
+    this.#go(session, `starts at turn:${tail(headTurnId)}`)
+    await this.#connection.workOn(session)
+  }
+
+  /** What the session before is at goes on. */
+  #go(session: string, how: string): void {
+    const back = `heddle chat -s ${this.#session}`
+    this.#session = session
+    this.#telling = this.#tellingOf(session)
+    this.#outbox.forget()
+    this.#print(`session ${printable(session)} ${how}    back: ${printable(back)}`)
+  }
+
+  async #stop(reason: string): Promise<void> {
+    const { runId } = this.#telling
+    if (runId === undefined) return this.#print(this.#isBusy ? 'it has not begun yet' : 'nothing is under way')
+    this.#note = paint(this.#here.screen, 'yellow', 'stopping …')
+    this.#draw()
+    await this.#connection.ask((door) => door.cancel(runId, reason))
+  }
+
+  /** Once stops the turn, or takes back what was typed; twice leaves; a third time does not wait for anything. */
+  #interrupt(typed: string): void {
+    if (this.#over.signal.aborted) process.exit(130)
+    const now = this.#here.clock.monotonic()
+    const isAgain = now - this.#interruptedAt < twiceWithin
+    this.#interruptedAt = now
+    if (this.#telling.runId === undefined && typed !== '') {
+      this.#interruptedAt = Number.NEGATIVE_INFINITY
+      this.#pane.clearTyped()
+    } else if (isAgain) this.#leave(130)
+    else {
+      const isUnderWay = this.#telling.runId !== undefined
+      if (isUnderWay) void this.#stop('stopped by Ctrl-C').catch((error) => this.#complain(error))
+      const note = `${isUnderWay ? 'stopping; ' : ''}Ctrl-C again leaves`
+      this.#note = paint(this.#here.screen, 'yellow', note)
+      this.#draw()
+    }
+  }
+
+  /** A person who closes their keyboard has gone; a file that ends has still to be answered. */
+  #end(): void {
+    if (this.#isTyped) this.#leave(0)
+    else this.#todo = this.#todo.then(() => this.#whenIdle()).then(() => this.#leave(this.#code))
+  }
+
+  async #whenIdle(): Promise<void> {
+    if (this.#isBusy) await this.#idle.promise
+  }
+
+  #leave(code: number): void {
+    this.#code = code
+    this.#over.abort()
+  }
+
+  #complain(error: unknown, what = ''): void {
+    if (this.#over.signal.aborted) return
+    const { screen } = this.#here
+    const message = error instanceof Error ? error.message : String(error)
+    this.#print(paint(screen, 'red', what + printable(message)))
+    if (error instanceof HeddleError) this.#print(remedyLine(screen, error.remedy))
+    this.#draw()
+  }
+
+  /** What is under way is not lost, and whoever leaves is told where it is. */
+  async #sayGoodbye(): Promise<void> {
+    const { runId } = this.#telling
+    markSeen(this.#here)
+    if (runId === undefined) return
+    const run = `run:${tail(runId)}`
+    const where = this.#connection.isAlone
+      ? 'is queued again    heddle goes on with it'
+      : `goes on    heddle watch ${run}`
+    await this.#here.write(`${run} ${where}\n`)
+  }
+}

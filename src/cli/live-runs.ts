@@ -1,0 +1,25 @@
+import type { App, RunLine, RunView } from '../domain/app.ts'
+
+export interface Place {
+  session: string
+  folder: string
+}
+
+/** What is under way, each with the session that asked for it in the first place. */
+export async function liveRuns(app: App): Promise<{ line: RunLine; root: Place }[]> {
+  const live = await app.runs()
+  return Promise.all(
+    live.map(async (line) => {
+      const { session, folder } = line.depth === 0 ? line : await runView(app, line.rootRunId)
+      return { line, root: { session: session ?? '', folder: folder ?? '' } }
+    }),
+  )
+}
+
+export function isAt(place: Place, other: Place): boolean {
+  return place.session === other.session && place.folder === other.folder
+}
+
+export async function runView(app: App, id: string): Promise<RunView> {
+  return (await app.show('/', `run:${id}`)) as RunView
+}

@@ -1,0 +1,109 @@
+import { createInterface } from 'node:readline'
+import { PassThrough, Writable } from 'node:stream'
+import type { LineHistory } from './line-history.ts'
+import { meant, PasteFilter } from './paste.ts'
+
+/** Where a person types. */
+export interface Keyboard {
+  input: NodeJS.ReadableStream & { setRawMode?(mode: boolean): unknown }
+  /** What stands before the line. */
+  prompt(): string
+  history?: LineHistory
+  onLine(text: string): void
+  /** Ctrl-C, which the terminal no longer turns into a signal, with what was typed so far. */
+  onInterrupt(typed: string): void
+  /** Ctrl-D, or nobody is there any more. */
+  onEnd(): void
+}
+
+/** The line that is being typed. Someone else draws it. */
+export interface Typing {
+  readonly line: string
+  readonly cursor: number
+  clear(): void
+  close(): void
+}
+
+/** What a key changed: the line, what others may have drawn over, or all that is on the screen. */
+export type Change = 'line' | 'screen' | 'clear'
+
+/** Reads keys as a shell does: editing, history, and pastes that stay one message. */
+export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): Typing {
+  const { input, history } = keyboard
+  const filter = new PasteFilter()
+  const keys = new PassThrough({ encoding: 'utf8' })
+  const pass = (text: string | Buffer) => void keys.write(filter.pass(String(text)))
+  const reader = createInterface({
+    input: keys,
+    // The line is drawn together with what moves above it, by one hand.
+    output: new Writable({ write: (_text, _encoding, done) => done() }),
+    terminal: true,
+    prompt: '',
+    historySize: history?.most ?? 100,
+    removeHistoryDuplicates: true,
+    ...(history && { history: history.lines() }),
+  })
+  let isOpen = true
+  reader.on('history', (lines) => {
+    if (lines[0]?.startsWith(' ')) lines.shift()
+  })
+  reader.on('line', (line) => {
+    if (line.trim() === '') return
+    history?.keep(line)
+    keyboard.onLine(meant(line).trim())
+  })
+  reader.on('SIGINT', () => keyboard.onInterrupt(reader.line))
+  reader.on('SIGTSTP', () => {
+    process.once('SIGCONT', () => {
+      input.setRawMode?.(true)
+      onChange('screen')
+    })
+    input.setRawMode?.(false)
+    process.kill(process.pid, 'SIGTSTP')
+  })
+  reader.on('close', () => isOpen && keyboard.onEnd())
+  keys.on('keypress', (_text, key) => key?.ctrl && key.name === 'l' && onChange('clear'))
+  // After the reader's own listener: by now the line is what the keys made of it.
+  keys.on('data', () => isOpen && onChange('line'))
+  input.setRawMode?.(true)
+  input.setEncoding('utf8')
+  const end = () => reader.close()
+  input.on('data', pass).on('end', end).on('error', end)
+  input.resume()
+  return {
+    get line() {
+      return reader.line
+    },
+    get cursor() {
+      return reader.cursor
+    },
+    clear() {
+      reader.write(null, { ctrl: true, name: 'e' })
+      reader.write(null, { ctrl: true, name: 'u' })
+      onChange('line')
+    },
+    close() {
+      if (!isOpen) return
+      isOpen = false
+      input.off('data', pass).off('end', end).off('error', end)
+      input.pause()
+      reader.close()
+      input.setRawMode?.(false)
+    },
+  }
+}
+
+/** Reads whole lines from what is no terminal, or from one that edits them itself. */
+export function readLines({ input, onLine, onEnd }: Pick<Keyboard, 'input' | 'onLine' | 'onEnd'>): { close(): void } {
+  const reader = createInterface({ input, terminal: false })
+  let isOpen = true
+  reader.on('line', (line) => line.trim() !== '' && onLine(line.trim()))
+  reader.on('close', () => isOpen && onEnd())
+  return {
+    close() {
+      isOpen = false
+      reader.close()
+      input.pause()
+    },
+  }
+}
