@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { performance } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock, Random } from './domain/clock.ts'
 
@@ -9,7 +8,8 @@ const longestSleep = 2 ** 31 - 1
 /** The machine's own time: the only file that asks for it. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Since the machine started: the same for all its processes, and nobody sets it.
+  monotonic: () => Number(process.hrtime.bigint()) / 1_000_000,
   sleep: (duration, signal) =>
     wait(Math.min(duration, longestSleep), undefined, signal ? { signal } : {}).catch(() => undefined),
 }

@@ -50,7 +50,7 @@ async function chat(here: Here, { session, model }: { session: string; model?: s
     session,
     model,
     knowModel,
-    models: known,
+    models: Object.keys(config.models),
     usualModel: config.agent.model ?? rehearsal,
     perRequestUsd: config.budgets.perRequest.usd,
     notifyCommand: config.notify.command,

@@ -1,12 +1,13 @@
 import { homedir } from 'node:os'
 import { version } from '../app.ts'
+import { rehearsal } from '../config/schema.ts'
 import type { App } from '../domain/app.ts'
 import type { Door } from '../gateway/api.ts'
 import type { Daemon } from '../gateway/client.ts'
 import type { Here } from './cli.ts'
 import { ago, cut, paint, printable } from './screen.ts'
 import { lastSeen, markSeen } from './seen.ts'
-import { count, needsYouRows, newsRows, row, runningRow } from './status.ts'
+import { count, modelWords, needsYouRows, newsRows, row, runningRow } from './status.ts'
 
 /** What a chat opens with: where one is, who answers, what it may cost, and what happened meanwhile. */
 export async function greeting(
@@ -20,7 +21,8 @@ export async function greeting(
   const lines = [
     `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here.folder)}`,
     row(here, 'session', await sessionLine(here, app, session)),
-    row(here, 'model', printable(model ?? view.model ?? 'none yet    heddle config edit')),
+    row(here, 'model', modelWords(model ?? view.model)),
+    ...((model ?? view.model) === rehearsal ? [row(here, 'try', 'survey this folder')] : []),
     row(here, 'spend', `${spent} · ${limits}`),
     ...needsYouRows(here, view),
     ...(view.running + view.queued > ownRuns ? [runningRow(here, view, daemon)] : []),

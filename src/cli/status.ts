@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { version } from '../app.ts'
+import { rehearsal } from '../config/schema.ts'
 import type { SessionView, StatusView } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
@@ -33,13 +34,7 @@ export async function status(here: Here): Promise<Answer> {
       row(here, 'folder', printable(here.folder)),
       row(here, 'home', printable(here.home)),
       ...sessionRows(here, sessions),
-      row(
-        here,
-        'model',
-        view.model === 'rehearsal'
-          ? 'REHEARSAL: a script, no key, no network    heddle models add'
-          : printable(view.model ?? 'none'),
-      ),
+      row(here, 'model', modelWords(view.model)),
       row(here, 'spend', `$${view.spentTodayUsd.toFixed(2)} today of $${view.dayLimitUsd.toFixed(2)}`),
       ...needsYouRows(here, view),
       runningRow(here, view, daemon),
@@ -94,6 +89,13 @@ export function row({ screen }: Pick<Here, 'screen'>, name: string, value: strin
 
 export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
+/** Who answers; of the script that stands in for a model, what it is. */
+export function modelWords(model: string | null): string {
+  return model === rehearsal
+    ? 'REHEARSAL: a script, no key, no network    heddle models add'
+    : printable(model ?? 'none')
 }
 
 /** Names the command that was probably meant. */

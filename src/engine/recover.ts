@@ -10,6 +10,7 @@ import { loseUsage } from '../store/usage.ts'
 import { type EndIds, newIds } from './deliver.ts'
 import { Journal } from './journal.ts'
 import { leaveTurn, lockPlaces, type Places } from './settle.ts'
+import { longestPause } from './think.ts'
 import type { Engine } from './world.ts'
 
 /** What a look at the dead and the due came to. */
@@ -29,7 +30,7 @@ export interface Recovered {
 export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks): Promise<Recovered> {
   const { store, clock, limits } = engine
   const recovered: Recovered = { resumed: [], quarantined: [], unknownCalls: 0, doubledCalls: 0 }
-  const owners = await store.read((rows) => listOwners(rows, clock.now()))
+  const owners = await store.read((rows) => listOwners(rows, clock.monotonic()))
   const isDead = (id: string, silentFor: number) => locks.isHeld(id) === false || silentFor > limits.leaseMs
   // A sign of life whose owner is not registered belongs to nobody: asking for it clears it away.
   for (const id of locks.left(clock.now())) if (!owners.some((owner) => owner.id === id)) locks.isHeld(id)
@@ -65,7 +66,7 @@ function batches<T>(all: T[], size = 64): T[][] {
 /** Wakes what waited for its time, and ends what is past its deadline although nobody runs it. */
 export async function wakeDue(engine: Engine): Promise<void> {
   const now = engine.clock.now()
-  for (const due of await engine.store.read((rows) => dueRuns(rows, now))) {
+  for (const due of await engine.store.read((rows) => dueRuns(rows, now, longestPause))) {
     const isLate = due.deadline !== null && due.deadline <= now
     await engine.store.write('recover', async (tx) => {
       const found = await lockedRun(tx, due)

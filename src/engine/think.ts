@@ -18,7 +18,7 @@ import { mostOutput, type Shown } from './model-request.ts'
 import { bytesOf, mostUsage } from './weight.ts'
 
 const firstPause: Millis = 1000
-const longestPause: Millis = 60_000
+export const longestPause: Millis = 60_000
 /** Nobody waits longer than this for a model when another can be asked. */
 const longestWaitBeforeNext: Millis = 10_000
 

@@ -131,7 +131,7 @@ class Hands {
     this.#release = this.#options.locks.hold(this.ownerId)
     const at = clock.monotonic()
     await store.write('owner', (tx) =>
-      insertOwner(tx, { id: this.ownerId, pid: this.#options.pid, startedAt: clock.now() }),
+      insertOwner(tx, { id: this.ownerId, pid: this.#options.pid, startedAt: clock.now(), beatAt: at }),
     )
     this.lastBeat = at
     this.#hasDropped = false
@@ -148,7 +148,7 @@ class Hands {
   async #beatOnce(): Promise<void> {
     const { store, clock } = this.#engine
     const at = clock.monotonic()
-    if (this.#hasDropped || this.isSilent || !(await store.write('owner', (tx) => beat(tx, this.ownerId, clock.now()))))
+    if (this.#hasDropped || this.isSilent || !(await store.write('owner', (tx) => beat(tx, this.ownerId, at))))
       return this.rejoin()
     this.lastBeat = at
   }
@@ -252,8 +252,12 @@ class Hands {
       for (let width = 1, found = true; found && !this.#resting; width = Math.min(width * 2, widest)) {
         if (!(await this.#engine.store.read(hasQueued))) break
         const wave = Array.from({ length: width }, () => claimNext(this.#engine, this.#claimant))
-        const claimed = (await Promise.all(wave)).filter((each) => each !== undefined)
+        const outcomes = await Promise.allSettled(wave)
+        // One that fails keeps none of the others from being begun: they are ours already.
+        const claimed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value ?? []) : []))
         for (const each of claimed) this.#begin(each)
+        const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+        if (failed) throw failed.reason
         found = claimed.length === width
       }
     }

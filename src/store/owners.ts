@@ -10,20 +10,21 @@ export interface Owner {
   beatAt: Millis
 }
 
-export async function insertOwner(tx: Tx, owner: Omit<Owner, 'beatAt'>): Promise<void> {
+/** `beatAt` and every later beat are told by the machine's steady clock, which all its processes share and nobody sets. */
+export async function insertOwner(tx: Tx, owner: Owner): Promise<void> {
   await tx.run(
     tx.build.insertInto('owners').values({
       id: owner.id,
       pid: owner.pid,
       started_at: owner.startedAt,
-      beat_at: tx.dialect.leaseClock(owner.startedAt),
+      beat_at: tx.dialect.leaseClock(Math.round(owner.beatAt)),
     }),
   )
 }
 
 /** One beat for the whole process. False when somebody has declared it dead: it must stop at once. */
 export async function beat(tx: Tx, id: string, now: Millis): Promise<boolean> {
-  return (await tx.run(setBeat({ id, now }))) === 1
+  return (await tx.run(setBeat({ id, now: Math.round(now) }))) === 1
 }
 
 /** False once somebody has declared the owner dead. */
@@ -38,7 +39,11 @@ export async function removeOwner(tx: Tx, id: string): Promise<void> {
 /** Every owner, and how long ago it last gave a sign of life. */
 export async function listOwners(rows: Reading, now: Millis): Promise<(Owner & { silentFor: Millis })[]> {
   const found = await rows.all(
-    rows.build.selectFrom('owners').selectAll().select(rows.dialect.leaseClock(now).as('now')).orderBy('id'),
+    rows.build
+      .selectFrom('owners')
+      .selectAll()
+      .select(rows.dialect.leaseClock(Math.round(now)).as('now'))
+      .orderBy('id'),
   )
   return found.map((row) => ({
     id: row.id,

@@ -46,8 +46,11 @@ export async function countRunning(rows: Reading): Promise<{ running: number; su
   return { running: row?.running ?? 0, suspects: Number(row?.suspects ?? 0), children: Number(row?.children ?? 0) }
 }
 
-/** Runs that nobody has and whose time has come: a retry that is due, or a deadline that has passed. */
-export async function dueRuns(rows: Reading, now: Millis): Promise<Run[]> {
+/**
+ * Runs that nobody has and whose time has come: a retry that is due, or a deadline that has passed. A retry that lies
+ * further away than any pause is long was made before the clock was set back.
+ */
+export async function dueRuns(rows: Reading, now: Millis, longestPause: Millis): Promise<Run[]> {
   const found = await rows.all(
     rows.build
       .selectFrom('runs')
@@ -57,6 +60,7 @@ export async function dueRuns(rows: Reading, now: Millis): Promise<Run[]> {
       .where((where) =>
         where.or([
           where.and([where('state', '=', 'waiting'), where('wake_at', '<=', now)]),
+          where.and([where('waiting_for', '=', 'retry'), where('wake_at', '>', now + longestPause)]),
           where('deadline', '<=', now),
         ]),
       ),

@@ -81,7 +81,9 @@ async function newProcess(engine: Engine): Promise<Process> {
   }
   const process = { ...engine, store: holding }
   const ownerId = engine.newId()
-  await store.write('owner', (tx) => insertOwner(tx, { id: ownerId, pid: 1, startedAt: engine.clock.now() }))
+  await store.write('owner', (tx) =>
+    insertOwner(tx, { id: ownerId, pid: 1, startedAt: engine.clock.now(), beatAt: engine.clock.monotonic() }),
+  )
   return {
     engine: process,
     ownerId,

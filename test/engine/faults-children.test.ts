@@ -1,0 +1,201 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ModelFailure } from '../../src/domain/model.ts'
+import { whenQuiet } from '../../src/engine/request.ts'
+import { retry } from '../../src/engine/retry.ts'
+import type { Limits } from '../../src/engine/world.ts'
+import { type Gate, gate } from '../../src/models/gate.ts'
+import type { ScriptedReply } from '../../src/models/scripted.ts'
+import { runsOf } from '../../src/store/runs.ts'
+import { databases } from '../setup/places.ts'
+import { newEngine, type TestEngine } from './engine.ts'
+import { type FamilyOptions, family } from './family.ts'
+import { startMortal } from './mortal.ts'
+
+const never = new AbortController().signal
+const patience = { timeout: 120_000 }
+
+describe.each(databases)('a parent on %s', patience, (database) => {
+  let under: TestEngine
+  afterEach(async () => {
+    expect(under.troubles).toEqual([])
+    await under.remove()
+  })
+
+  const begin = async (count: number, options: FamilyOptions, limits: Partial<Limits> = {}) => {
+    const { model, tools } = family(count, () => under, options)
+    under = await newEngine(database, model, { tools, limits: { perRequest: { usd: 5, tokens: 10 ** 7 }, ...limits } })
+  }
+  const runs = (filter = {}) => under.world.store.read((rows) => runsOf(rows, filter))
+  const children = async () => (await runs()).filter(({ parentRunId }) => parentRunId !== null)
+  const heard = async (count: number) =>
+    (await under.turns(count)).map(({ turn }) => turn.queryMessages.map(({ content }) => content))
+  const resultsIn = (lines: string[]) => lines.filter((line) => line.startsWith('[agent_result:'))
+
+  test.each([1, 10, 100])(
+    'F03 openclaw #98112: whose process dies while %i children run hears of each once, and all end',
+    async (count) => {
+      const limits = { maxRunning: count + 1, maxChildren: count }
+      const held = allReached(count)
+      await begin(count, { hold: held.hold }, limits)
+      const first = startMortal(under)
+      const { itemId } = await under.say('go')
+      await held.reached
+      await under.turns(1)
+      expect(await runs({ state: 'running' })).toHaveLength(count)
+      first.kill()
+      held.open()
+      await under.work()
+      const request = await whenQuiet(under.engine, itemId, never)
+      const [, wake] = await heard(2)
+      expect(new Set(resultsIn(wake ?? []).map((line) => /done: child (\d+)$/.exec(line)?.[1])).size).toBe(count)
+      expect(wake).toHaveLength(count + 1)
+      expect(request?.answer.turn.responseMessage.content).toContain('heard: every agent')
+      expect((await children()).filter(({ state }) => state === 'completed')).toHaveLength(count)
+    },
+  )
+
+  test('F03 openclaw #98112: whose process dies before its child has begun hears of it all the same', async () => {
+    await begin(1, {}, { maxChildren: 0 })
+    const first = startMortal(under)
+    const { itemId } = await under.say('go')
+    await under.turns(1)
+    first.kill()
+    expect(await children()).toMatchObject([{ state: 'queued', epoch: 0 }])
+    under.engine.limits.maxChildren = 1
+    await under.work()
+    await whenQuiet(under.engine, itemId, never)
+    expect(resultsIn((await heard(2))[1] ?? [])).toHaveLength(1)
+  })
+
+  test('F04 openclaw #77720: whose process dies while grandchildren run is told when all have ended, level by level', async () => {
+    const held = allReached(2)
+    await begin(2, { hold: held.hold }, { maxRunning: 8, maxChildren: 8 })
+    const first = startMortal(under)
+    const { itemId } = await under.say('go go')
+    await held.reached
+    first.kill()
+    held.open()
+    await under.work()
+    const request = await whenQuiet(under.engine, itemId, never)
+    expect(await runs({ live: true })).toEqual([])
+    const all = await runs()
+    expect(all.filter(({ depth }) => depth === 2)).toHaveLength(4)
+    expect(all.every(({ state }) => state === 'completed')).toBe(true)
+    expect(resultsIn((await heard(2))[1] ?? [])).toHaveLength(2)
+    expect(request?.answer.turn.responseMessage.content).toContain('every agent')
+  })
+
+  test('F10 openclaw #74864: whose child takes every process down with it goes on when that is given up', async () => {
+    const wedges = [gate(), gate(), gate()]
+    let wedged = 0
+    await begin(2, { hold: (task) => (task === 'child 1' ? wedges[wedged++] : undefined) })
+    const { itemId } = await under.say('go')
+    for (const wedge of wedges) {
+      const mortal = startMortal(under)
+      await wedge.reached
+      // Nothing else is left for it to do than what it is wedged in.
+      await under.until(async (rows) => (await runsOf(rows, { live: true })).length === 1)
+      mortal.kill()
+    }
+    await under.work()
+    await whenQuiet(under.engine, itemId, never)
+    expect(wedged).toBe(3)
+    const [, wake] = await heard(2)
+    expect(
+      resultsIn(wake ?? [])
+        .map((line) => /(completed|failed)/.exec(line)?.[1])
+        .sort(),
+    ).toEqual(['completed', 'failed'])
+  })
+
+  test('F06 openclaw #67777: that answers somebody when its child ends hears of it in the next turn', async () => {
+    const [child, busy] = [gate(), gate()]
+    const answering = gate()
+    await begin(1, { hold: () => child })
+    const { model } = family(1, () => under, { hold: () => child })
+    const slow: typeof model = {
+      ...model,
+      async reply(request, onDelta) {
+        const isBusy = request.messages.at(-1)?.content === 'are you there?'
+        if (isBusy) answering.open()
+        if (isBusy) await busy.pass(request.signal)
+        return model.reply(request, onDelta)
+      },
+    }
+    await under.work({ model: slow })
+    const { itemId } = await under.say('go')
+    await under.turns(1)
+    await child.reached
+    await under.say('are you there?')
+    await answering.pass(never)
+    child.open()
+    await under.until(async (rows) => (await runsOf(rows, { live: true })).every(({ depth }) => depth === 0))
+    busy.open()
+    await whenQuiet(under.engine, itemId, never)
+    expect(await heard(3)).toEqual([
+      ['go'],
+      ['are you there?'],
+      [expect.stringContaining('[agent_result:'), expect.stringContaining('every agent')],
+    ])
+  })
+
+  test('F08 openclaw #44925: whose provider is down when its children end says so, and a retry hears them all', async () => {
+    const down = new ModelFailure('provider_down', 'nobody answers', 'try again later', { retry: 'never' })
+    let isDown = true
+    await begin(2, {})
+    const { model } = family(2, () => under)
+    const failing: typeof model = {
+      ...model,
+      async reply(request, onDelta) {
+        const isWake = request.messages.at(-1)?.content.startsWith('every agent')
+        if (isWake && isDown) throw down
+        return model.reply(request, onDelta)
+      },
+    }
+    await under.work({ model: failing })
+    const { itemId } = await under.say('go')
+    const request = await whenQuiet(under.engine, itemId, never)
+    expect(request?.answer.turn).toMatchObject({
+      status: 'failed',
+      responseMessage: { content: 'Failed: nobody answers. try again later' },
+    })
+    isDown = false
+    await retry(under.engine, request?.answer.turn.runId ?? '')
+    const lines = await heard(3)
+    expect(resultsIn(lines[2] ?? [])).toEqual(resultsIn(lines[1] ?? []))
+    expect(resultsIn(lines[2] ?? [])).toHaveLength(2)
+  })
+
+  test('F08 openclaw #44925: hears of a child that fails as it does of one that succeeds', async () => {
+    const no = new ModelFailure('provider_rejected', 'no', 'ask otherwise', { retry: 'never' })
+    const answer = (task: string): ScriptedReply => (task === 'child 1' ? { fail: no } : { text: 'done' })
+    await begin(2, { answer })
+    await under.work()
+    const { itemId } = await under.say('go')
+    await whenQuiet(under.engine, itemId, never)
+    expect(resultsIn((await heard(2))[1] ?? []).join()).toMatch(
+      /failed: Failed: no.*completed: done|completed: done.*failed: Failed: no/s,
+    )
+  })
+})
+
+/** A place where so many wait for each other, and then for the test. */
+function allReached(count: number): { hold(): Gate; reached: Promise<unknown>; open(): void } {
+  const gates: Gate[] = []
+  const all = Promise.withResolvers<void>()
+  let isOpen = false
+  return {
+    hold() {
+      const next = gate()
+      gates.push(next)
+      if (isOpen) next.open()
+      if (gates.length === count) all.resolve()
+      return next
+    },
+    reached: all.promise,
+    open() {
+      isOpen = true
+      for (const each of gates) each.open()
+    },
+  }
+}

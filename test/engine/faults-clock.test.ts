@@ -1,0 +1,173 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ModelFailure } from '../../src/domain/model.ts'
+import { claimNext } from '../../src/engine/claim.ts'
+import { wakeDue } from '../../src/engine/recover.ts'
+import { gate } from '../../src/models/gate.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import { insertOwner } from '../../src/store/owners.ts'
+import { findRun } from '../../src/store/runs.ts'
+import { type ManualClock, manualClock } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { newEngine, type TestEngine, testTool } from './engine.ts'
+import { startMortal } from './mortal.ts'
+
+const second = 1000
+const hour = 3600 * second
+const jumps = [
+  ['an hour ahead', hour],
+  ['an hour back', -hour],
+  ['a day ahead', 24 * hour],
+  ['a day back', -24 * hour],
+] as const
+
+/** A manual clock that somebody sets: what it shows jumps, what it has counted does not. */
+interface SettableClock extends ManualClock {
+  set(by: number): void
+  /** How often somebody has begun to sleep for a second: whoever sweeps has come round. */
+  rounds: number
+}
+
+function settableClock(): SettableClock {
+  const clock = manualClock()
+  let off = 0
+  const settable: SettableClock = {
+    ...clock,
+    rounds: 0,
+    now: () => clock.now() + off,
+    set(by) {
+      off += by
+    },
+    sleep(duration, signal) {
+      if (duration === second) settable.rounds++
+      return clock.sleep(duration, signal)
+    },
+  }
+  return settable
+}
+
+describe.each(databases)('F21 a clock that is set on %s', (database) => {
+  let under: TestEngine
+  afterEach(async () => {
+    expect(under.troubles).toEqual([])
+    await under.remove()
+  })
+
+  const run = async (runId: string | null) => under.world.store.read((rows) => findRun(rows, runId ?? ''))
+
+  test.each(jumps)('%s lets nobody that lives expire', async (_, by) => {
+    const clock = settableClock()
+    const held = gate()
+    under = await newEngine(database, scriptedModel([{ gate: held, text: 'unharmed' }]), { clock })
+    await under.work()
+    const { runId } = await under.say('hello')
+    await held.reached
+    clock.set(by)
+    const other = await under.work()
+    expect(other.recovered).toMatchObject({ resumed: [], quarantined: [] })
+    held.open()
+    const [placed] = await under.turns(1)
+    expect(placed?.turn.responseMessage.content).toBe('unharmed')
+    expect(await run(runId)).toMatchObject({ state: 'completed', epoch: 1, crashes: 0 })
+  })
+
+  test.each(jumps)('%s does not hide the dead', async (_, by) => {
+    const clock = settableClock()
+    const held = gate()
+    under = await newEngine(
+      database,
+      scriptedModel((_, n) => (n === 1 ? { gate: held, text: '' } : { text: 'taken over' })),
+      { clock },
+    )
+    const mortal = startMortal(under)
+    const { runId } = await under.say('hello')
+    await held.reached
+    clock.set(by)
+    mortal.kill()
+    const other = await under.work()
+    expect(other.recovered).toMatchObject({ resumed: [runId], quarantined: [] })
+    expect((await under.turns(1))[0]?.turn.responseMessage.content).toBe('taken over')
+  })
+
+  test.each(jumps)('%s makes no pause before a retry longer than the longest', async (_, by) => {
+    const clock = settableClock()
+    const busy = new ModelFailure('provider_busy', 'busy', 'wait', { retry: 'later' })
+    under = await newEngine(database, scriptedModel([{ fail: busy }, { text: 'at last' }]), {
+      clock,
+      limits: { leaseMs: 10 ** 9 },
+    })
+    await under.work()
+    const { runId } = await under.say('hello')
+    await under.until(async (rows) => (await findRun(rows, runId ?? ''))?.state === 'waiting')
+    clock.set(by)
+    expect(await within(clock, 61, async () => (await run(runId))?.state === 'completed')).toBe(true)
+  })
+
+  test.each(jumps)('%s does not count as running time', async (_, by) => {
+    const clock = settableClock()
+    const held = [gate(), gate()]
+    const wait = testTool('wait', 'pure', (_, signal) => held[wait.calls.length - 1]?.pass(signal))
+    const model = scriptedModel((_, n) => (n === 2 ? { text: 'in time' } : { calls: [{ name: 'wait' }] }))
+    under = await newEngine(database, model, { clock, tools: [wait] })
+    await under.work()
+    await under.say('one', { timeoutMs: 5000 })
+    await held[0]?.reached
+    clock.set(by)
+    await clock.advance(4999)
+    held[0]?.open()
+    expect((await under.turns(1))[0]?.turn).toMatchObject({ status: 'completed' })
+    await under.say('two', { timeoutMs: 5000 })
+    await held[1]?.reached
+    clock.set(by)
+    await clock.advance(5000)
+    expect((await under.turns(2))[1]?.turn).toMatchObject({ status: 'timeout' })
+  })
+
+  test('past a deadline ends what nobody has taken; back before it does not', async () => {
+    const clock = settableClock()
+    under = await newEngine(database, scriptedModel([]), { clock, limits: { maxRunning: 0 } })
+    const deadline = clock.now() + hour
+    const { runId } = await under.say('hello', { deadline })
+    clock.set(-hour)
+    await clock.advance(hour)
+    await wakeDue(under.engine)
+    expect(await run(runId)).toMatchObject({ state: 'queued' })
+    clock.set(24 * hour)
+    await wakeDue(under.engine)
+    expect(await run(runId)).toMatchObject({ state: 'timeout' })
+  })
+})
+
+describe('F21 a clock that is set where owners beat by it', () => {
+  let under: TestEngine
+  afterEach(() => under.remove())
+
+  test.each(jumps)(
+    '%s does not keep one alive that stands still, nor kill it before its lease has passed',
+    async (_, by) => {
+      const clock = settableClock()
+      under = await newEngine('sqlite', scriptedModel([{ text: 'taken over' }]), { clock })
+      const { runId } = await under.say('hello')
+      const owner = { id: under.engine.newId(), pid: 1, startedAt: clock.now(), beatAt: clock.monotonic() }
+      under.locks.hold(owner.id)
+      await under.world.store.write('owner', (tx) => insertOwner(tx, owner))
+      await claimNext(under.engine, { ownerId: owner.id })
+      clock.set(by)
+      await under.work()
+      const state = async () => (await under.world.store.read((rows) => findRun(rows, runId ?? '')))?.state
+      const seconds = under.engine.limits.leaseMs / 1000
+      expect(await within(clock, seconds - 1, async () => (await state()) !== 'running')).toBe(false)
+      expect(await within(clock, 3, async () => (await state()) === 'completed')).toBe(true)
+    },
+  )
+})
+
+/** Lets time pass, a sweep after another, until it is so or that many seconds have passed. */
+async function within(clock: SettableClock, seconds: number, isSo: () => Promise<boolean>): Promise<boolean> {
+  for (let passed = 0; passed < seconds && !(await isSo()); passed++) {
+    const { rounds } = clock
+    await clock.advance(second)
+    while (clock.rounds === rounds) await new Promise(setImmediate)
+    for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate)
+  }
+  return isSo()
+}

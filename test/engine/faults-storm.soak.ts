@@ -1,0 +1,144 @@
+import { performance } from 'node:perf_hooks'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Model } from '../../src/domain/model.ts'
+import { claimNext } from '../../src/engine/claim.ts'
+import { listRuns } from '../../src/engine/runs.ts'
+import { gate } from '../../src/models/gate.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import { readEvents } from '../../src/store/events.ts'
+import { insertOwner, removeOwner } from '../../src/store/owners.ts'
+import { parkRun, runsOf } from '../../src/store/runs.ts'
+import { manualClock } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { newEngine, type TestEngine } from './engine.ts'
+
+const many = 1000
+const patience = { timeout: 120_000 }
+
+describe.each(databases)('a storm on %s', patience, (database) => {
+  let under: TestEngine
+  afterEach(async () => {
+    expect(under.troubles).toEqual([])
+    await under.remove()
+  })
+
+  const sayTo = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, n) => under.say('hello', { label: `s${n}` })))
+
+  const runs = (filter = {}) => under.world.store.read((rows) => runsOf(rows, filter))
+
+  /** Resolves when no more than so many runs are left; asks for no more rows than it needs. */
+  const left = (count: number) =>
+    under.until(async (rows) => {
+      const live = rows.build
+        .selectFrom('runs')
+        .select('id')
+        .where('finished_at', 'is', null)
+        .limit(count + 1)
+      return (await rows.all(live)).length <= count
+    })
+
+  test('F11 a boot with 1,000 runs asks no more at once than it may, oldest first, and answers people meanwhile', async () => {
+    const { model, most, reached } = counting(many / 2)
+    under = await newEngine(database, model, { limits: { maxRunning: 3 } })
+    const accepted = await sayTo(many)
+    await under.work()
+    await reached
+    const asked = performance.now()
+    const { runId } = await under.say('is anybody there?', { label: 'people', priority: 1 })
+    await under.world.store.read((rows) => listRuns(rows, under.engine.clock.now()))
+    const answered = performance.now() - asked
+    await left(0)
+    expect(answered).toBeLessThan(1000)
+    expect(most()).toBeLessThanOrEqual(3)
+    expect((await runs()).filter(({ state }) => state === 'completed')).toHaveLength(many + 1)
+    const begun = await started()
+    expect(begun.filter((id) => id !== runId)).toEqual(accepted.map((each) => each.runId))
+    // Whoever comes in the middle of it with a higher priority does not wait for the rest.
+    expect(begun.indexOf(runId ?? '')).toBeLessThan(many)
+  })
+
+  const abandoned = 200
+  test('River #1258: 200 runs that an owner without a trace left running are freed, and each is done once', async () => {
+    const { model, most } = counting(abandoned)
+    under = await newEngine(database, model, { limits: { maxRunning: abandoned } })
+    await sayTo(abandoned)
+    const owner = {
+      id: under.engine.newId(),
+      pid: 1,
+      startedAt: under.engine.clock.now(),
+      beatAt: under.engine.clock.monotonic(),
+    }
+    await under.world.store.write('owner', (tx) => insertOwner(tx, owner))
+    for (let n = 0; n < abandoned; n++) await claimNext(under.engine, { ownerId: owner.id })
+    await under.world.store.write('owner', (tx) => removeOwner(tx, owner.id))
+    expect(await runs({ state: 'running' })).toHaveLength(abandoned)
+    under.engine.limits.maxRunning = 3
+    const { recovered } = await under.work()
+    expect(recovered.resumed).toHaveLength(abandoned)
+    await left(0)
+    expect((await runs()).filter(({ state, epoch }) => state === 'completed' && epoch === 2)).toHaveLength(abandoned)
+    // Each of them may be the one that took their owner down: they go one at a time.
+    expect(most()).toBe(1)
+  })
+
+  test('F11 a hundred runs that are due at once on a slow disk cost no other run its owner', async () => {
+    const clock = manualClock()
+    const held = gate()
+    const model = scriptedModel(({ messages }) =>
+      messages.at(-1)?.content === 'mind me' ? { gate: held, text: 'undisturbed' } : { text: 'yes' },
+    )
+    under = await newEngine(database, model, { clock, limits: { timeoutMs: 10 ** 9 } })
+    await sayTo(100)
+    await under.world.store.write('park', async (tx) => {
+      for (const { id } of await runsOf(tx, { live: true })) await parkRun(tx, id, 'retry', clock.now() + 5000, 1)
+    })
+    // Each commit takes a tenth of a second.
+    const { store } = under.world
+    let beat = Promise.withResolvers<void>()
+    const write: typeof store.write = async (area, body) => {
+      const written = await store.write(area, body)
+      await clock.advance(100)
+      if (area === 'owner') beat.resolve()
+      return written
+    }
+    under.engine.store = { ...store, write }
+    const { runId } = await under.say('mind me')
+    await under.work()
+    await held.reached
+    await clock.advance(5000)
+    await left(1)
+    beat = Promise.withResolvers()
+    await clock.advance(1000)
+    await beat.promise
+    held.open()
+    await left(0)
+    expect((await runs()).find(({ id }) => id === runId)).toMatchObject({ state: 'completed', epoch: 1 })
+  })
+
+  const started = async () => {
+    const events = await under.world.store.read((rows) => readEvents(rows, undefined, 10 * many))
+    return events.filter(({ kind }) => kind === 'run.started').map(({ subject }) => subject.replace('run:', ''))
+  }
+})
+
+/** A model that knows how many asked it at once, and tells when so many have asked. */
+function counting(count: number): { model: Model; most(): number; reached: Promise<void> } {
+  const inner = scriptedModel(() => ({ text: 'yes' }))
+  const arrival = Promise.withResolvers<void>()
+  let [now, most, asked] = [0, 0, 0]
+  return {
+    most: () => most,
+    reached: arrival.promise,
+    model: {
+      ...inner,
+      async reply(request, onDelta) {
+        most = Math.max(most, ++now)
+        if (++asked === count) arrival.resolve()
+        await new Promise(setImmediate)
+        now--
+        return inner.reply(request, onDelta)
+      },
+    },
+  }
+}

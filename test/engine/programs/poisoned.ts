@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { scriptedModel } from '../../../src/models/scripted.ts'
+import { input, say } from '../../contract/speech.ts'
+import { folder, openHome } from './home.ts'
+
+// Works through all that there is. Some of it takes the process down.
+
+const { home, questions } = input<{ home: string; questions: string[] }>()
+const model = scriptedModel(({ messages }) => {
+  const asked = messages.at(-1)?.content ?? ''
+  if (asked === 'exit') process.exit(7)
+  if (asked === 'memory') for (const hog: unknown[] = []; ; ) hog.push(new Array(100_000).fill(hog.length))
+  if (asked === 'loop') {
+    say({ wedged: true })
+    for (;;);
+  }
+  return { text: 'fine' }
+})
+const app = await openHome(home, 'sqlite', model)
+for (const content of questions) await app.submit(folder, { session: content.replace(' ', '-'), content })
+const work = await app.work()
+while ((await app.runs()).length > 0) await sleep(5)
+say({ quiet: true })
+await work.stop()
+await app.close()
+process.exit(0)

@@ -1,0 +1,98 @@
+import { type Model, ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
+import type { Effect, Tool } from '../../src/domain/tool.ts'
+import { spawnChild } from '../../src/engine/spawn.ts'
+import type { World } from '../../src/engine/world.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import type { Tx } from '../../src/store/store.ts'
+import type { Life } from './simulator-schedule.ts'
+
+/** What can be asked of the simulated model; `spawn X` gives X to two children. */
+export const tasks = [
+  ...['plain', 'look', 'put', 'push', 'all', 'later', 'never', 'loop', 'chain', 'spawn plain', 'spawn all'],
+  ...['spawn later', 'spawn never', 'spawn push', 'spawn spawn plain'],
+]
+
+/** What models were asked and tools did, whoever asked: the world outside, which no crash can undo. */
+export interface Outside {
+  requests: ModelRequest[]
+  effects: { name: string; call: string }[]
+  /** Told before anything is done for a run: whoever does it must have the run at that moment. */
+  act(life: Life, runId: string, what: string): Promise<void>
+}
+
+/** Does what the last task says, in its own time. Each reply costs as much as it may. */
+export function thinker(life: Life, outside: Outside, maxOutputTokens: number): Model {
+  const later = new ModelFailure('provider_busy', 'busy', 'wait', { retry: 'later', retryAfter: 700 })
+  const never = new ModelFailure('provider_rejected', 'no', 'ask otherwise', { retry: 'never' })
+  const model = scriptedModel(
+    (request) => {
+      const usage = { outputTokens: maxOutputTokens }
+      const task = taskOf(request)
+      const isAnswered = request.messages.at(-1)?.role === 'tool'
+      const [run] = request.id.split('/')
+      const tries = outside.requests.filter(({ id }) => id.startsWith(`${run}/`)).length
+      if (task === 'never') return { fail: never }
+      if (task === 'later' && tries % 3 > 0) return { fail: later }
+      if (task === 'loop') return { calls: [{ name: 'look' }], usage }
+      if (isAnswered) return { text: 'done', usage }
+      if (task === 'chain') return { calls: [{ name: 'spawn', input: 'chain' }], usage }
+      if (task === 'all') return { calls: ['look', 'put', 'push'].map((name) => ({ name })), usage }
+      if (['look', 'put', 'push'].includes(task)) return { calls: [{ name: task }], usage }
+      if (task.startsWith('spawn '))
+        return { calls: [1, 2].map(() => ({ name: 'spawn', input: task.slice('spawn '.length) })), usage }
+      return { text: 'done', usage }
+    },
+    { price: { input: 1, output: 1 } },
+  )
+  return {
+    ...model,
+    async reply(request, onDelta) {
+      await outside.act(life, request.id.split('/')[0] ?? '', 'asks its model')
+      outside.requests.push({ ...structuredClone({ ...request, signal: null }), signal: request.signal })
+      await life.turn(`model ${request.id}`)
+      return model.reply(request, onDelta)
+    },
+  }
+}
+
+export function toolsOf(life: Life, outside: Outside, world: World): Tool[] {
+  return [
+    acting('look', 'pure', life, outside),
+    acting('put', 'idempotent', life, outside),
+    acting('push', 'unsafe', life, outside),
+    {
+      ...described('spawn'),
+      effect: 'transactional',
+      write: (tx, task, call) => spawnChild(tx as Tx, world, call, { content: task as string, agent: 'general' }),
+    },
+  ]
+}
+
+function acting(name: string, effect: Exclude<Effect, 'transactional'>, life: Life, outside: Outside): Tool {
+  return {
+    ...described(name),
+    effect,
+    async run(_input, { runId, callId }) {
+      await outside.act(life, runId, `calls ${name}`)
+      await life.turn(`tool ${name}`)
+      outside.effects.push({ name, call: `${runId}/${callId}` })
+      await life.turn(`after ${name}`)
+      return { status: 'ok', output: name }
+    },
+  }
+}
+
+function described(name: string) {
+  return {
+    name,
+    description: name,
+    inputSchema: { type: 'object' },
+    parse: (value: unknown) => ({ ok: true as const, value }),
+  }
+}
+
+/** The last thing that was asked for, without the number that tells it from others of its kind. */
+function taskOf(request: ModelRequest): string {
+  const asked = request.messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  return asked.replace(/ #\d+$/, '')
+}

@@ -1,0 +1,385 @@
+import { sql } from 'kysely'
+import type { Millis } from '../../src/domain/clock.ts'
+import { HeddleError } from '../../src/domain/errors.ts'
+import { idSource } from '../../src/domain/id.ts'
+import type { Run } from '../../src/domain/run.ts'
+import { cancel } from '../../src/engine/cancel.ts'
+import { retry } from '../../src/engine/retry.ts'
+import { type Submission, submit } from '../../src/engine/submit.ts'
+import { startWorker, type Worker } from '../../src/engine/worker.ts'
+import type { Engine, Limits } from '../../src/engine/world.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { OwnerLocks } from '../../src/store/owner-locks.ts'
+import { countRunning } from '../../src/store/queue.ts'
+import { raw } from '../../src/store/raw.ts'
+import { findRun, runsOf } from '../../src/store/runs.ts'
+import type { Reading, Store } from '../../src/store/store.ts'
+import { seededRandom } from '../../src/testing.ts'
+import { folder, newEngine } from './engine.ts'
+import { type Outside, thinker, toolsOf } from './simulator-model.ts'
+import { type Chance, Life, type Order, Schedule } from './simulator-schedule.ts'
+
+const maxOutputTokens = 1000
+
+const usualLimits = {
+  maxRunning: 6,
+  maxChildren: 4,
+  maxSteps: 5,
+  maxOutputTokens,
+  perRequest: { usd: 5, tokens: 24_000 },
+  perDayUsd: 1000,
+}
+
+/** The same numbers for the same seed. */
+export function seededChance(seed: number): Chance {
+  const random = seededRandom(seed)
+  return (below) => {
+    const [a = 0, b = 0, c = 0] = random.bytes(3)
+    return ((a << 16) | (b << 8) | c) % below
+  }
+}
+
+/** Enough for everything that was asked for, and for far more sweeps than it should take. */
+const patience = 30_000
+
+/** One database for many worlds, one after another: making it anew each time would be most of the work. */
+export interface Ground {
+  engine: Engine
+  store: Store
+  /** Takes everything away that a world has left. */
+  clear(): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function newGround(): Promise<Ground> {
+  const under = await newEngine('sqlite', scriptedModel([]))
+  const { place } = under.world
+  if (place.kind !== 'sqlite') throw new Error('a simulated world needs a database that never waits')
+  // Each batch of this store is one body, whatever time it is.
+  const clock = { now: () => 0, monotonic: () => 0, sleep: async () => undefined }
+  const context = { clock, random: seededRandom(0), crash: () => undefined }
+  const store = await openStore({ ...place, durability: 'normal' }, context)
+  const emptied = [
+    ...(await store.snapshot((rows) => rows.tables())).filter((name) => name !== 'meta'),
+    'sqlite_sequence',
+  ]
+  return {
+    engine: under.engine,
+    store,
+    clear: () =>
+      store.write('prune', async (tx) => {
+        await tx.all(raw(tx.build, sql`PRAGMA defer_foreign_keys = ON`))
+        for (const name of emptied) await tx.run(raw(tx.build, sql`DELETE FROM ${sql.table(name)}`))
+      }),
+    async remove() {
+      await store.close()
+      await under.remove()
+    },
+  }
+}
+
+/** A process of ours: it works until it is stopped or killed. */
+interface Process {
+  life: Life
+  /** Resolves when it has begun to work. */
+  begun: Promise<Worker>
+  isStopping: boolean
+}
+
+/** An input that was accepted, and the steps between which that happened. */
+export interface Told {
+  itemId: string
+  label: string
+  kind: string
+  from: number
+  to: number
+}
+
+/** A whole world on one seed: several processes, people who ask, time, and a database that outlives them all. */
+export class Simulation {
+  readonly schedule: Schedule
+  readonly store: Store
+  readonly outside: Outside = {
+    requests: [],
+    effects: [],
+    act: (life, runId, what) => this.#checkOwner(life, runId, what),
+  }
+  readonly told: Told[] = []
+  /** Runs that somebody wanted to end, and when that was acknowledged, if it was. */
+  readonly cancelled: { runId: string; at: Millis | undefined }[] = []
+  /** What went wrong on the way, that the rows do not show. */
+  readonly troubles: string[] = []
+  readonly limits: Limits
+  readonly #ground: Ground
+  readonly #chance: Chance
+  readonly #newId: () => string
+  readonly #held = new Map<string, Life>()
+  readonly #clients = new Set<{ answered: Promise<void>; process: Process | undefined }>()
+  readonly #listening = new Set<() => void>()
+  readonly #people: Engine
+  processes: Process[] = []
+  #begun = 0
+  #asked = 0
+  /** So many writes fail before the next one succeeds: refused, or done without anybody hearing of it. */
+  failing = { writes: 0, areDone: false }
+
+  /** Nothing but the order and chance decide what happens. */
+  constructor(ground: Ground, chance: Chance, order: Order = ({ length }) => chance(length)) {
+    this.#ground = ground
+    this.#chance = chance
+    this.store = ground.store
+    this.schedule = new Schedule(order, chance)
+    this.limits = { ...ground.engine.limits, ...usualLimits }
+    const people = new Life(this.schedule, 'people')
+    const random = { bytes: (count: number) => Uint8Array.from({ length: count }, () => chance(256)) }
+    this.#newId = idSource(people.clock, random)
+    this.#people = this.engineOf(people)
+  }
+
+  start(): Process {
+    const life = new Life(this.schedule, `p${++this.#begun}`)
+    const begun = startWorker(this.engineOf(life), {
+      locks: this.locksOf(life),
+      pid: this.#begun,
+      onTrouble: (error) => this.#trouble(life.name, error),
+    })
+    const process = { life, begun, isStopping: false }
+    begun.catch((error) => {
+      this.#trouble(life.name, error)
+      this.kill(process)
+    })
+    this.processes.push(process)
+    return process
+  }
+
+  stop(process: Process): void {
+    if (process.isStopping) return
+    process.isStopping = true
+    const stopped = process.begun.then((worker) => worker.stop())
+    stopped.then(
+      () => this.#leave(process),
+      (error) => {
+        this.#trouble(process.life.name, error)
+        this.kill(process)
+      },
+    )
+  }
+
+  /** All it knew is gone; what it had asked the database for may have happened or not. */
+  kill(process: Process): void {
+    process.life.die()
+    for (const client of this.#clients) if (client.process === process) this.#clients.delete(client)
+    for (const [ownerId, life] of this.#held) if (life === process.life) this.#held.delete(ownerId)
+    this.#leave(process)
+  }
+
+  /** Stands still while time passes and others go on; it does not know, and goes on where it was. */
+  async doze(process: Process, seconds: number, steps: number): Promise<void> {
+    const { life } = process
+    life.state = 'frozen'
+    this.schedule.pass(seconds * 1000)
+    await this.steps(steps)
+    if (life.state === 'frozen') life.state = 'awake'
+  }
+
+  /**
+   * Says something, to a process that is at work or past them all; what is delivered several times is the same thing
+   * each time. Whoever speaks to a process that dies does not know whether it was heard.
+   */
+  submit(
+    input: Pick<Submission, 'label' | 'content'> & Partial<Submission>,
+    to: (Process | undefined)[] = [undefined],
+  ) {
+    const from = this.schedule.passed.length
+    const number = ++this.#asked
+    const said = { ...input, folder, content: `${input.content} #${number}` }
+    const delivery = to.length === 1 ? said : { ...said, dedupeKey: `delivery-${number}` }
+    for (const process of to)
+      this.#ask(async (people) => {
+        const worker = await process?.begun
+        const { itemId } = await (worker ? worker.submit(delivery) : submit(people, delivery))
+        const to = this.schedule.passed.length
+        this.told.push({ itemId, label: input.label, kind: input.kind ?? 'message', from, to })
+      }, process)
+  }
+
+  cancel(run: Run): void {
+    const wanted: Simulation['cancelled'][number] = { runId: run.id, at: undefined }
+    this.cancelled.push(wanted)
+    this.#ask(async (people) => {
+      await cancel(people, run.id, 'enough')
+      wanted.at = people.clock.now()
+    })
+  }
+
+  retry(run: Run): void {
+    this.#ask((people) => retry(people, run.id))
+  }
+
+  /** Resolves when everybody who asked has been answered. */
+  async answered(): Promise<void> {
+    await Promise.all([...this.#clients].map(({ answered }) => answered))
+  }
+
+  async steps(count: number): Promise<void> {
+    for (let step = 0; step < count; step++) if (!(await this.schedule.step())) return
+  }
+
+  /** What is there now, seen at once and without a turn. */
+  look<T>(question: (rows: Reading) => Promise<T>): Promise<T> {
+    return this.store.read(question)
+  }
+
+  runs(): Promise<Run[]> {
+    return this.look((rows) => runsOf(rows, {}))
+  }
+
+  /** Lets the world go on until nothing is left to do; complains when that takes too long. */
+  async quiet(): Promise<void> {
+    for (let step = 0; step < patience; step += 20) {
+      if (this.processes.every(({ isStopping }) => isStopping)) this.start()
+      await this.steps(20)
+      if (this.#clients.size > 0) continue
+      const live = (await this.runs()).filter(({ finishedAt }) => finishedAt === null)
+      if (live.length === 0) return this.#checkWakes()
+      // Nobody in this world raises a budget: whoever waits for that gives up.
+      if (live.every(({ waitingFor }) => waitingFor !== null && waitingFor !== 'retry'))
+        for (const run of live) this.cancel(run)
+    }
+    const live = (await this.runs()).filter(({ finishedAt }) => finishedAt === null)
+    this.troubles.push(`not quiet: ${live.map(({ id, state }) => `${id} is ${state}`)}, ${this.#clients.size} wait`)
+  }
+
+  /** Ends every process that is left, and lets one more clear away what the dead have left. */
+  async end(): Promise<void> {
+    this.start()
+    for (const process of this.processes) this.stop(process)
+    for (let step = 0; step < patience && this.processes.length > 0; step++) await this.schedule.step()
+    for (const { life } of this.processes) this.troubles.push(`${life.name} did not stop`)
+  }
+
+  async remove(): Promise<void> {
+    for (const process of [...this.processes]) this.kill(process)
+    for (const stop of this.#listening) stop()
+    await this.#ground.clear()
+  }
+
+  /** The engine as one process has it: everything that takes a while takes a turn of its life. */
+  engineOf(life: Life): Engine {
+    const world = { store: this.#storeOf(life), clock: life.clock, newId: this.#newId }
+    const tools = toolsOf(life, this.outside, world)
+    const model = thinker(life, this.outside, maxOutputTokens)
+    return {
+      ...this.#ground.engine,
+      ...world,
+      limits: this.limits,
+      model: () => model,
+      tools: new Map(tools.map((tool) => [tool.name, tool])),
+      toolsFor: () => tools.map(({ name }) => name),
+    }
+  }
+
+  #storeOf(life: Life): Store {
+    const { store, schedule } = this
+    return {
+      ...store,
+      write: async (area, body) => {
+        await life.turn(`write ${area}`)
+        const written = await schedule.really(() => this.#write(() => store.write(area, body)))
+        await this.#checkLimits(area)
+        await life.turn(`wrote ${area}`)
+        if ('error' in written) throw written.error
+        return written.value
+      },
+      // Each query by itself: a process that dies between two of them must not keep the store from closing.
+      read: (body) => {
+        const all: Reading['all'] = async (query) => {
+          await life.turn('reads')
+          return schedule.really(() => store.read((rows) => rows.all(query)))
+        }
+        const { dialect } = store
+        return body({ dialect, build: dialect.builder, all, first: async (query) => (await all(query))[0] })
+      },
+      onHint: (listener) => {
+        const stop = store.onHint((hint) => {
+          // One in eight is lost.
+          if (life.state !== 'dead' && this.#chance(8) > 0) void life.turn(`hint ${hint}`).then(() => listener(hint))
+        })
+        this.#listening.add(stop)
+        return stop
+      },
+    }
+  }
+
+  async #write<T>(work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> {
+    if (this.failing.writes > 0) {
+      this.failing.writes--
+      if (this.failing.areDone) await work().catch(() => undefined)
+      return { error: failure }
+    }
+    return work().then(
+      (value) => ({ value }),
+      (error) => ({ error }),
+    )
+  }
+
+  async #checkLimits(area: string): Promise<void> {
+    if (area !== 'claim' && area !== 'submit' && area !== 'settle') return
+    const { running, children } = await this.schedule.really(() => this.look(countRunning))
+    const { maxRunning, maxChildren } = this.limits
+    if (running > maxRunning || children > maxChildren)
+      this.troubles.push(`${running} run at once, ${children} of them children`)
+  }
+
+  /** Side effects end before anybody else may have the run. */
+  async #checkOwner(life: Life, runId: string, what: string): Promise<void> {
+    const run = await this.schedule.really(() => this.look((rows) => findRun(rows, runId)))
+    if (this.#held.get(run?.ownerId ?? '') !== life)
+      this.troubles.push(`${life.name} ${what} for run ${runId}, which it does not have any more`)
+  }
+
+  /** Nothing runs: whatever should have begun a run and waits, waits for ever. */
+  async #checkWakes(): Promise<void> {
+    const waiting = await this.look((rows) =>
+      rows.all(rows.build.selectFrom('inbox').selectAll().where('wake', '=', 1).where('consumed_by_turn', 'is', null)),
+    )
+    for (const { id, kind } of waiting) this.troubles.push(`${kind} ${id} waits although nothing runs`)
+  }
+
+  /** Signs of life as one process shows and sees them. */
+  locksOf(life: Life): OwnerLocks {
+    return {
+      hold: (ownerId) => {
+        this.#held.set(ownerId, life)
+        return () => this.#held.delete(ownerId)
+      },
+      isHeld: (ownerId) => this.#held.has(ownerId),
+      left: () => [],
+    }
+  }
+
+  #ask(question: (people: Engine) => Promise<unknown>, process?: Process): void {
+    const asked = question(this.#people).then(
+      () => undefined,
+      (error) => {
+        const isAnswer = error instanceof HeddleError && ['not_finished', 'nothing_to_retry'].includes(error.code)
+        if (!isAnswer) this.#trouble('people', error)
+      },
+    )
+    const client = { answered: asked, process }
+    this.#clients.add(client)
+    void asked.then(() => this.#clients.delete(client))
+  }
+
+  #leave(process: Process): void {
+    this.processes = this.processes.filter((other) => other !== process)
+  }
+
+  #trouble(who: string, error: unknown): void {
+    if (error === failure) return
+    this.troubles.push(`${who}: ${error instanceof Error ? error.stack : error}`)
+  }
+}
+
+const failure = new HeddleError('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })
