@@ -13,6 +13,7 @@ const usage = `npm run crash -- [options]
   --mode MODE       ${modes.join(', ')}
   --database NAME   sqlite, postgres
   --cycles N        so many on each database: second kills until it is enough, or a spread choice where it is less
+  --minutes N       begins nothing more after so many on each database
   --lanes N         cycles side by side
   --json            figures as JSON`
 const { values } = parseArgs({
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     mode: { type: 'string', multiple: true },
     database: { type: 'string' },
     cycles: { type: 'string' },
+    minutes: { type: 'string' },
     lanes: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
@@ -60,7 +62,7 @@ async function crashOn(name: keyof typeof usualLanes, database: string): Promise
 }
 
 async function crashEverywhere(ground: Ground, name: keyof typeof usualLanes, database: string): Promise<void> {
-  const lanes = new Lanes(ground, name, Number(values.lanes ?? usualLanes[name]))
+  const lanes = new Lanes(ground, name, Number(values.lanes ?? usualLanes[name]), Number(values.minutes ?? Infinity))
   const undisturbed = (modes: Mode[]) =>
     modes.flatMap((mode) =>
       chosen
@@ -79,7 +81,7 @@ async function crashEverywhere(ground: Ground, name: keyof typeof usualLanes, da
     await lanes.run(seconds.filter((_, at) => at % everyThird === 0).flatMap((kills, at) => rotated(kills, at)))
   } else {
     // A little of each first kill, then a little more, until it is enough.
-    for (let round = 0; lanes.results.length < wanted && seconds.length > 0; round++)
+    for (let round = 0; lanes.results.length < wanted && seconds.length > 0 && !lanes.isOver; round++)
       await lanes.run(
         seconds.flatMap((kills, at) => rotated(kills, at + round)).slice(0, wanted - lanes.results.length),
       )

@@ -48,7 +48,7 @@ const asked = input<Act>()
 const scenario = scenarioNamed(asked.scenario)
 const folder = '/crash'
 const session = 'main'
-const unheard = ['commit_unknown', 'database_unreachable']
+const unheard = ['commit_unknown', 'database_unreachable', 'database_busy']
 const passes: Passes = {}
 // Whoever started us takes us along when it goes.
 process.on('disconnect', () => process.exit(1))
@@ -110,14 +110,20 @@ async function open(): Promise<App> {
   })
 }
 
-/** A server ends the transaction of a process that sleeps in it; whoever asked does not know, and asks again. */
 async function ask(content: string, wishes: object = {}): Promise<void> {
+  const question = { session, content, dedupeKey: content, ...wishes }
+  const { itemId } = await insist(() => app.submit(folder, question))
+  speak({ accepted: itemId, content })
+}
+
+/** A server hangs up on a process that sleeps inside a transaction; it does not know what came of it, and asks again. */
+async function insist<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      const { itemId } = await app.submit(folder, { session, content, dedupeKey: content, ...wishes })
-      return speak({ accepted: itemId, content })
+      return await work()
     } catch (error) {
       if (!(error instanceof HeddleError && unheard.includes(error.code))) throw error
+      speak({ trouble: error.message })
     }
   }
 }
@@ -133,9 +139,9 @@ async function sees(content: string): Promise<boolean> {
 }
 
 async function cancel(reason: string): Promise<void> {
-  const last = (await app.runs({ all: true })).findLast((run) => run.session === session)
+  const last = (await insist(() => app.runs({ all: true }))).findLast((run) => run.session === session)
   if (!last) return
-  const { id, state } = await app.cancel(`run:${last.id}`, reason)
+  const { id, state } = await insist(() => app.cancel(`run:${last.id}`, reason))
   const asked = log().split('"kind":"received"').length - 1
   speak({ cancelled: id, state, at: systemClock.now(), asked })
 }
@@ -146,7 +152,7 @@ async function cancel(reason: string): Promise<void> {
  */
 async function quiet(): Promise<void> {
   const isQuiet = async () => (await app.runs()).every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
-  while (!(await isQuiet())) await systemClock.sleep(100)
+  while (!(await insist(isQuiet))) await systemClock.sleep(100)
 }
 
 function log(): string {

@@ -147,7 +147,7 @@ async function asleep(stage: Stage): Promise<Story> {
   await stage.keepMoment()
   first.child.kill('SIGCONT')
   const firstEnd = await first.end
-  return stage.story([firstEnd, second], {
+  return stage.story([{ ...firstEnd, troubles: [] }, second], {
     passes: { first: firstEnd.passes, second: second.passes, recovery: {} },
     recoveryMs: second.quietAt - started,
     killed: isSilent ? 1 : 0,
@@ -196,7 +196,7 @@ class Stage {
       ...told,
       claims: Math.max(0, ...this.world.provider.log.map(({ run }) => Number(run?.split('/')[1]))),
       said: ends.flatMap(({ said }) => said),
-      problems: ends.flatMap(({ problems }) => problems),
+      problems: ends.flatMap(({ troubles, problems }) => [...troubles, ...problems]),
       moments: this.#moments,
     }
   }

@@ -28,13 +28,20 @@ export class Lanes {
   readonly #ground: Ground
   readonly #name: string
   readonly #width: number
+  readonly #end: number
   readonly #started = performance.now()
   #told = 0
 
-  constructor(ground: Ground, name: string, width: number) {
+  constructor(ground: Ground, name: string, width: number, minutes: number) {
     this.#ground = ground
     this.#name = name
     this.#width = width
+    this.#end = this.#started + minutes * minute
+  }
+
+  /** Whether its time is up: then nothing more is begun. */
+  get isOver(): boolean {
+    return performance.now() > this.#end
   }
 
   async run(cycles: Cycle[]): Promise<CycleResult[]> {
@@ -42,6 +49,7 @@ export class Lanes {
     const left = cycles.values()
     const lane = async () => {
       for (const cycle of left) {
+        if (this.isOver) return
         const result = await runCycle(this.#ground, cycle)
         done.push(result)
         this.results.push(result)

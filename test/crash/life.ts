@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import type { Act, Passes, Said } from './act.ts'
@@ -24,12 +24,18 @@ export interface LifeEnd {
   endedAt: number
   /** When it said that nothing is left to do; not a number when it never did. */
   quietAt: number
+  /** What it could not do at the first attempt: nothing to wonder at for one that slept, and was hung up on. */
+  troubles: string[]
   problems: string[]
 }
 
 /** Starts the program `act` and tells it what to play, and where to die. */
 export function beginLife(program: string, act: Act, crashAt: string | undefined): Life {
-  const { child, lines, complaints } = startProgram(program, [JSON.stringify(act)], { HEDDLE_CRASH_AT: crashAt ?? '' })
+  const { child, lines, complaints } = startProgram(program, [JSON.stringify(act)], {
+    HEDDLE_CRASH_AT: crashAt ?? '',
+    // Beside the program, since it is gone when that is.
+    NODE_COMPILE_CACHE: join(dirname(program), 'cache'),
+  })
   const said: Said[] = []
   const hearing = new EventEmitter()
   let quietAt = Number.NaN
@@ -50,8 +56,6 @@ export function beginLife(program: string, act: Act, crashAt: string | undefined
     clearTimeout(tooLong)
     const isWell = code === 0 || (signal === 'SIGKILL' && crashAt !== undefined && !isLate)
     const troubles = said.flatMap((each) => ('trouble' in each ? [`${act.name} had trouble: ${each.trouble}`] : []))
-    // Its connections may have been closed while it slept.
-    const mayHaveTrouble = said.some((each) => 'stopping' in each || 'stalling' in each)
     const badEnd = isWell
       ? []
       : [`${act.name} ended with ${isLate ? 'nothing done in time' : (signal ?? code)}: ${complaints().slice(-2000)}`]
@@ -61,7 +65,8 @@ export function beginLife(program: string, act: Act, crashAt: string | undefined
       passes: said.find((each) => 'passes' in each)?.passes ?? {},
       endedAt: performance.now(),
       quietAt,
-      problems: [...(mayHaveTrouble ? [] : troubles), ...badEnd],
+      troubles,
+      problems: badEnd,
     }
   })
   return {

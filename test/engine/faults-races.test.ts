@@ -8,9 +8,10 @@ import { runsOf } from '../../src/store/runs.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
 import { newRace, type Process, type Race } from './races.ts'
-import { type Ground, newGround, Simulation, seededChance } from './simulator.ts'
+import { Simulation } from './simulator.ts'
 import { violations } from './simulator-checks.ts'
-import { Life, type Order } from './simulator-schedule.ts'
+import { type Ground, newGround } from './simulator-ground.ts'
+import { Life, type Order, seededChance } from './simulator-schedule.ts'
 
 /** Hands that take nothing more after the run they have. */
 const idle: HandsOn = { signal: new AbortController().signal, isSilent: () => false, claimant: () => undefined }

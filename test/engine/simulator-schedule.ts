@@ -1,7 +1,17 @@
 import type { Clock, Millis } from '../../src/domain/clock.ts'
+import { seededRandom } from '../../src/testing.ts'
 
 /** A number from 0 up to, but not including, this one. */
 export type Chance = (below: number) => number
+
+/** The same numbers for the same seed. */
+export function seededChance(seed: number): Chance {
+  const random = seededRandom(seed)
+  return (below) => {
+    const [a = 0, b = 0, c = 0] = random.bytes(3)
+    return ((a << 16) | (b << 8) | c) % below
+  }
+}
 
 /** Which of these goes on next, by its place. */
 export type Order = (ready: readonly string[]) => number

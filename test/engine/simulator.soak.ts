@@ -1,9 +1,11 @@
 import { performance } from 'node:perf_hooks'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Ground, newGround, Simulation, seededChance } from './simulator.ts'
+import { Simulation } from './simulator.ts'
 import { allRows, violations } from './simulator-checks.ts'
+import { type Ground, newGround } from './simulator-ground.ts'
 import { tasks } from './simulator-model.ts'
+import { seededChance } from './simulator-schedule.ts'
 
 /** `HISTORIES=<number>` lives that many, however long it takes; otherwise 200, or as many as there is time for. */
 const asked = process.env['HISTORIES']

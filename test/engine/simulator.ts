@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Millis } from '../../src/domain/clock.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { idSource } from '../../src/domain/id.ts'
@@ -8,15 +7,12 @@ import { retry } from '../../src/engine/retry.ts'
 import { type Submission, submit } from '../../src/engine/submit.ts'
 import { startWorker, type Worker } from '../../src/engine/worker.ts'
 import type { Engine, Limits } from '../../src/engine/world.ts'
-import { scriptedModel } from '../../src/models/scripted.ts'
-import { openStore } from '../../src/store/open.ts'
 import type { OwnerLocks } from '../../src/store/owner-locks.ts'
 import { countRunning } from '../../src/store/queue.ts'
-import { raw } from '../../src/store/raw.ts'
 import { findRun, runsOf } from '../../src/store/runs.ts'
 import type { Reading, Store } from '../../src/store/store.ts'
-import { seededRandom } from '../../src/testing.ts'
-import { folder, newEngine } from './engine.ts'
+import { folder } from './engine.ts'
+import type { Ground } from './simulator-ground.ts'
 import { type Outside, thinker, toolsOf } from './simulator-model.ts'
 import { type Chance, Life, type Order, Schedule } from './simulator-schedule.ts'
 
@@ -31,53 +27,8 @@ const usualLimits = {
   perDayUsd: 1000,
 }
 
-/** The same numbers for the same seed. */
-export function seededChance(seed: number): Chance {
-  const random = seededRandom(seed)
-  return (below) => {
-    const [a = 0, b = 0, c = 0] = random.bytes(3)
-    return ((a << 16) | (b << 8) | c) % below
-  }
-}
-
 /** Enough for everything that was asked for, and for far more sweeps than it should take. */
 const patience = 30_000
-
-/** One database for many worlds, one after another: making it anew each time would be most of the work. */
-export interface Ground {
-  engine: Engine
-  store: Store
-  /** Takes everything away that a world has left. */
-  clear(): Promise<void>
-  remove(): Promise<void>
-}
-
-export async function newGround(): Promise<Ground> {
-  const under = await newEngine('sqlite', scriptedModel([]))
-  const { place } = under.world
-  if (place.kind !== 'sqlite') throw new Error('a simulated world needs a database that never waits')
-  // Each batch of this store is one body, whatever time it is.
-  const clock = { now: () => 0, monotonic: () => 0, sleep: async () => undefined }
-  const context = { clock, random: seededRandom(0), crash: () => undefined }
-  const store = await openStore({ ...place, durability: 'normal' }, context)
-  const emptied = [
-    ...(await store.snapshot((rows) => rows.tables())).filter((name) => name !== 'meta'),
-    'sqlite_sequence',
-  ]
-  return {
-    engine: under.engine,
-    store,
-    clear: () =>
-      store.write('prune', async (tx) => {
-        await tx.all(raw(tx.build, sql`PRAGMA defer_foreign_keys = ON`))
-        for (const name of emptied) await tx.run(raw(tx.build, sql`DELETE FROM ${sql.table(name)}`))
-      }),
-    async remove() {
-      await store.close()
-      await under.remove()
-    },
-  }
-}
 
 /** A process of ours: it works until it is stopped or killed. */
 interface Process {
