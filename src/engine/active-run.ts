@@ -2,7 +2,7 @@ import type { Millis } from '../domain/clock.ts'
 import type { Model } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import { recordEvent } from '../store/events.ts'
-import { holdRun, noteProgress } from '../store/runs.ts'
+import { findRun, holdRun, noteProgress } from '../store/runs.ts'
 import { insertStep, readSteps } from '../store/steps.ts'
 import type { Tx } from '../store/store.ts'
 import { lastCall } from '../store/usage.ts'
@@ -24,6 +24,10 @@ export class Stop extends Error {
     super(reason)
     this.kind = kind
   }
+}
+
+function fenced(): Stop {
+  return new Stop('fenced', 'another process has taken this run over')
 }
 
 /** What the process that runs a run tells it. */
@@ -143,11 +147,18 @@ export class ActiveRun {
     if (this.#hands.isSilent()) throw new Stop('drain', 'this process was silent for longer than its lease')
   }
 
+  /** Throws a Stop when the run is no longer ours: for what happens outside the rows without a write before it. */
+  async look(): Promise<void> {
+    const { runId, ownerId, epoch } = this.claimed.claim
+    const run = await this.engine.store.read((rows) => findRun(rows, runId))
+    if (run?.ownerId !== ownerId || run.epoch !== epoch) throw fenced()
+  }
+
   /** Every write of a run begins with this. Tells why its end was asked for, if it was. */
   async hold(tx: Tx): Promise<{ cancelReason: string | null }> {
     tx.locking('runs')
     const held = await holdRun(tx, this.claimed.claim, this.activeMs)
-    if (!held) throw new Stop('fenced', 'another process has taken this run over')
+    if (!held) throw fenced()
     return held
   }
 

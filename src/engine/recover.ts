@@ -1,3 +1,4 @@
+import type { Millis } from '../domain/clock.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import { bindItems } from '../store/inbox.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
@@ -39,7 +40,6 @@ export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks)
     // Removed first: an owner that only slept finds out at its next beat, and every write of its runs is fenced anyway.
     await store.write('owner', (tx) => removeOwner(tx, ownerId))
     const lost = await store.read((rows) => runsOf(rows, { ownerId }))
-    // Side by side, so that many share a commit.
     for (const some of batches(lost)) {
       const outcomes = await Promise.all(some.map((run) => free(engine, run, ownerId)))
       for (const [at, outcome] of outcomes.entries())
@@ -59,6 +59,7 @@ async function countCalls({ store }: Engine, recovered: Recovered): Promise<void
   }
 }
 
+/** So many are written side by side, to share commits. */
 function batches<T>(all: T[], size = 64): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
 }
@@ -66,28 +67,36 @@ function batches<T>(all: T[], size = 64): T[][] {
 /** Wakes what waited for its time, and ends what is past its deadline although nobody runs it. */
 export async function wakeDue(engine: Engine): Promise<void> {
   const now = engine.clock.now()
-  for (const due of await engine.store.read((rows) => dueRuns(rows, now, longestPause))) {
-    const isLate = due.deadline !== null && due.deadline <= now
-    await engine.store.write('recover', async (tx) => {
-      const found = await lockedRun(tx, due)
-      if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
-      if (isLate) return endUnowned(tx, engine, found, lateEnding(found.run), newIds(engine))
-      if (found.run.state !== 'waiting') return
-      await requeueRun(tx, due.id)
-      tx.hint('runs')
-    })
-  }
+  const due = await engine.store.read((rows) => dueRuns(rows, now, longestPause))
+  for (const some of batches(due)) await Promise.all(some.map((run) => wake(engine, run, now)))
 }
 
-/** Takes a run from an owner that will not go on with it. */
-export function free(engine: Engine, lost: Run, ownerId: string): Promise<'resumed' | 'quarantined' | 'nothing'> {
+function wake(engine: Engine, due: Run, now: Millis): Promise<void> {
+  const isLate = due.deadline !== null && due.deadline <= now
+  return engine.store.write('recover', async (tx) => {
+    const found = await lockedRun(tx, due)
+    if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
+    if (isLate) return endUnowned(tx, engine, found, lateEnding(found.run), newIds(engine))
+    if (found.run.state !== 'waiting') return
+    await requeueRun(tx, due.id)
+    tx.hint('runs')
+  })
+}
+
+/** Takes a run from an owner that will not go on with it. One that it never began has not crashed. */
+export function free(
+  engine: Engine,
+  lost: Run,
+  ownerId: string,
+  { begun = true } = {},
+): Promise<'resumed' | 'quarantined' | 'nothing'> {
   return engine.store.write('recover', async (tx) => {
     const found = await lockedRun(tx, lost)
     if (found?.run.ownerId !== ownerId) return 'nothing'
     await loseUsage(tx, lost.id)
-    const crashes = found.run.crashes + 1
+    const crashes = found.run.crashes + (begun ? 1 : 0)
     tx.hint('runs')
-    if (crashes < engine.limits.maxCrashes) {
+    if (!begun || crashes < engine.limits.maxCrashes) {
       await requeueRun(tx, lost.id, crashes)
       return 'resumed'
     }

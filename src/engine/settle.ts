@@ -6,7 +6,8 @@ import type { Session } from '../domain/session.ts'
 import type { Usage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
-import { askToCancel, childrenOf, finishRun, lockRun } from '../store/runs.ts'
+import { isWaiting } from '../store/joins.ts'
+import { askToCancel, childrenOf, finishRun, lockRun, noteCancelled } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
@@ -128,7 +129,10 @@ export async function leaveTurn(
 async function cancelChildren(tx: Tx, runId: string, reason: string): Promise<void> {
   for (const { id } of await childrenOf(tx, runId)) {
     const child = await lockRun(tx, id)
-    if (child && child.finishedAt === null && child.cancelReason === null) await askToCancel(tx, child, reason)
+    if (child?.cancelReason !== null) continue
+    if (child.finishedAt === null) await askToCancel(tx, child, reason)
+    // One that ended and waits for what it began needs the lock of its session: the next sweep has it.
+    else if (await isWaiting(tx, child.id)) await noteCancelled(tx, child.id, reason)
   }
 }
 

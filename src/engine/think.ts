@@ -37,14 +37,14 @@ export type NoThought = 'parked' | 'elsewhere'
 export async function think(run: ActiveRun): Promise<Thought | NoThought> {
   const { maxSteps } = run.engine.limits
   if (run.journal.replies >= maxSteps) throw tooManySteps(maxSteps)
-  // What was set aside with the claim needs no commit; what people say from then on is heard at the next step.
-  const call = run.takeReserved() ?? (await setAside(run, () => run.shown, 'hear'))
+  // What people say after a call was set aside with the claim is heard at the next step.
+  const call = (await setAsideBefore(run)) ?? (await setAside(run, () => run.shown, 'hear'))
   return ask(run, call, run.shown, wishesOf(run.claimed.items).thinking)
 }
 
 /** Asks the model something of the runtime's own, such as a summary, on the run's account. */
 export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought | NoThought> {
-  return ask(run, run.takeReserved() ?? (await setAside(run, () => shown)), shown)
+  return ask(run, (await setAsideBefore(run)) ?? (await setAside(run, () => shown)), shown)
 }
 
 async function ask(run: ActiveRun, call: number, shown: Shown, asked?: ThinkingConfig): Promise<Thought | NoThought> {
@@ -72,6 +72,13 @@ async function ask(run: ActiveRun, call: number, shown: Shown, asked?: ThinkingC
     if (!(error instanceof ModelFailure)) throw error
     return afterFailure(run, call, model.name, error)
   }
+}
+
+/** What was set aside with the claim needs no commit, only a look: the claim may be older than we know. */
+async function setAsideBefore(run: ActiveRun): Promise<number | undefined> {
+  const call = run.takeReserved()
+  if (call !== undefined) await run.look()
+  return call
 }
 
 /** Sets aside what the next call may cost, and takes in what people said meanwhile: one commit for both. */

@@ -1,9 +1,11 @@
 import type { Millis } from '../domain/clock.ts'
+import type { Run } from '../domain/run.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
 import { beat, insertOwner, removeOwner } from '../store/owners.ts'
 import { hasQueued } from '../store/queue.ts'
-import { findRun } from '../store/runs.ts'
+import { findRun, runsOf } from '../store/runs.ts'
 import { type HandsOn, Stop } from './active-run.ts'
+import { finishCancels } from './cancel.ts'
 import { type Claimant, type Claimed, claimNext } from './claim.ts'
 import { runToTheEnd } from './loop.ts'
 import { free, type Recovered, recoverDead, wakeDue } from './recover.ts'
@@ -12,6 +14,8 @@ import type { Engine } from './world.ts'
 
 const sweepEvery: Millis = 1000
 const widest = 16
+/** The name of a process that may have nothing: nobody is registered under it. */
+const nobody = ''
 // After this part of its lease without a sign of life a process no longer trusts itself.
 const silentPart = 0.8
 
@@ -44,7 +48,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
     if (hint === 'runs') hands.fill()
     if (hint === 'cancel') hands.heedCancels()
   })
-  const sweeping = Promise.all([sweep(engine, options, hands, stopped.signal), guard(engine, hands, stopped.signal)])
+  const duties = [pulse, sweep, guard].map((duty) => duty(engine, options, hands, stopped.signal))
   hands.fill()
   return {
     recovered,
@@ -53,28 +57,38 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
       stopListening()
       stopped.abort()
       await hands.rest()
-      await sweeping
+      await Promise.all(duties)
       await hands.leave()
     },
   }
 }
 
-/** Once a second: a sign of life, and whatever a lost hint did not tell. The sweep alone makes progress. */
-async function sweep(engine: Engine, options: WorkerOptions, hands: Hands, stopped: AbortSignal): Promise<void> {
+type Duty = (engine: Engine, options: WorkerOptions, hands: Hands, stopped: AbortSignal) => Promise<void>
+
+/** Signs of life, several a lease however short it is, and whatever else takes its time. */
+const pulse: Duty = async ({ clock, limits }, options, hands, stopped) => {
+  while (!stopped.aborted) {
+    hands.isBeating = true
+    await hands.beat().catch(options.onTrouble)
+    hands.isBeating = false
+    await clock.sleep(Math.min(sweepEvery, limits.leaseMs / 4), stopped)
+  }
+}
+
+/** Once a second, whatever a lost hint did not tell. The sweep alone makes progress. */
+const sweep: Duty = async (engine, options, hands, stopped) => {
   const { clock, limits } = engine
-  // Several beats a lease, however short it is.
-  const pause = Math.min(sweepEvery, limits.leaseMs / 4)
   // One that fails keeps none of the others from their turn.
   const duties = [
-    () => hands.beat(),
     () => hands.giveBackDropped(),
+    () => hands.giveBackUnheard(),
     () => recoverDead(engine, hands.ownerId, options.locks),
     () => wakeDue(engine),
+    () => finishCancels(engine),
     () => hands.heedCancels(),
     () => hands.fill(),
   ]
   while (!stopped.aborted) {
-    hands.isSweeping = true
     for (const duty of duties) {
       try {
         await duty()
@@ -82,8 +96,7 @@ async function sweep(engine: Engine, options: WorkerOptions, hands: Hands, stopp
         options.onTrouble(error)
       }
     }
-    hands.isSweeping = false
-    await clock.sleep(pause, stopped)
+    await clock.sleep(Math.min(sweepEvery, limits.leaseMs / 4), stopped)
   }
 }
 
@@ -91,27 +104,31 @@ async function sweep(engine: Engine, options: WorkerOptions, hands: Hands, stopp
  * Our own clock decides first: when the rows do not answer for so long that others may think us dead, whatever runs here
  * stops at once, with nothing written. After a mere pause of the process the next beat gives back in good order.
  */
-async function guard({ clock, limits }: Engine, hands: Hands, stopped: AbortSignal): Promise<void> {
+const guard: Duty = async ({ clock, limits }, _options, hands, stopped) => {
   const most = limits.leaseMs * silentPart
   while (!stopped.aborted) {
     const left = hands.lastBeat + most - clock.monotonic()
-    if (left <= 0 && hands.isSweeping) hands.dropAll()
+    if (left <= 0 && hands.isBeating) hands.dropAll()
     await clock.sleep(left > 0 ? left : most, stopped)
   }
 }
 
 /** The runs that this process has in hand, and the name under which it has them. */
 class Hands {
-  ownerId = ''
+  ownerId = nobody
   /** When we last showed that we live, by our own clock. */
   lastBeat: Millis = 0
-  /** While the rows are asked for something that may never be answered. */
-  isSweeping = false
+  /** While the rows are told that we live, which they may never answer. */
+  isBeating = false
   #release: () => void = () => undefined
   readonly #engine: Engine
   readonly #options: WorkerOptions
-  readonly #busy = new Map<string, { stop: AbortController; done: Promise<void> }>()
-  readonly #dropped: Claimed[] = []
+  /** By claim: a run may be back before the end of its last claim is heard. */
+  readonly #busy = new Map<string, { runId: string; stop: AbortController; done: Promise<void> }>()
+  readonly #dropped: (Claimed & { begun: boolean })[] = []
+  /** Claims of ours that nobody here knows of, as of the last look, and those that were given back. */
+  #unheard = new Set<string>()
+  readonly #givenBack = new Set<string>()
   readonly #submitting = new Set<Promise<void>>()
   #claiming: Promise<void> | undefined
   #beating: Promise<void> | undefined
@@ -167,15 +184,18 @@ class Hands {
       stop.abort(new Stop('fenced', 'this process could not show that it lives'))
   }
 
+  /** Gives everything up under this name; whatever of it comes to light later is not begun any more. */
   async leave(): Promise<void> {
+    const { ownerId } = this
+    this.ownerId = nobody
+    await this.#stopAll('this process was silent for longer than its lease')
     // The sign of life goes first: whoever dies between the two leaves a name without one, which is cleared away.
     this.#release()
-    await this.#engine.store.write('owner', (tx) => removeOwner(tx, this.ownerId))
+    await this.#engine.store.write('owner', (tx) => removeOwner(tx, ownerId))
   }
 
   /** Gives everything back after a silence: what others have taken over meanwhile is theirs, and fenced from us. */
   async rejoin(): Promise<void> {
-    await this.#stopAll('this process was silent for longer than its lease')
     await this.leave()
     await this.join()
   }
@@ -208,7 +228,7 @@ class Hands {
 
   /** Looks whether somebody asked for one of ours to be cancelled. */
   heedCancels(): void {
-    for (const [runId, { stop }] of this.#busy) {
+    for (const { runId, stop } of this.#busy.values()) {
       this.#engine.store
         .read((rows) => findRun(rows, runId))
         .then((run) => {
@@ -218,11 +238,29 @@ class Hands {
     }
   }
 
-  /** A run whose end could not be written is ours for as long as we live unless we give it back; it counts as a crash. */
+  /** A run whose end could not be written, or that was never begun, is ours by name until we give it back. */
   async giveBackDropped(): Promise<void> {
     for (let next = this.#dropped[0]; next; next = this.#dropped[0]) {
-      await free(this.#engine, next.run, next.claim.ownerId)
+      await free(this.#engine, next.run, next.claim.ownerId, next)
       this.#dropped.shift()
+    }
+  }
+
+  /**
+   * A claim whose answer was lost on the way from the rows is ours for them, and nobody runs it. Whatever is so at two
+   * looks in a row is given back; should its answer come after all, it is not begun.
+   */
+  async giveBackUnheard(): Promise<void> {
+    const { store } = this.#engine
+    const ours = await store.read((rows) => runsOf(rows, { ownerId: this.ownerId }))
+    const unheard = ours.filter(
+      (run) => !this.#busy.has(claimKey(run)) && !this.#dropped.some((each) => each.run.id === run.id),
+    )
+    const still = unheard.filter((run) => this.#unheard.has(claimKey(run)))
+    this.#unheard = new Set(unheard.map(claimKey))
+    for (const run of still) {
+      this.#givenBack.add(claimKey(run))
+      await free(this.#engine, run, this.ownerId, { begun: false })
     }
   }
 
@@ -264,6 +302,10 @@ class Hands {
   }
 
   #begin(claimed: Claimed): void {
+    const key = claimKey(claimed.run)
+    if (this.#givenBack.delete(key)) return
+    // Claimed under a name that was given up meanwhile.
+    if (claimed.claim.ownerId !== this.ownerId) return void this.#dropped.push({ ...claimed, begun: false })
     const stop = new AbortController()
     const over = new AbortController()
     // Asked for while an earlier owner had it.
@@ -277,15 +319,15 @@ class Hands {
     const done = runToTheEnd(this.#engine, claimed, hands)
       .then((next) => next && this.#begin(next))
       .catch((error) => {
-        this.#dropped.push(claimed)
+        this.#dropped.push({ ...claimed, begun: true })
         this.#options.onTrouble(error)
       })
       .finally(() => {
         over.abort()
-        this.#busy.delete(claimed.run.id)
+        this.#busy.delete(key)
         this.fill()
       })
-    this.#busy.set(claimed.run.id, { stop, done })
+    this.#busy.set(key, { runId: claimed.run.id, stop, done })
   }
 
   /** The runtime owns the clock: whatever a model or a tool does, the run ends. */
@@ -299,4 +341,8 @@ class Hands {
     void expire(limit - run.activeMs, `it ran for ${Math.round(limit / 1000)} s, its limit`)
     if (run.deadline !== null) void expire(run.deadline - clock.now(), 'its deadline passed')
   }
+}
+
+function claimKey({ id, epoch }: Pick<Run, 'id' | 'epoch'>): string {
+  return `${id}/${epoch}`
 }

@@ -8,8 +8,9 @@ import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
-type InboxRow = Tables['inbox']
+type InboxRow = Omit<Tables['inbox'], 'seq'>
 
+/** Its session's row must be locked: the order in which items come is the order in which they are told. */
 export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | null): Promise<void> {
   try {
     await tx.run(insert({ ...itemRow(item), dedupe_key: dedupeKey }))
@@ -86,6 +87,8 @@ const insert = statement((db, row: InboxRow) =>
     run_id: row.run_id,
     consumed_by_turn: row.consumed_by_turn,
     created_at: row.created_at,
+    seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
+                      WHERE before.session_id = ${row.session_id} AND before.consumed_by_turn IS NULL)`,
   }),
 )
 
@@ -95,12 +98,13 @@ const byId = statement((db, arg: { id: string }) => db.selectFrom('inbox').selec
 const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
   raw<{ turn: string }>(
     db,
-    sql`SELECT consumed_by_turn AS turn FROM inbox
-        WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
-        UNION
-        SELECT consumed_by_turn FROM inbox
-        WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
-        ORDER BY turn`,
+    sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (
+          SELECT consumed_by_turn FROM inbox
+          WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
+          UNION
+          SELECT consumed_by_turn FROM inbox
+          WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL)
+        ORDER BY depth`,
   ),
 )
 
@@ -121,11 +125,12 @@ const waiting = statement((db, arg: { sessionId: string }) =>
     .where('session_id', '=', arg.sessionId)
     .where('consumed_by_turn', 'is', null)
     .where('run_id', 'is', null)
+    .orderBy('seq')
     .orderBy('id'),
 )
 
 const ofRun = statement((db, arg: { runId: string }) =>
-  db.selectFrom('inbox').selectAll().where('run_id', '=', arg.runId).orderBy('id'),
+  db.selectFrom('inbox').selectAll().where('run_id', '=', arg.runId).orderBy('seq').orderBy('id'),
 )
 
 const bind = statement((db, arg: { sessionId: string; runId: string }) =>

@@ -28,6 +28,7 @@ export async function insertJoin(
       root_run_id: join.rootRunId,
       fired_at: null,
       created_at: join.createdAt,
+      run_id: parentRunId,
     }),
   )
   await tx.run(insertMembers({ joinId: join.id, parentRunId, now: join.createdAt }))
@@ -47,6 +48,16 @@ export async function finishMember(tx: Tx, sessionId: string, at: Millis): Promi
 /** Whether this session waits for others. */
 export async function hasOpenJoin(rows: Reading, sessionId: string): Promise<boolean> {
   return (await rows.first(openIn({ sessionId }))) !== undefined
+}
+
+/** Whether what this run began keeps its session waiting. */
+export async function isWaiting(rows: Reading, runId: string): Promise<boolean> {
+  return (await rows.first(openBy({ runId }))) !== undefined
+}
+
+/** Closes what a run waits for, met or not: nobody is woken by it any more. Tells whether there was something. */
+export async function closeJoin(tx: Tx, runId: string, at: Millis): Promise<boolean> {
+  return (await tx.run(close({ runId, at }))) > 0
 }
 
 /** Marks a join as met once all its members are done. False when they are not, or it was already: it fires once. */
@@ -86,6 +97,14 @@ const doneWith = statement((db, arg: { sessionId: string; at: number }) =>
 
 const openIn = statement((db, arg: { sessionId: string }) =>
   db.selectFrom('joins').select('id').where('session_id', '=', arg.sessionId).where('fired_at', 'is', null).limit(1),
+)
+
+const openBy = statement((db, arg: { runId: string }) =>
+  db.selectFrom('joins').select('id').where('run_id', '=', arg.runId).where('fired_at', 'is', null),
+)
+
+const close = statement((db, arg: { runId: string; at: number }) =>
+  db.updateTable('joins').set({ fired_at: arg.at }).where('run_id', '=', arg.runId).where('fired_at', 'is', null),
 )
 
 const fire = statement((db, arg: { joinId: string; at: number }) =>

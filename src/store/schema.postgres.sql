@@ -41,6 +41,7 @@ CREATE TABLE inbox (
   run_id text COLLATE "C",
   consumed_by_turn text COLLATE "C",
   created_at bigint NOT NULL,
+  seq bigint NOT NULL DEFAULT 0,
   CONSTRAINT inbox_check CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL),
   CONSTRAINT inbox_kind_check CHECK (kind = 'message'::text OR kind = 'result'::text OR kind = 'join'::text OR kind = 'trigger'::text OR kind = 'steer'::text OR kind = 'system'::text),
   CONSTRAINT inbox_wake_check CHECK (wake = ANY (ARRAY[0::bigint, 1::bigint])),
@@ -55,7 +56,7 @@ CREATE INDEX inbox_by_request ON inbox USING btree (root_run_id) WHERE root_run_
 
 CREATE INDEX inbox_by_run ON inbox USING btree (run_id);
 
-CREATE INDEX inbox_waiting ON inbox USING btree (session_id, id) WHERE consumed_by_turn IS NULL;
+CREATE INDEX inbox_waiting ON inbox USING btree (session_id, seq, id) WHERE consumed_by_turn IS NULL;
 
 CREATE TABLE join_members (
   run_id text COLLATE "C" NOT NULL,
@@ -77,10 +78,13 @@ CREATE TABLE joins (
   root_run_id text COLLATE "C" NOT NULL,
   fired_at bigint,
   created_at bigint NOT NULL,
+  run_id text COLLATE "C",
   CONSTRAINT joins_root_run_id_fkey FOREIGN KEY (root_run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT joins_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) DEFERRABLE,
   CONSTRAINT joins_pkey PRIMARY KEY (id)
 );
+
+CREATE INDEX joins_by_run ON joins USING btree (run_id) WHERE fired_at IS NULL;
 
 CREATE INDEX joins_open ON joins USING btree (session_id) WHERE fired_at IS NULL;
 

@@ -34,7 +34,7 @@ CREATE TABLE inbox (
   root_run_id      TEXT,
   run_id           TEXT REFERENCES runs (id) DEFERRABLE,
   consumed_by_turn TEXT REFERENCES turns (id) DEFERRABLE,
-  created_at       INTEGER NOT NULL,
+  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0,
   CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
 ) STRICT;
 
@@ -42,7 +42,7 @@ CREATE INDEX inbox_by_request ON inbox (root_run_id) WHERE root_run_id IS NOT NU
 
 CREATE INDEX inbox_by_run ON inbox (run_id);
 
-CREATE INDEX inbox_waiting ON inbox (session_id, id) WHERE consumed_by_turn IS NULL;
+CREATE INDEX inbox_waiting ON inbox (session_id, seq, id) WHERE consumed_by_turn IS NULL;
 
 CREATE TABLE join_members (
   run_id  TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) DEFERRABLE,
@@ -59,7 +59,9 @@ CREATE TABLE joins (
   root_run_id TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
   fired_at    INTEGER,
   created_at  INTEGER NOT NULL
-) STRICT;
+, run_id TEXT) STRICT;
+
+CREATE INDEX joins_by_run ON joins (run_id) WHERE fired_at IS NULL;
 
 CREATE INDEX joins_open ON joins (session_id) WHERE fired_at IS NULL;
 

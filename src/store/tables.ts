@@ -75,6 +75,8 @@ export interface Tables {
     run_id: string | null
     consumed_by_turn: string | null
     created_at: number
+    /** Orders what a session has not answered yet: each comes after all that were there before it. */
+    seq: Generated<number>
   }
   agent_results: {
     id: Generated<number>
@@ -89,7 +91,15 @@ export interface Tables {
     processed: number
     created_at: number
   }
-  joins: { id: string; session_id: string; root_run_id: string; fired_at: number | null; created_at: number }
+  joins: {
+    id: string
+    session_id: string
+    root_run_id: string
+    fired_at: number | null
+    created_at: number
+    /** The run whose end opened it; not known of the oldest. */
+    run_id: string | null
+  }
   join_members: { run_id: string; join_id: string; session_id: string; done_at: number | null }
   usage: {
     run_id: string

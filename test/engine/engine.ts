@@ -96,7 +96,13 @@ export async function newEngine(
             reject(error)
           })
       }
-      const stop = world.store.onHint(ask)
+      const stopListening = world.store.onHint(ask)
+      // Hints may be lost, and some changes come without one.
+      const looking = setInterval(ask, 100)
+      const stop = () => {
+        stopListening()
+        clearInterval(looking)
+      }
       ask()
     })
   return {

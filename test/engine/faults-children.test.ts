@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
+import { cancel } from '../../src/engine/cancel.ts'
 import { whenQuiet } from '../../src/engine/request.ts'
 import { retry } from '../../src/engine/retry.ts'
 import type { Limits } from '../../src/engine/world.ts'
@@ -106,6 +107,22 @@ describe.each(databases)('a parent on %s', patience, (database) => {
         .map((line) => /(completed|failed)/.exec(line)?.[1])
         .sort(),
     ).toEqual(['completed', 'failed'])
+  })
+
+  test('F33 that is stopped while its children wait for theirs is stopped with all of them: nobody is woken', async () => {
+    const held = allReached(4)
+    await begin(2, { hold: held.hold }, { maxRunning: 8, maxChildren: 8 })
+    await under.work()
+    const { runId } = await under.say('go go')
+    await held.reached
+    await under.until(async (rows) => (await runsOf(rows, { live: true })).every(({ depth }) => depth === 2))
+    const before = await runs()
+    await cancel(under.engine, runId ?? '', 'enough')
+    await under.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
+    const after = await runs()
+    expect(after.map(({ depth, state }) => [depth, state])).toEqual(
+      before.map(({ depth }) => [depth, depth === 2 ? 'cancelled' : 'completed']),
+    )
   })
 
   test('F06 openclaw #67777: that answers somebody when its child ends hears of it in the next turn', async () => {

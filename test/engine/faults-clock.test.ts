@@ -1,14 +1,19 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { idSource } from '../../src/domain/id.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import { claimNext } from '../../src/engine/claim.ts'
 import { wakeDue } from '../../src/engine/recover.ts'
+import { whenQuiet } from '../../src/engine/request.ts'
+import { submit } from '../../src/engine/submit.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { insertOwner } from '../../src/store/owners.ts'
-import { findRun } from '../../src/store/runs.ts'
+import { findRun, runsOf } from '../../src/store/runs.ts'
+import { systemRandom } from '../../src/system.ts'
 import { type ManualClock, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
-import { newEngine, type TestEngine, testTool } from './engine.ts'
+import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
+import { family } from './family.ts'
 import { startMortal } from './mortal.ts'
 
 const second = 1000
@@ -134,6 +139,38 @@ describe.each(databases)('F21 a clock that is set on %s', (database) => {
     clock.set(24 * hour)
     await wakeDue(under.engine)
     expect(await run(runId)).toMatchObject({ state: 'timeout' })
+  })
+
+  test('back between two inputs does not turn them round, though another process takes the second', async () => {
+    const clock = settableClock()
+    under = await newEngine(database, scriptedModel([{ text: 'yes' }]), { clock })
+    await under.say('one')
+    clock.set(-hour)
+    const restarted = { ...under.engine, newId: idSource(clock, systemRandom) }
+    await submit(restarted, { folder, label: 'main', content: 'two' })
+    await under.work()
+    const [placed] = await under.turns(1)
+    expect(placed?.turn.queryMessages.map(({ content }) => content)).toEqual(['one', 'two'])
+  })
+
+  test('back while children run: whoever waits for the answer still gets the last turn', async () => {
+    const clock = settableClock()
+    const held = gate()
+    const { model, tools } = family(1, () => under, { hold: () => held })
+    under = await newEngine(database, model, { clock, tools })
+    const first = startMortal(under)
+    const { itemId } = await under.say('go')
+    await held.reached
+    await under.turns(1)
+    first.kill()
+    clock.set(-hour)
+    under.engine.newId = idSource(clock, systemRandom)
+    await under.work()
+    held.open()
+    const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
+    const turns = await under.turns(2)
+    expect(request?.turnIds).toEqual(turns.map(({ turn }) => turn.id))
+    expect(await under.world.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
   })
 })
 

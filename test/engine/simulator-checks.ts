@@ -131,11 +131,12 @@ function children({ cancelled }: Simulation, rows: Rows): string[] {
   // Whoever waits for what it began is not woken when it was stopped.
   const isStopped = (id: string | null): boolean => {
     const run = runs.find((each) => each.id === id)
-    return run !== undefined && (cancelled.some(({ runId }) => runId === id) || isStopped(run.parent_run_id))
+    const isNamed = cancelled.some(({ runId }) => runId === id || runId === run?.root_run_id)
+    return run !== undefined && (isNamed || run.cancel_reason !== null || isStopped(run.parent_run_id))
   }
-  const wakes = (joinId: string) => {
-    const member = members.find(({ join_id }) => join_id === joinId)
-    return isStopped(member?.run_id ?? null) ? Math.max(1, delivered(`join:${joinId}`)) : delivered(`join:${joinId}`)
+  const wakes = (join: Tables['joins']) => {
+    const woken = delivered(`join:${join.id}`)
+    return isStopped(join.run_id) ? Math.max(1, woken) : woken
   }
   return [
     // A child that began others speaks when it has heard of them: its session's last run always does.
@@ -146,7 +147,7 @@ function children({ cancelled }: Simulation, rows: Rows): string[] {
       .filter(({ run_id }) => delivered(`result:${run_id}`) !== 1)
       .map(({ run_id }) => `child ${run_id} was not delivered once`),
     ...joins
-      .filter(({ id, fired_at }) => fired_at === null || wakes(id) !== 1)
+      .filter((join) => join.fired_at === null || wakes(join) !== 1)
       .map(({ id }) => `join ${id} did not fire once`),
     ...joins
       .filter(
@@ -164,7 +165,12 @@ function children({ cancelled }: Simulation, rows: Rows): string[] {
 /** Once the end of a run is acknowledged, nothing below it begins, and what was under way there knows. */
 function cancelled({ cancelled }: Simulation, { runs }: Rows): string[] {
   const below = (id: string): Tables['runs'][] =>
-    runs.filter(({ parent_run_id }) => parent_run_id === id).flatMap((run) => [run, ...below(run.id)])
+    runs
+      .filter(
+        ({ parent_run_id, root_run_id }) => parent_run_id === id || (root_run_id === id && parent_run_id === null),
+      )
+      .filter((run) => run.id !== id)
+      .flatMap((run) => [run, ...below(run.id)])
   // Whoever tries a part of the request again wants it after all, and all that comes of it.
   const isWanted = (id: string) => {
     const root = runs.find((run) => run.id === id)?.root_run_id

@@ -1,203 +1,146 @@
+import { performance } from 'node:perf_hooks'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { type Model, ModelFailure } from '../../src/domain/model.ts'
-import type { Run } from '../../src/domain/run.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { retry } from '../../src/engine/retry.ts'
-import { spawnChild } from '../../src/engine/spawn.ts'
-import type { Worker } from '../../src/engine/worker.ts'
-import { scriptedModel } from '../../src/models/scripted.ts'
-import { listOwners } from '../../src/store/owners.ts'
-import { runsOf } from '../../src/store/runs.ts'
-import type { Tx } from '../../src/store/store.ts'
-import { type ManualClock, manualClock } from '../../src/testing.ts'
-import { newEngine, type TestEngine, testTool } from './engine.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Simulation } from './simulator.ts'
+import { allRows, violations } from './simulator-checks.ts'
+import { type Ground, newGround } from './simulator-ground.ts'
+import { tasks } from './simulator-model.ts'
+import { seededChance } from './simulator-schedule.ts'
 
-const numRuns = Number(process.env['HEDDLE_SIM_RUNS'] ?? 100)
-// With the seed of a failure its happenings are tried again, and made fewer.
-const seed = process.env['HEDDLE_SIM_SEED']
+/** `HISTORIES=<number>` lives that many, however long it takes; otherwise 200, or as many as there is time for. */
+const asked = process.env['HISTORIES']
+const timeForAll = asked === undefined ? 12_000 : Number.POSITIVE_INFINITY
+const timeForSimpler = 20_000
+/** `SEED=<seed>/<path>` as a failure tells it: that history alone is seen again, and told step by step. */
+const [seed, path] = process.env['SEED']?.split('/') ?? []
 const sessions = ['s0', 's1', 's2']
-const tasks = ['plain', 'tool', 'later', 'never', 'spawn plain', 'spawn tool', 'spawn never', 'spawn spawn plain']
 
 const pick = fc.nat({ max: 40 })
-/** Something that happens; `after` is how long the world goes on by itself before the next thing. */
+const nobody = fc.constant(undefined)
+const steps = fc.oneof(fc.nat({ max: 6 }), fc.nat({ max: 60 }))
+const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary })
+/** Something that happens; `after` is how many things go on by themselves before the next. */
 const happening = fc.record({
-  after: fc.nat({ max: 12 }),
+  after: steps,
   what: fc.oneof(
-    {
-      weight: 6,
-      arbitrary: fc.record({
+    weighted(
+      8,
+      fc.record({
         do: fc.constant('submit' as const),
         label: fc.constantFrom(...sessions),
         content: fc.constantFrom(...tasks),
-        kind: fc.constantFrom('message' as const, 'message' as const, 'steer' as const),
+        kind: fc.constantFrom('message' as const, 'message' as const, 'steer' as const, 'interrupt' as const),
+        /** The processes it is said to, none for whoever hands it in past them; several are told the same thing. */
+        to: fc.oneof(fc.tuple(nobody), fc.tuple(pick), fc.tuple(pick), fc.tuple(pick, nobody)),
       }),
-    },
-    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'retry' as const), pick }) },
-    { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('stop' as const, 'kill' as const), pick }) },
-    { weight: 3, arbitrary: fc.record({ do: fc.constant('start' as const) }) },
-    { weight: 3, arbitrary: fc.record({ do: fc.constant('pass' as const), seconds: fc.nat({ max: 15 }) }) },
+    ),
+    weighted(3, fc.record({ do: fc.constantFrom('cancel' as const, 'retry' as const), pick })),
+    weighted(4, fc.record({ do: fc.constantFrom('start' as const) })),
+    weighted(4, fc.record({ do: fc.constantFrom('stop' as const, 'kill' as const, 'kill' as const), pick })),
+    weighted(4, fc.record({ do: fc.constant('doze' as const), pick, seconds: fc.nat({ max: 20 }), steps })),
+    weighted(
+      2,
+      fc.record({ do: fc.constant('fail' as const), writes: fc.integer({ min: 1, max: 3 }), areDone: fc.boolean() }),
+    ),
+    weighted(3, fc.record({ do: fc.constant('pass' as const), seconds: fc.nat({ max: 15 }) })),
   ),
 })
 type What = (typeof happening extends fc.Arbitrary<infer T> ? T : never)['what']
-
-test('whatever happens in whatever order, all is answered once and nothing is left behind', { timeout: 10 ** 9 }, () =>
-  fc.assert(
-    fc.asyncProperty(fc.array(happening, { minLength: 3, maxLength: 25 }), async (happenings) => {
-      const clock = manualClock()
-      const simulated = await begin(clock)
-      try {
-        for (const { what, after } of happenings) {
-          await simulated.happen(what)
-          await ticks(after)
-        }
-        await simulated.quiet()
-        // Results of what was cancelled wake nobody: whoever speaks next hears them.
-        for (const label of sessions) await simulated.happen({ do: 'submit', label, content: 'plain', kind: 'message' })
-        await simulated.quiet()
-        await simulated.check()
-      } finally {
-        await simulated.under.remove()
-      }
-    }),
-    { numRuns, ...(seed === undefined ? { endOnFailure: true } : { seed: Number(seed) }) },
-  ),
-)
-
-async function begin(clock: ManualClock) {
-  const under: TestEngine = await newEngine('sqlite', thinker(), {
-    clock,
-    tools: [spawnTool(() => under), testTool('look', 'pure', () => ticks(3))],
-    limits: { maxRunning: 6, maxChildren: 4, perRequest: { usd: 5, tokens: 10 ** 9 } },
-  })
-  const workers: Worker[] = []
-  const accepted: string[] = []
-  const allRuns = () => under.world.store.read((rows) => runsOf(rows, {}))
-  return {
-    under,
-    async happen(what: What): Promise<void> {
-      if (what.do === 'submit') accepted.push((await under.say(what.content, what)).itemId)
-      if (what.do === 'start' && workers.length < 3) workers.push(await under.work())
-      if (what.do === 'pass') for (let second = 0; second < what.seconds; second++) await clock.advance(1000)
-      if (what.do === 'stop') await workers.splice(what.pick % 3, 1)[0]?.stop()
-      if (what.do === 'kill') {
-        const owners = await under.world.store.read((rows) => listOwners(rows, clock.now()))
-        under.locks.kill(owners[what.pick % owners.length]?.id ?? '')
-      }
-      if (what.do === 'cancel' || what.do === 'retry') {
-        const runs = await allRuns()
-        const run = runs[what.pick % runs.length]
-        if (run && what.do === 'cancel') await cancel(under.engine, run.id, 'enough')
-        if (run && what.do === 'retry' && run.finishedAt !== null) await retry(under.engine, run.id)
-      }
-    },
-    async quiet(): Promise<void> {
-      if (workers.length === 0) workers.push(await under.work())
-      for (let second = 0; second < 300; second++) {
-        const live = (await allRuns()).filter(({ finishedAt }) => finishedAt === null)
-        if (live.length === 0) return
-        await clock.advance(1000)
-        await ticks(20)
-      }
-      expect((await allRuns()).filter(({ finishedAt }) => finishedAt === null)).toEqual([])
-    },
-    async check(): Promise<void> {
-      await Promise.all(workers.map((worker) => worker.stop()))
-      expect(under.troubles).toEqual([])
-      expect(await violations(under, accepted)).toEqual([])
-    },
-  }
+interface History {
+  /** So many processes are there at the beginning. */
+  begun: number
+  happenings: { after: number; what: What }[]
+  order: number
 }
+const history: fc.Arbitrary<History> = fc.record({
+  begun: fc.nat({ max: 2 }),
+  happenings: fc.array(happening, { minLength: 3, maxLength: 25 }),
+  order: fc.noShrink(fc.nat()),
+})
 
-/** What must never be, as far as the rows tell. */
-async function violations(under: TestEngine, accepted: string[]): Promise<string[]> {
-  const { inbox, turns, threads, runs, all, joins, results, usage, owners } = await under.world.store.read(
-    async (rows) => ({
-      inbox: await rows.all(rows.build.selectFrom('inbox').selectAll()),
-      turns: await rows.all(rows.build.selectFrom('turns').selectAll()),
-      threads: await rows.all(rows.build.selectFrom('threads').selectAll()),
-      all: await rows.all(rows.build.selectFrom('sessions').selectAll()),
-      joins: await rows.all(rows.build.selectFrom('joins').selectAll()),
-      results: await rows.all(rows.build.selectFrom('agent_results').selectAll()),
-      usage: await rows.all(rows.build.selectFrom('usage').selectAll()),
-      owners: await rows.all(rows.build.selectFrom('owners').selectAll()),
-      runs: await runsOf(rows, {}),
-    }),
+const forLong = { timeout: 10 ** 9 }
+
+let ground: Ground
+beforeAll(async () => {
+  ground = await newGround()
+})
+afterAll(() => ground.remove())
+
+test('whatever happens in whatever order, all is answered once and nothing is left behind', forLong, async () => {
+  let until = performance.now() + timeForAll
+  const property = fc.asyncProperty(history, async (each) => {
+    if (performance.now() > until) return
+    const { problems, passed } = await live(each)
+    if (seed !== undefined) console.log(passed.join('\n'))
+    if (problems.length > 0) throw new Error(problems.join('\n'))
+  })
+  const again = seed === undefined ? { numRuns: Number(asked ?? 200) } : { seed: Number(seed), path: path ?? '' }
+  const first = await fc.check(property, { ...again, endOnFailure: true })
+  if (!first.failed) return
+  if (seed !== undefined) throw first.errorInstance
+  until = performance.now() + timeForSimpler
+  const failure = { seed: first.seed, path: first.counterexamplePath ?? '' }
+  const simpler = await fc.check(property, failure)
+  const found = simpler.errorInstance ? simpler : first
+  throw new Error(
+    [
+      `SEED=${found.seed}/${found.counterexamplePath} npm run sim`,
+      `found as SEED=${failure.seed}/${failure.path} after ${first.numRuns} histories`,
+      `${found.errorInstance}`,
+      ...(found.counterexample?.[0].happenings.map((each) => JSON.stringify(each)) ?? []),
+    ].join('\n'),
   )
-  const told = (id: string) => turns.filter((turn) => turn.query_messages_json.includes(`"${id}"`)).length
-  const label = (id: string) => all.find((session) => session.id === id)?.label ?? ''
-  const children = runs.filter(({ parentRunId }) => parentRunId !== null)
-  const depthOf = (turnId: string | null) => threads.find(({ turn_id }) => turn_id === turnId)?.depth ?? 0
-  return [
-    ...accepted.filter((id) => told(id) !== 1).map((id) => `input ${id} was told ${told(id)} times`),
-    ...inbox
-      .filter(
-        (item) => item.consumed_by_turn === null && (item.wake === 1 || sessions.includes(label(item.session_id))),
-      )
-      .map(({ id, kind }) => `${kind} ${id} was never heard`),
-    ...inbox.filter(({ id }) => told(id) > 1).map(({ id, kind }) => `${kind} ${id} was heard twice`),
-    ...runs
-      .filter(({ id }) => turns.filter(({ run_id }) => run_id === id).length !== 1)
-      .map(({ id, state }) => `run ${id}, ${state}, has not one turn`),
-    ...all
-      .filter((one) => threads.filter((t) => t.segment_id === one.segment_id).length !== depthOf(one.head_turn_id))
-      .map((one) => `session ${one.label} is no chain`),
-    // A child that began others speaks when it has heard of them: its session's last run always does.
-    ...lastOfEach(children)
-      .filter(({ id }) => results.filter(({ run_id }) => run_id === id).length !== 1)
-      .map(({ id }) => `child ${id} has not one result`),
-    ...results
-      .filter(({ run_id }) => inbox.filter(({ dedupe_key }) => dedupe_key === `result:${run_id}`).length !== 1)
-      .map(({ run_id }) => `child ${run_id} was not delivered once`),
-    ...joins
-      .filter((j) => j.fired_at === null || inbox.filter((i) => i.dedupe_key === `join:${j.id}`).length !== 1)
-      .map(({ id }) => `join ${id} did not fire once`),
-    ...usage.filter(({ state }) => state === 'reserved').map(({ run_id, call }) => `call ${run_id}/${call} is open`),
-    ...owners.map(({ id }) => `owner ${id} is still there`),
-  ]
-}
+})
 
-function lastOfEach(children: Run[]): Run[] {
-  return [...Map.groupBy(children, ({ sessionId }) => sessionId).values()].flatMap((own) => own.at(-1) ?? [])
-}
+test('the same seed gives the same history, to the last id and the last turn of every process', async () => {
+  const [each] = fc.sample(history, { seed: 7, numRuns: 20 }).filter(({ happenings }) => happenings.length > 15)
+  const [first, second] = [await live(each as History), await live(each as History)]
+  expect(first.rows.events.length).toBeGreaterThan(20)
+  expect(second).toEqual(first)
+  const other = await live({ ...(each as History), order: 1 })
+  expect(other.passed).not.toEqual(first.passed)
+})
 
-/** Does what the last input says, after a while. */
-function thinker(): Model {
-  const later = new ModelFailure('provider_busy', 'busy', 'wait', { retry: 'later' })
-  const never = new ModelFailure('provider_rejected', 'no', 'ask otherwise', { retry: 'never' })
-  const model = scriptedModel((request, n) => {
-    const asked = request.messages.findLast(({ role }) => role === 'user')?.content ?? ''
-    const isAnswered = request.messages.at(-1)?.role === 'tool'
-    if (asked === 'never') return { fail: never }
-    if (asked === 'later' && n % 3 > 0) return { fail: later }
-    if (asked === 'tool' && !isAnswered) return { calls: [{ name: 'look' }] }
-    const [, task] = /^spawn (.*)/.exec(asked) ?? []
-    if (task !== undefined && !isAnswered) return { calls: [1, 2].map(() => ({ name: 'spawn', input: { task } })) }
-    return { text: `${n}` }
-  })
-  return {
-    ...model,
-    async reply(request, onDelta) {
-      // Sometimes long enough for children to end before the reply that follows their start.
-      await ticks((model.requests.length * 17) % 41)
-      return model.reply(request, onDelta)
-    },
+async function live({ begun, happenings, order }: History) {
+  const simulation = new Simulation(ground, seededChance(order))
+  try {
+    for (let process = 0; process < begun; process++) simulation.start()
+    for (const { what, after } of happenings) {
+      await happen(simulation, what)
+      await simulation.steps(after)
+    }
+    simulation.failing.writes = 0
+    await simulation.quiet()
+    // Results of what was cancelled wake nobody: whoever speaks next hears them.
+    for (const label of sessions) simulation.submit({ label, content: 'plain' })
+    await simulation.quiet()
+    await simulation.end()
+    const problems = await violations(simulation)
+    return { problems, passed: simulation.schedule.passed, rows: await allRows(simulation) }
+  } finally {
+    await simulation.remove()
   }
 }
 
-function spawnTool(of: () => TestEngine): Tool {
-  return {
-    name: 'spawn',
-    description: 'begins a child',
-    inputSchema: { type: 'object' },
-    effect: 'transactional',
-    parse: (value) => ({ ok: true, value }),
-    write: (tx, input, call) =>
-      spawnChild(tx as Tx, of().engine, call, { content: (input as { task: string }).task, agent: 'general' }),
+async function happen(simulation: Simulation, what: What): Promise<void> {
+  const { processes, schedule } = simulation
+  if (what.do === 'submit') {
+    const { label, content, kind } = what
+    const to = what.to.map((each) => (each === undefined ? undefined : processes[each % processes.length]))
+    simulation.submit({ label, content, kind }, to)
   }
-}
-
-async function ticks(count: number): Promise<void> {
-  for (let tick = 0; tick < count; tick++) await new Promise(setImmediate)
+  if (what.do === 'start' && processes.length < 3) simulation.start()
+  if (what.do === 'pass') schedule.pass(what.seconds * 1000)
+  if (what.do === 'fail') simulation.failing = { writes: what.writes, areDone: what.areDone }
+  if (what.do === 'cancel' || what.do === 'retry') {
+    const runs = await simulation.runs()
+    const run = runs[what.pick % runs.length]
+    if (run) simulation[what.do](run)
+  }
+  if ('pick' in what) {
+    const process = processes[what.pick % processes.length]
+    if (process && what.do === 'stop') simulation.stop(process)
+    if (process && what.do === 'kill') simulation.kill(process)
+    if (process && what.do === 'doze') await simulation.doze(process, what.seconds, what.steps)
+  }
 }

@@ -41,7 +41,7 @@ describe.each(databases)('a backup of %s', (database) => {
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 3,
+      schema: 4,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,
