@@ -9,7 +9,9 @@ import { type PromptParts, systemPrompt } from './engine/prompt.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { Engine, World } from './engine/world.ts'
 import { rehearsal, rehearsalName } from './models/rehearsal/rehearsal.ts'
+import { safeFetch } from './tools/fetch/safe-fetch.ts'
 import { fileTools } from './tools/file-tools.ts'
+import { webFetch } from './tools/web-fetch.ts'
 
 const usualPromptBytes = 4000
 const pace = { shortest: 150, longest: 400 }
@@ -39,13 +41,14 @@ export function engineOf(
     children: config.tools.subagents.maxChildrenPerAgent,
     knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
   })
-  const known = new Map([...fileTools(world.clock), ...tools, spawn].map((tool) => [tool.name, tool]))
+  const known = new Map([...fileTools(world.clock), webFetch, ...tools, spawn].map((tool) => [tool.name, tool]))
   return {
     ...world,
     crash,
     live,
     tools: known,
     offLimits,
+    network: safeFetch({ clock: world.clock, allow: config.tools.fetch.allow }),
     // A child starts others only below the configured depth; the tool does not exist for it otherwise.
     toolsFor: ({ depth }, persona) =>
       [...known.keys()].filter(

@@ -235,6 +235,35 @@ describe('tools reach files by handles', () => {
   })
 })
 
+describe('the network is reached by the safe fetch', () => {
+  test.each([
+    "import { request } from 'node:https'",
+    "import { connect } from 'net'",
+    "import { lookup } from 'node:dns/promises'",
+    "const tls = await import('node:tls')",
+    'await fetch(url)',
+    'await globalThis.fetch(url)',
+    'const get = fetch',
+    'new WebSocket(url)',
+  ])('%s is refused elsewhere', (text) => {
+    for (const path of ['src/tools/web-fetch.ts', 'src/engine/claim.ts', 'src/cli/up.ts'])
+      expect(violations([file(path, text)])).toHaveLength(1)
+    expect(violations([file('src/models/openai.ts', text)])).toEqual([])
+  })
+
+  test('its own folder imports what reaches the network, and still takes no fetch of the platform', () => {
+    expect(violations([file('src/tools/fetch/place.ts', "import { isIP } from 'node:net'")])).toEqual([])
+    expect(violations([file('src/tools/fetch/place.ts', 'await fetch(url)')])).toHaveLength(1)
+  })
+
+  test.each(["import type { Socket } from 'node:net'", "call.fetch('url')", 'const settings = { fetch: {} }'])(
+    '%s reaches nothing',
+    (text) => {
+      expect(violations([file('src/engine/claim.ts', text)])).toEqual([])
+    },
+  )
+})
+
 describe('the public names are the checked-in list', () => {
   const index = "export { open } from './app.ts'\nexport type { Turn } from './domain/turn.ts'"
   const files = (list: string) => [

@@ -58,6 +58,8 @@ export interface Config {
     deny: string[]
     ask: string[]
     exec: { network: boolean }
+    /** Origins that may be fetched from although they are not public. */
+    fetch: { allow: string[] }
     subagents: {
       maxSpawnDepth: number
       maxChildrenPerAgent: number

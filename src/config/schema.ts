@@ -34,6 +34,11 @@ function matching(pattern: RegExp, must: string) {
 const names = (of: string) => z.array(text(), { error: `must be a list of ${of}, such as [one, two]` })
 const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be a whole path that starts with / or ~/')
 const address = () => matching(/^https?:\/\/[^\s/]+/, 'must be an address that starts with http:// or https://')
+const originRule = 'must be an address without a path, such as http://127.0.0.1:8080'
+const origins = () =>
+  z.array(z.string({ error: originRule }).refine(isOrigin, { error: originRule }), {
+    error: 'must be a list of addresses, such as [http://127.0.0.1:8080]',
+  })
 /** What the owner may call a model. */
 export const modelName = matching(
   /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9._:-]*$/,
@@ -106,6 +111,7 @@ export const configSchema = z.strictObject(
       deny: names('tools').default(() => []),
       ask: names('tools').default(() => ['write_file', 'edit_file', 'exec']),
       exec: section({ network: flag().default(false) }),
+      fetch: section({ allow: origins().default(() => []) }),
       subagents: section({
         maxSpawnDepth: count(0).default(1),
         maxChildrenPerAgent: count(1).default(5),
@@ -118,6 +124,11 @@ export const configSchema = z.strictObject(
   },
   sectionRule,
 )
+
+function isOrigin(value: string): boolean {
+  const url = /^https?:\/\/[^\s@?#]+$/i.test(value) ? URL.parse(value) : null
+  return url !== null && url.href === `${url.origin}/`
+}
 
 /** What the schema makes of a valid file, before keys and folders are resolved. */
 export type Settings = z.output<typeof configSchema>

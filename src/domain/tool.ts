@@ -1,3 +1,4 @@
+import type { Fetched, SafeFetch } from './fetch.ts'
 import type { Label } from './label.ts'
 import type { ToolSpec } from './model.ts'
 import type { PathHandle } from './path-handle.ts'
@@ -26,12 +27,16 @@ export interface CallContext {
   folder: string
   /** Folders that no tool gets into even where they lie inside, such as the home with its keys. */
   without: readonly string[]
+  /** Without one the call reaches nothing on the network. */
+  network?: SafeFetch
 }
 
 /** A call as its tool is given it. */
-export interface Call extends CallContext {
+export interface Call extends Omit<CallContext, 'network'> {
   /** The handle of a parameter that the tool declared as a path; one that was left out is the folder. */
   handle(parameter: string): PathHandle
+  /** Fetches what a parameter names that the tool declared as a URL. */
+  fetch(parameter: string): Promise<Fetched>
 }
 
 /**
@@ -46,6 +51,8 @@ export type Tool<T = unknown> = ToolSpec & {
         effect: Exclude<Effect, 'transactional'>
         /** Parameters that are paths: the runtime resolves them, and the tool gets handles. */
         paths?: readonly string[]
+        /** Parameters that are URLs: the runtime fetches them, and nothing else for the tool. */
+        urls?: readonly string[]
         run(input: T, call: Call): Promise<ToolOutcome>
       }
     | { effect: 'transactional'; write(tx: unknown, input: T, call: CallContext): Promise<ToolOutcome> }

@@ -91,7 +91,8 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   const { engine, claimed, signal } = run
   signal.throwIfAborted()
   const { folder } = claimed.session
-  const context = { runId: claimed.run.id, callId: ready.call.id, signal, folder, without: engine.offLimits }
+  const { offLimits: without, network } = engine
+  const context = { runId: claimed.run.id, callId: ready.call.id, signal, folder, without, network }
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   run.mayAct()

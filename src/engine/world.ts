@@ -1,5 +1,6 @@
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
+import type { SafeFetch } from '../domain/fetch.ts'
 import type { LiveSign } from '../domain/live.ts'
 import type { Model } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
@@ -48,6 +49,8 @@ export interface Engine extends World {
   toolsFor(run: Run, persona: Persona | null): string[]
   /** Folders that belong to the runtime: no tool gets into them. */
   offLimits: readonly string[]
+  /** How tools get to the network. */
+  network: SafeFetch
   /** Who the agent is and what it must know. */
   prompt(run: Pick<Run, 'depth' | 'effectiveTools'>, persona: Persona | null): Promise<string>
   /** What a prompt weighs, about, for setting a cost aside before it is made. */

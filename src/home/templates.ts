@@ -80,12 +80,14 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # allow: only these tools ([] = none; without the line: all). deny: never these.
 # ask: these need your yes ([] = never ask).
 # exec.network: may commands reach the network?
+# fetch.allow: servers to fetch from although they are not public.
 # subagents.memoryShareMode: isolated, handoff or inherit-readonly.
 #tools:
 #  #allow: [read_file, list_dir, search_files]
 #  deny: []
 #  ask: [write_file, edit_file, exec]
 #  exec: { network: false }
+#  fetch: { allow: [] }
 #  subagents:
 #    maxSpawnDepth: 1
 #    maxChildrenPerAgent: 5

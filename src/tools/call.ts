@@ -33,7 +33,9 @@ export function prepareCall(
 export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
   try {
-    return await tool.run(value, { ...context, handle: handlesFor(tool, value, context) })
+    const { network: _, ...rest } = context
+    const reach = { handle: handlesFor(tool, value, context), fetch: fetchFor(tool, value, context) }
+    return await tool.run(value, { ...rest, ...reach })
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
     return explained(error)
@@ -75,6 +77,21 @@ function handlesFor(
     const handle = handles.get(parameter)
     if (!handle) throw new Error(`${name} does not declare ${parameter} as a path`)
     return handle
+  }
+}
+
+/** Lets a call fetch the URLs that it was asked for: a tool gets to the network by this, and by nothing else. */
+function fetchFor(
+  { name, urls = [] }: { name: string; urls?: readonly string[] },
+  input: unknown,
+  { network, signal }: CallContext,
+): Call['fetch'] {
+  return async (parameter) => {
+    const text = (input as Record<string, unknown>)[parameter]
+    if (!urls.includes(parameter)) throw new Error(`${name} does not declare ${parameter} as a URL`)
+    if (typeof text !== 'string') throw new Error(`${name} lets ${parameter} be something else than text`)
+    if (!network) throw new HeddleError('forbidden', 'there is no network here', 'work with what you have')
+    return network(text, signal)
   }
 }
 

@@ -56,6 +56,14 @@ export const machine = new RegExp(
 /** Ways to wait for the event loop's next turn: the writer alone needs them, to end a batch. */
 export const turns = /^(setImmediate|queueMicrotask)$/
 
+/** Who may reach the network, by a module or by what the platform has; all others get a SafeFetch as an argument. */
+export const network = {
+  modules: /^(node:)?(http|https|http2|net|tls|dns|dgram)(\/|$)|^undici(\/|$)/,
+  moduleUsers: /^src\/(tools\/fetch|models|gateway|testing)\//,
+  globals: /^(fetch|WebSocket|EventSource)$/,
+  globalUsers: /^src\/models\//,
+}
+
 /**
  * Tools reach files by handles and by nothing else. Who may import what handles are made of, in the rooms that hold
  * tools; types are free.

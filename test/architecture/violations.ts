@@ -6,6 +6,7 @@ import {
   machine,
   mayImport,
   mostLines,
+  network,
   sql,
   turns,
   vagueNames,
@@ -29,6 +30,7 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...source.filter(({ path }) => roomOf(path) !== 'store').flatMap(sqlOutsideStore),
     ...source.filter(({ path }) => path !== 'src/system.ts').flatMap(machineOutsidePorts),
     ...source.filter(({ path }) => handlesOnly.rooms.includes(roomOf(path))).flatMap(waysAroundHandles),
+    ...source.flatMap(waysToTheNetwork),
     ...unlistedNames(files),
   ]
 }
@@ -124,6 +126,16 @@ function waysAroundHandles({ path, imports, uses }: Facts): string[] {
   return names
     .filter((name) => handlesOnly.detours.test(name) || !(handlesOnly.importers[name] ?? [path]).includes(path))
     .map((name) => `${path}: uses ${name}; tools reach files by the handles of their call`)
+}
+
+function waysToTheNetwork({ path, imports, uses }: Facts): string[] {
+  const modules = imports
+    .filter(({ target, isTypeOnly }) => !isTypeOnly && network.modules.test(target) && !network.moduleUsers.test(path))
+    .map(({ target }) => target)
+  const globals = network.globalUsers.test(path) ? [] : uses.filter((name) => network.globals.test(name))
+  return [...new Set([...modules, ...globals])].map(
+    (name) => `${path}: uses ${name}; take a SafeFetch as an argument, so that every address is checked`,
+  )
 }
 
 function unlistedNames(files: readonly SourceFile[]): string[] {

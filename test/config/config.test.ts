@@ -28,6 +28,7 @@ const defaults = {
     deny: [],
     ask: ['write_file', 'edit_file', 'exec'],
     exec: { network: false },
+    fetch: { allow: [] },
     subagents: { maxSpawnDepth: 1, maxChildrenPerAgent: 5, maxConcurrent: 8, memoryShareMode: 'handoff' },
   },
   retention: { eventDays: 30 },

@@ -90,6 +90,16 @@ test.each([
     '`database` at line 1 must be sqlite or an address that starts with postgres://, but is "mysql://x"',
   ],
   ['tools:\n  deny:\n  - exec\n  - 3', '`tools.deny.1` at line 4 must be text, but is 3'],
+  ...['10.0.0.0/8', 'http://a/b', 'http://a?b', 'http://u:p@a', 'ftp://a', 'localhost:80', 'http://', 'http://a b'].map(
+    (value): [string, string] => [
+      `tools: { fetch: { allow: ["${value}"] } }`,
+      `\`tools.fetch.allow.0\` at line 1 must be an address without a path, such as http://127.0.0.1:8080, but is "${value.replace(':p@', ':[redacted]@')}"`,
+    ],
+  ),
+  [
+    'tools: { fetch: { allow: http://a } }',
+    '`tools.fetch.allow` at line 1 must be a list of addresses, such as [http://127.0.0.1:8080], but is "http://a"',
+  ],
   [
     'agent: { default: "writer" }',
     '`agent.default` at line 1 must be an agent, such as "@coordinator", but is "writer"',

@@ -79,6 +79,7 @@ export async function newEngine(
     crash: () => undefined,
     live: () => undefined,
     offLimits: [],
+    network: () => Promise.reject(new Error('nothing is fetched here')),
   }
   const until: TestEngine['until'] = (question) =>
     new Promise((resolve, reject) => {
