@@ -12,6 +12,28 @@ CREATE TABLE agent_results (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE approvals (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id        TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  call_id       TEXT NOT NULL,
+  tool          TEXT NOT NULL,
+  input_json    TEXT NOT NULL,
+  change_text   TEXT NOT NULL,
+  reason        TEXT NOT NULL,
+  hash          TEXT NOT NULL,
+  pattern       TEXT NOT NULL,
+  integrity     TEXT NOT NULL,
+  sources_json  TEXT NOT NULL,
+  asked_at      INTEGER NOT NULL,
+  answer        TEXT CHECK (answer = 'once' OR answer = 'session' OR answer = 'agent' OR answer = 'no'),
+  answer_reason TEXT,
+  answered_at   INTEGER,
+  UNIQUE (run_id, call_id),
+  CHECK ((answer IS NULL) = (answered_at IS NULL))
+) STRICT;
+
+CREATE INDEX approvals_open ON approvals (run_id) WHERE answer IS NULL;
+
 CREATE TABLE events (
   seq          INTEGER PRIMARY KEY AUTOINCREMENT,
   xid          INTEGER NOT NULL DEFAULT 0,
@@ -20,6 +42,45 @@ CREATE TABLE events (
   subject      TEXT NOT NULL,
   payload_json TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE file_changes (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id      TEXT REFERENCES runs (id) DEFERRABLE,
+  call_id     TEXT,
+  folder      TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  before_hash TEXT,
+  after_hash  TEXT,
+  mode        INTEGER,
+  at          INTEGER NOT NULL,
+  undone_at   INTEGER
+) STRICT;
+
+CREATE INDEX file_changes_by_path ON file_changes (folder, path, id);
+
+CREATE INDEX file_changes_by_run ON file_changes (run_id);
+
+CREATE TABLE file_contents (
+  hash   TEXT PRIMARY KEY,
+  bytes  INTEGER NOT NULL,
+  packed TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE grants (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  scope       TEXT NOT NULL CHECK (scope = 'session' OR scope = 'agent'),
+  session_id  TEXT REFERENCES sessions (id) DEFERRABLE,
+  agent       TEXT NOT NULL,
+  folder      TEXT NOT NULL,
+  tool        TEXT NOT NULL,
+  pattern     TEXT NOT NULL,
+  approval_id INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  revoked_at  INTEGER,
+  CHECK ((scope = 'session') = (session_id IS NOT NULL))
+) STRICT;
+
+CREATE INDEX grants_by_pattern ON grants (tool, pattern) WHERE revoked_at IS NULL;
 
 CREATE TABLE inbox (
   id               TEXT PRIMARY KEY,

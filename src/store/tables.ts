@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { Answer } from '../domain/approval.ts'
 import type { EventKind } from '../domain/event.ts'
 import type { InboxKind } from '../domain/inbox.ts'
 import type { Integrity } from '../domain/label.ts'
@@ -101,6 +102,50 @@ export interface Tables {
     run_id: string | null
   }
   join_members: { run_id: string; join_id: string; session_id: string; done_at: number | null }
+  approvals: {
+    id: Generated<number>
+    run_id: string
+    call_id: string
+    tool: string
+    input_json: string
+    change_text: string
+    reason: string
+    hash: string
+    pattern: string
+    integrity: Integrity
+    sources_json: string
+    asked_at: number
+    answer: Answer | null
+    answer_reason: string | null
+    answered_at: number | null
+  }
+  grants: {
+    id: Generated<number>
+    scope: 'session' | 'agent'
+    session_id: string | null
+    agent: string
+    folder: string
+    tool: string
+    pattern: string
+    approval_id: number
+    created_at: number
+    revoked_at: number | null
+  }
+  /** By a run's call, or by nobody's: an undo. */
+  file_changes: {
+    id: Generated<number>
+    run_id: string | null
+    call_id: string | null
+    folder: string
+    path: string
+    /** Of the content; null where there was no file, or is none. */
+    before_hash: string | null
+    after_hash: string | null
+    mode: number | null
+    at: number
+    undone_at: number | null
+  }
+  file_contents: { hash: string; bytes: number; packed: string }
   usage: {
     run_id: string
     call: number
