@@ -3,7 +3,7 @@ import type { Config } from './config/config.ts'
 import { HeddleError } from './domain/errors.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
-import { isAllowed } from './domain/permission.ts'
+import { isAllowed, isNamed } from './domain/permission.ts'
 import type { Tool } from './domain/tool.ts'
 import { type PromptParts, systemPrompt } from './engine/prompt.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
@@ -57,6 +57,10 @@ export function engineOf(
           isAllowed(name, config.tools) &&
           isAllowed(name, persona?.permissions.tools ?? {}),
       ),
+    mustAsk: (tool, persona) =>
+      isNamed(tool, [...config.tools.ask, ...(persona?.permissions.tools.ask ?? [])])
+        ? `${tool} is one of the tools that ask first (tools.ask)`
+        : undefined,
     async prompt({ depth, effectiveTools }, persona) {
       const files = await identityFiles()
       const text = systemPrompt({

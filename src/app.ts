@@ -12,9 +12,11 @@ import type { Model } from './domain/model.ts'
 import type { Tool } from './domain/tool.ts'
 import { answer } from './engine/answer.ts'
 import { append } from './engine/append.ts'
+import { decide } from './engine/approve.ts'
 import { cancel } from './engine/cancel.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
+import { approvalId, listApprovals, revoke, viewGrants } from './engine/questions.ts'
 import { retry } from './engine/retry.ts'
 import { routeToThread, sessionNamed } from './engine/route.ts'
 import { listRuns, listUsage, runNamed } from './engine/runs.ts'
@@ -30,10 +32,13 @@ import { identityFilesOf } from './home/identity.ts'
 import { rehearsalName } from './models/rehearsal/rehearsal.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents } from './store/events.ts'
+import { itemsOfRun } from './store/inbox.ts'
 import { openStore, type Place } from './store/open.ts'
 import { fileLocks, holdAlone, noLocks } from './store/owner-locks.ts'
 import { listPersonas } from './store/personas.ts'
 import { restoreBackup } from './store/restore.ts'
+import { findRun } from './store/runs.ts'
+import { findSessions } from './store/sessions.ts'
 import type { Store, StoreContext } from './store/store.ts'
 import { systemClock, systemRandom } from './system.ts'
 
@@ -137,7 +142,22 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
 
 /** What needs no model. */
 type TreeApp = Omit<App, keyof WorkApp>
-type WorkApp = Pick<App, 'submit' | 'answer' | 'listen' | 'work' | 'runs' | 'cancel' | 'retry' | 'usage' | 'status'>
+type WorkApp = Pick<
+  App,
+  | 'approvals'
+  | 'decide'
+  | 'grants'
+  | 'revokeGrant'
+  | 'submit'
+  | 'answer'
+  | 'listen'
+  | 'work'
+  | 'runs'
+  | 'cancel'
+  | 'retry'
+  | 'usage'
+  | 'status'
+>
 
 function assembleWork(world: World, context: StoreContext, settings: AppSettings): WorkApp {
   const { store } = world
@@ -196,6 +216,19 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
       return { id, state: await cancel(engine, id, reason) }
     },
     retry: async (name) => retry(world, (await store.read((rows) => runNamed(rows, name))).id),
+    approvals: () => store.read(listApprovals),
+    async decide(text, said) {
+      const { approval, run } = await decide(world, approvalId(text), said)
+      return store.read(async (rows) => {
+        const root = await findRun(rows, run.rootRunId)
+        const [session] = await findSessions(rows, { id: root?.sessionId ?? '' })
+        const [item] = await itemsOfRun(rows, run.rootRunId)
+        const { label = '', folder = '' } = session ?? {}
+        return { id: approval.id, runId: run.id, session: label, folder, itemId: item?.id ?? '' }
+      })
+    },
+    grants: () => store.read(viewGrants),
+    revokeGrant: (id) => revoke(world, id),
     usage: (by, options) => store.read((rows) => listUsage(rows, by, world.clock.now(), options)),
     status: (folder, since) =>
       store.read((rows) => statusOf(rows, { folder, since, now: world.clock.now(), ...usualOf(settings) })),

@@ -31,6 +31,7 @@ export const registerPersonas: Register = (program, run) => {
     .option('--emoji <emoji>', 'a sign for it')
     .option('--allow <tools>', 'the only tools it may use, separated by commas')
     .option('--deny <tools>', 'tools it may never use, separated by commas')
+    .option('--ask <tools>', 'tools it must ask about first, besides those of heddle.yaml, separated by commas')
     .option('--model <name>', 'the model it thinks with unless told otherwise')
     .action(
       run(async (here, [id = ''], options) => {
@@ -52,7 +53,7 @@ function personaFrom(id: string, options: Record<string, unknown>): Persona {
           .split(',')
           .map((word) => word.trim())
           .filter(Boolean)
-  const [allow, deny] = [words('allow'), words('deny')]
+  const [allow, deny, ask] = [words('allow'), words('deny'), words('ask')]
   return {
     id,
     identity: {
@@ -60,7 +61,7 @@ function personaFrom(id: string, options: Record<string, unknown>): Persona {
       soul: options['soul'] === undefined ? '' : textOf(String(options['soul'])),
       ...(options['emoji'] !== undefined && { emoji: String(options['emoji']) }),
     },
-    permissions: { tools: { ...(allow && { allow }), ...(deny && { deny }) } },
+    permissions: { tools: { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) } },
     ...(options['model'] !== undefined && { defaultModelConfig: { model: String(options['model']) } }),
   }
 }

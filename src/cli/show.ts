@@ -2,13 +2,14 @@ import type { RunView, Shown, TurnView } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { Here, Register } from './cli.ts'
+import { questionPage } from './question-page.ts'
 import { ago, paint, printable, table } from './screen.ts'
 
 export const registerShow: Register = (program, run) => {
   program
     .command('show <ref>')
     .helpGroup('SEE')
-    .description('the whole of a turn, run, session or persona')
+    .description('the whole of a turn, run, approval, session or persona')
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
@@ -25,6 +26,8 @@ function page(here: Here, shown: Shown): string {
       return turnPage(here, shown)
     case 'run':
       return runPage(here, shown)
+    case 'approval':
+      return questionPage(here.screen, shown, { whole: true })
     case 'session':
       return facts(here, `session:${printable(shown.label)}`, [
         ['folder', printable(shown.folder)],

@@ -1,3 +1,4 @@
+import type { Answer, Scope } from './approval.ts'
 import type { Millis } from './clock.ts'
 import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
@@ -183,6 +184,46 @@ export interface Answered {
   model: { requested: string | null; actual: string | null }
   usage: Usage
   error?: RunError
+  /** Questions without whose answers nothing of it goes on; it is `waiting` then. */
+  approvals?: number[]
+}
+
+/** A call that waits for a person, with what they need to decide. */
+export interface ApprovalView {
+  id: number
+  runId: string
+  agent: string
+  session: string | null
+  folder: string | null
+  /** The beginning of what a person asked for. */
+  request: string
+  tool: string
+  input: unknown
+  /** What will change: a diff, the exact command, or the call as it is. Nothing invisible is left in it. */
+  change: string
+  reason: string
+  /** Where the words that led here came from besides people and this folder. */
+  sources: string[]
+  trusted: boolean
+  hash: string
+  /** What an answer for more than this call would cover. */
+  covers: string
+  askedAt: string
+  scopes: Scope[]
+  answer?: Answer
+  answerReason?: string
+}
+
+/** An answer that holds until it is taken back. */
+export interface GrantView {
+  id: number
+  scope: 'session' | 'agent'
+  session: string | null
+  agent: string
+  folder: string
+  tool: string
+  covers: string
+  since: string
 }
 
 export const spendingKeys = ['model', 'session', 'agent', 'run', 'day'] as const
@@ -197,7 +238,12 @@ export interface Spending {
   calls: number
 }
 
-export type Shown = TurnView | RunView | ({ kind: 'session' } & SessionView) | ({ kind: 'persona' } & Persona)
+export type Shown =
+  | TurnView
+  | RunView
+  | ({ kind: 'approval' } & ApprovalView)
+  | ({ kind: 'session' } & SessionView)
+  | ({ kind: 'persona' } & Persona)
 
 export interface ImportReport {
   imported: number
@@ -253,7 +299,7 @@ export interface App {
   prune(): Promise<{ events: number }>
   /** Takes an input in: durable when this resolves, whether anything runs or not. */
   submit(folder: string, question: Question): Promise<{ itemId: string; runId: string | null; session: string }>
-  /** Resolves when everything the input caused is done, or answers `waiting` when the signal comes first. */
+  /** Resolves when everything the input caused is done; answers `waiting` when the signal or a question comes first. */
   answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
   /** Tells what the runs of this process say while they say it, until the returned function is called. */
   listen(listener: (sign: LiveSign) => void): () => void
@@ -262,6 +308,15 @@ export interface App {
   runs(filter?: { all?: boolean }): Promise<RunLine[]>
   cancel(run: string, reason: string): Promise<{ id: string; state: RunState }>
   retry(run: string): Promise<{ runId: string | null }>
+  /** What waits for somebody's word, oldest first. */
+  approvals(): Promise<ApprovalView[]>
+  /** Answers one of those; the run goes on as soon as a process has a slot for it. `itemId` is the request's input. */
+  decide(
+    approval: string,
+    said: { answer: Answer; reason?: string },
+  ): Promise<{ id: number; runId: string; session: string; folder: string; itemId: string }>
+  grants(): Promise<GrantView[]>
+  revokeGrant(id: number): Promise<void>
   usage(
     by: SpendingKey,
     options?: { today?: boolean },

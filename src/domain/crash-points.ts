@@ -15,6 +15,7 @@ export const writeAreas = [
   'park',
   'recover',
   'cancel',
+  'approve',
   'owner',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]

@@ -23,5 +23,8 @@ export const eventKinds = [
   'run.waiting',
   'run.fallback',
   'run.ended',
+  'approval.asked',
+  'approval.answered',
+  'grant.revoked',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

@@ -6,8 +6,12 @@ export interface NameLists {
 
 /** Whether the lists let a name be used: a denial wins, and no `allow` means everything. */
 export function isAllowed(name: string, { allow, deny = [] }: NameLists): boolean {
-  const isNamed = (pattern: string) => matches(pattern, name)
-  return !deny.some(isNamed) && (allow === undefined || allow.some(isNamed))
+  return !isNamed(name, deny) && (allow === undefined || isNamed(name, allow))
+}
+
+/** Whether a name is one of these. */
+export function isNamed(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => matches(pattern, name))
 }
 
 function matches(pattern: string, name: string): boolean {

@@ -7,9 +7,9 @@ export interface Identity {
   emoji?: string
 }
 
-/** What an agent may do; a denial wins over an allowance, and no `allow` means everything. */
+/** What an agent may do; a denial wins over an allowance, no `allow` means everything, and `ask` adds to what asks first. */
 export interface Permissions {
-  tools: { allow?: string[]; deny?: string[] }
+  tools: { allow?: string[]; deny?: string[]; ask?: string[] }
   sandbox?: Record<string, unknown>
   credentials?: string[]
 }

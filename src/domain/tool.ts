@@ -18,6 +18,14 @@ export interface ToolOutcome {
   label?: Label
 }
 
+/** What a call would do, told before it does it. */
+export interface Preview {
+  /** In words, as a diff or as the exact command; nothing invisible is left in it. */
+  change: string
+  /** Everything outside the input that decides what the call does: it must be the same when the call is made. */
+  frozen: unknown
+}
+
 /** Who calls, and what stops the call. */
 export interface CallContext {
   runId: string
@@ -53,6 +61,10 @@ export type Tool<T = unknown> = ToolSpec & {
         paths?: readonly string[]
         /** Parameters that are URLs: the runtime fetches them, and nothing else for the tool. */
         urls?: readonly string[]
+        /** What a call would change, and what that rests on: shown to whoever is asked, and compared before it is made. */
+        preview?(input: T, call: Call): Promise<Preview>
+        /** What somebody grants who says yes for more than this call; without it, exactly this call. */
+        covers?(input: T): string
         run(input: T, call: Call): Promise<ToolOutcome>
       }
     | { effect: 'transactional'; write(tx: unknown, input: T, call: CallContext): Promise<ToolOutcome> }

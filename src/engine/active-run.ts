@@ -1,6 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import type { Model } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
+import type { CallContext } from '../domain/tool.ts'
 import { recordEvent } from '../store/events.ts'
 import { findRun, holdRun, noteProgress } from '../store/runs.ts'
 import { insertStep, readSteps } from '../store/steps.ts'
@@ -116,6 +117,13 @@ export class ActiveRun {
 
   get claimant(): Claimant | undefined {
     return this.#hands.claimant()
+  }
+
+  /** What a call of this run is given. */
+  contextOf(callId: string): CallContext {
+    const { engine, claimed, signal } = this
+    const { folder } = claimed.session
+    return { runId: claimed.run.id, callId, signal, folder, without: engine.offLimits, network: engine.network }
   }
 
   /** The number of the next model call of this run, over all claims. */

@@ -2,20 +2,20 @@ import type { Answered } from '../domain/app.ts'
 import { noUsage } from '../domain/turn.ts'
 import { findItem } from '../store/inbox.ts'
 import { findSessions } from '../store/sessions.ts'
-import { whenQuiet } from './request.ts'
+import { whenQuietOrStuck } from './request.ts'
 import { notFound } from './route.ts'
 import type { World } from './world.ts'
 
 /** What came of an input, told when nothing of it is left to do; or that it is still under way when the signal comes. */
 export async function answer(world: World, folder: string, itemId: string, signal: AbortSignal): Promise<Answered> {
-  const request = await whenQuiet(world, itemId, signal)
+  const request = await whenQuietOrStuck(world, itemId, signal)
   const { item, session } = await world.store.read(async (rows) => {
     const item = await findItem(rows, itemId)
     const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
     return { item, session }
   })
   if (!item || !session) throw notFound('input', itemId)
-  if (!request)
+  if (!request || 'approvals' in request)
     return {
       ok: false,
       status: 'waiting',
@@ -27,6 +27,7 @@ export async function answer(world: World, folder: string, itemId: string, signa
       folder,
       model: { requested: null, actual: null },
       usage: noUsage,
+      ...(request && { approvals: request.approvals }),
     }
   const { turn } = request.answer
   return {

@@ -1,3 +1,4 @@
+import type { Label } from '../domain/label.ts'
 import { mainArgument } from '../domain/main-argument.ts'
 import type { Part } from '../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../domain/model.ts'
@@ -24,6 +25,8 @@ export interface EndedStep {
   name: string
   status: CallStatus
   output: unknown
+  /** Where the answer came from, if not from here. */
+  label?: Label
 }
 export interface SteerStep {
   items: { id: string; content: string; parts?: Part[] }[]
@@ -64,6 +67,19 @@ export class Journal {
     return this.#payloads<BegunStep>('begun').filter(({ id }) => !ended.has(id))
   }
 
+  /** Calls of the last reply that wait for somebody's word. */
+  get pending(): RequestedCall[] {
+    const known = new Set(
+      [...this.#payloads<BegunStep>('begun'), ...this.#payloads<EndedStep>('ended')].map(({ id }) => id),
+    )
+    return (this.lastReply?.calls ?? []).filter(({ id }) => !known.has(id))
+  }
+
+  /** Where what tools answered came from. */
+  get labels(): Label[] {
+    return this.#payloads<EndedStep>('ended').flatMap(({ label }) => label ?? [])
+  }
+
   /** How many calls may have happened or not: told so already, or without an end and not to be repeated. */
   get unknown(): number {
     const told = this.#payloads<EndedStep>('ended').filter(({ status }) => status === 'unknown')
@@ -85,7 +101,7 @@ export class Journal {
   }
 
   get callIds(): Set<string> {
-    return new Set(this.#payloads<BegunStep>('begun').map(({ id }) => id))
+    return new Set(this.#payloads<ReplyStep>('reply').flatMap(({ calls }) => calls.map(({ id }) => id)))
   }
 
   get replies(): number {

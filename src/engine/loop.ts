@@ -1,11 +1,12 @@
 import { HeddleError } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
-import type { Ending } from '../domain/run.ts'
+import type { Ending, Step } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { requeueRun } from '../store/runs.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
 import { explained, makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
+import { heardAnswers, putQuestion, type Refused, waitForAnswers, weigh } from './approve.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
@@ -22,6 +23,7 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: Hands
   const run = await ActiveRun.open(engine, claimed, hands)
   try {
     await finishOpenCalls(run)
+    if ((await finishAsked(run)) === 'parked') return undefined
     for (;;) {
       // Whoever is asked next may have less room than the one that did not answer.
       const thought = (await makeRoom(run)) ?? (await think(run))
@@ -29,18 +31,20 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: Hands
       if (thought === 'elsewhere') continue
       if (thought.reply.calls.length === 0)
         return await settle(run, { state: 'completed', text: thought.reply.text, error: null }, thought)
-      await act(run, thought)
+      if ((await act(run, thought)) === 'parked') return undefined
     }
   } catch (error) {
     return stop(run, error).catch(ignoreFenced)
   }
 }
 
-/** Journals a reply with all its calls in one commit, then makes them side by side. */
-async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<void> {
-  const { engine, claimed } = run
+/**
+ * Journals a reply with all its calls in one commit, then makes them side by side. Those that somebody must be asked about
+ * come last: they may wait.
+ */
+async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<'parked' | undefined> {
   const calls = withOwnIds(reply.calls, run.journal.callIds)
-  const prepared = calls.map((each) => prepareCall(each, engine.tools, claimed.run.effectiveTools))
+  const { allowed, questions, refused } = await weigh(run, calls)
   const replyStep = run.journal.next('reply', {
     text: reply.text,
     calls,
@@ -48,20 +52,38 @@ async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<void> 
     by,
     ...(reply.metadata !== undefined && { metadata: reply.metadata }),
   })
-  const begun = calls.map((each, at) => {
-    const ready = prepared[at]
-    return run.journal.next('begun', { ...each, effect: ready && 'tool' in ready ? ready.tool.effect : 'pure' })
+  const steps = [replyStep, ...begin(run, calls, allowed, refused)]
+  await run.record(steps, async (tx) => {
+    await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, 'spent', reply.usage)
+    for (const question of questions) await putQuestion(tx, run, question)
   })
-  const refused = prepared.flatMap((each, at) =>
-    'refused' in each ? [run.journal.next('ended', ended(calls[at] as RequestedCall, each.refused))] : [],
-  )
-  await run.record([replyStep, ...begun, ...refused], (tx) =>
-    settleUsage(tx, { runId: claimed.run.id, call, model: reply.model }, 'spent', reply.usage),
-  )
-  await finishCalls(
-    run,
-    prepared.filter((each) => 'tool' in each),
-  )
+  await finishCalls(run, allowed)
+  return finishAsked(run)
+}
+
+/** Makes what was approved and tells what was not; waits for the rest. */
+async function finishAsked(run: ActiveRun): Promise<'parked' | undefined> {
+  while (run.journal.pending.length > 0) {
+    const { approved, refused } = await heardAnswers(run)
+    if (approved.length + refused.length === 0) {
+      if (await waitForAnswers(run)) return 'parked'
+      continue
+    }
+    await run.record(begin(run, run.journal.pending, approved, refused))
+    await finishCalls(run, approved)
+  }
+  return undefined
+}
+
+/** The beginnings of calls, in the order of the reply; those that are not made are answered at once. */
+function begin(run: ActiveRun, calls: RequestedCall[], made: ReadyCall[], refused: Refused[]): Step[] {
+  return calls.flatMap((call) => {
+    const ready = made.find((each) => each.call.id === call.id)
+    if (ready) return [run.journal.next('begun', { ...call, effect: ready.tool.effect })]
+    const outcome = refused.find((each) => each.call.id === call.id)?.outcome
+    if (!outcome) return []
+    return [run.journal.next('begun', { ...call, effect: 'pure' }), run.journal.next('ended', ended(call, outcome))]
+  })
 }
 
 /** After a crash: what may be repeated is repeated, the rest is told to the model as unknown. */
@@ -88,11 +110,9 @@ async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
 }
 
 async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
-  const { engine, claimed, signal } = run
+  const { engine, signal } = run
   signal.throwIfAborted()
-  const { folder } = claimed.session
-  const { offLimits: without, network } = engine
-  const context = { runId: claimed.run.id, callId: ready.call.id, signal, folder, without, network }
+  const context = run.contextOf(ready.call.id)
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   run.mayAct()
@@ -167,8 +187,8 @@ function done({ journal }: ActiveRun): string[] {
   return [...(text === '' ? [] : [text]), ...(call ? [`(last tool call: ${call.name}, ${call.status})`] : [])]
 }
 
-function ended({ id, name }: RequestedCall, { status, output }: ToolOutcome): EndedStep {
-  return { id, name, status, output }
+function ended({ id, name }: RequestedCall, { status, output, label }: ToolOutcome): EndedStep {
+  return { id, name, status, output, ...(label && { label }) }
 }
 
 /** Providers repeat ids from reply to reply; in a run each call has its own. */

@@ -1,7 +1,8 @@
 import type { Run } from '../domain/run.ts'
 import type { PlacedTurn, Usage } from '../domain/turn.ts'
+import { openApprovals } from '../store/approvals.ts'
 import { findItem, isUnanswered, turnsOfRequest } from '../store/inbox.ts'
-import { findRun, hasUnfinished } from '../store/runs.ts'
+import { findRun, hasUnfinished, runsOf } from '../store/runs.ts'
 import type { Hint, Reading } from '../store/store.ts'
 import { findTurn } from '../store/threads.ts'
 import { spentBy } from '../store/usage.ts'
@@ -19,8 +20,31 @@ export interface Request {
   usage: Usage
 }
 
+/** What keeps a request from going on: questions that only people answer. */
+export interface Stuck {
+  approvals: number[]
+}
+
 /** Resolves when the request of an input is quiet: each of its runs has ended. Undefined when the signal comes first. */
 export async function whenQuiet(world: World, itemId: string, signal: AbortSignal): Promise<Request | undefined> {
+  return (await follow(world, itemId, signal, { heedQuestions: false })) as Request | undefined
+}
+
+/** The same for somebody who can be asked: resolves, too, when nothing of the request goes on without an answer. */
+export function whenQuietOrStuck(
+  world: World,
+  itemId: string,
+  signal: AbortSignal,
+): Promise<Request | Stuck | undefined> {
+  return follow(world, itemId, signal, { heedQuestions: true })
+}
+
+async function follow(
+  world: World,
+  itemId: string,
+  signal: AbortSignal,
+  { heedQuestions }: { heedQuestions: boolean },
+): Promise<Request | Stuck | undefined> {
   let rootRunId: string | undefined
   while (!signal.aborted) {
     const changed = new AbortController()
@@ -31,6 +55,7 @@ export async function whenQuiet(world: World, itemId: string, signal: AbortSigna
     try {
       const found = await world.store.read((rows) => lookUp(rows, itemId))
       if ('answer' in found) return found
+      if (heedQuestions && found.approvals.length > 0) return found
       if (found.rootRunId !== rootRunId) {
         // From now on we know what to listen to; what came before was perhaps not listened to.
         rootRunId = found.rootRunId
@@ -49,15 +74,23 @@ function concerns(hint: Hint, rootRunId: string | undefined): boolean {
   return rootRunId === undefined ? hint === 'runs' : hint === `ended:${rootRunId}`
 }
 
+/** What people are asked, when everything else that the request could do is done. */
+async function questionsOf(rows: Reading, rootRunId: string): Promise<number[]> {
+  const live = await runsOf(rows, { rootRunId, live: true })
+  if (live.length === 0 || live.some(({ waitingFor }) => waitingFor !== 'approval')) return []
+  return (await openApprovals(rows, rootRunId)).map(({ id }) => id)
+}
+
 /** The request, if it is quiet; otherwise what is known of it. */
-async function lookUp(rows: Reading, itemId: string): Promise<Request | { rootRunId: string | undefined }> {
+async function lookUp(rows: Reading, itemId: string): Promise<Request | (Stuck & { rootRunId: string | undefined })> {
   const item = await findItem(rows, itemId)
   const run = item?.runId ? await findRun(rows, item.runId) : undefined
-  if (!item || !run || item.consumedByTurn === null) return { rootRunId: run?.rootRunId }
-  const { rootRunId } = run
-  if ((await hasUnfinished(rows, rootRunId)) || (await isUnanswered(rows, rootRunId))) return { rootRunId }
+  const rootRunId = run?.rootRunId
+  if (!item || !run || rootRunId === undefined) return { rootRunId, approvals: [] }
+  if (item.consumedByTurn === null || (await hasUnfinished(rows, rootRunId)) || (await isUnanswered(rows, rootRunId)))
+    return { rootRunId, approvals: await questionsOf(rows, rootRunId) }
   const turnIds = await turnsOfRequest(rows, run)
   const answer = await findTurn(rows, turnIds.at(-1) ?? item.consumedByTurn)
-  if (!answer) return { rootRunId }
+  if (!answer) return { rootRunId, approvals: [] }
   return { run, answer, turnIds, usage: await spentBy(rows, { rootRunId }) }
 }

@@ -15,6 +15,7 @@ import { promptText } from '../store/turns.ts'
 import { spentBy } from '../store/usage.ts'
 import { noPersona } from './fork.ts'
 import { preview } from './history.ts'
+import { approvalNamed } from './questions.ts'
 import { notFound, routeToThread, sessionNamed } from './route.ts'
 import { runLine, runNamed } from './runs.ts'
 import { viewSession } from './sessions.ts'
@@ -36,6 +37,8 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       return { kind: 'persona', ...((await findPersona(rows, id)) ?? (await Promise.reject(noPersona(id)))) }
     case 'run':
       return viewRun(rows, id, around)
+    case 'approval':
+      return { kind: 'approval', ...(await approvalNamed(rows, id)) }
     case 'turn':
       return viewTurn(rows, await routeToThread(rows, text, folder))
     case null:
@@ -44,7 +47,7 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       throw new HeddleError(
         'wrong_kind',
         `there are no ${kind} references yet`,
-        'use turn:, run:, session: or persona:',
+        'use turn:, run:, approval:, session: or persona:',
       )
   }
 }

@@ -47,6 +47,8 @@ export interface Engine extends World {
   tools: ReadonlyMap<string, Tool>
   /** The tools that a run may use: what is not among them does not exist for it. */
   toolsFor(run: Run, persona: Persona | null): string[]
+  /** Why somebody must be asked before a run may use this tool; undefined when nobody is. */
+  mustAsk(tool: string, persona: Persona | null): string | undefined
   /** Folders that belong to the runtime: no tool gets into them. */
   offLimits: readonly string[]
   /** How tools get to the network. */

@@ -60,7 +60,7 @@ export function doorOn(socket: string, clock: Clock): Door {
       while (!signal.aborted) {
         const asked = get<Answered>(route, { folder, wait: pollSeconds }, signal)
         const answered = await asked.catch((error) => (signal.aborted ? undefined : Promise.reject(error)))
-        if (answered && answered.status !== 'waiting') return answered
+        if (answered && (answered.status !== 'waiting' || answered.approvals)) return answered
       }
       return get(route, { folder })
     },
@@ -68,6 +68,12 @@ export function doorOn(socket: string, clock: Clock): Door {
     run: (name) => get(to(routeNames.run, name)),
     cancel: (name, reason) => post(to(routeNames.cancel, name), { reason }),
     retry: (name) => post(to(routeNames.retry, name), {}),
+    approvals: async () =>
+      (await get<{ approvals: Awaited<ReturnType<Door['approvals']>> }>(routeNames.approvals)).approvals,
+    decide: (name, said) =>
+      post(routeNames.decide.replace(':id', encodeURIComponent(name.replace(/^approval:/, ''))), said),
+    grants: async () => (await get<{ grants: Awaited<ReturnType<Door['grants']>> }>(routeNames.grants)).grants,
+    revokeGrant: (id) => post(routeNames.revoke.replace(':id', String(id)), {}),
     status: (folder, since) => get(routeNames.status, { folder, since }),
     usage: (by, options = {}) => get(routeNames.usage, { by, ...options }),
     cursor: async () => (await get<{ cursor: string | null }>(routeNames.cursor)).cursor,

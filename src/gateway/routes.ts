@@ -3,6 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { type App, spendingKeys } from '../domain/app.ts'
+import { answers } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { thinkingLevels } from '../domain/message.ts'
@@ -31,6 +32,7 @@ const question = z.strictObject({
 const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(0).max(longestWait).default(0) })
 const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
 const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
+const decision = z.strictObject({ answer: z.enum(answers), reason: z.string().max(1000).optional() })
 const nothing = z.strictObject({})
 const usageQuery = z.strictObject({ by: z.enum(spendingKeys).default('model'), today: z.stringbool().default(false) })
 const statusQuery = z.strictObject({ folder, since: z.coerce.number().int().min(0).default(0) })
@@ -73,6 +75,17 @@ export function routes(app: App, doorway: Doorway): Hono<{ Bindings: HttpBinding
   http.post(routeNames.retry, async (c) => {
     await body(c, nothing)
     return c.json({ ok: true, ...(await app.retry(id(c))) }, 202)
+  })
+  http.get(routeNames.approvals, async (c) => c.json({ approvals: await app.approvals() }))
+  http.post(routeNames.decide, async (c) => {
+    const said = withoutGaps(await body(c, decision))
+    return c.json({ ok: true, ...(await app.decide(c.req.param('id'), said)) })
+  })
+  http.get(routeNames.grants, async (c) => c.json({ grants: await app.grants() }))
+  http.post(routeNames.revoke, async (c) => {
+    await body(c, nothing)
+    await app.revokeGrant(Number(c.req.param('id')))
+    return c.json({ ok: true })
   })
   http.get(routeNames.status, async (c) => {
     const { folder, since } = query(c, statusQuery)

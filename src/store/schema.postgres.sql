@@ -95,7 +95,7 @@ CREATE TABLE grants (
   CONSTRAINT grants_pkey PRIMARY KEY (id)
 );
 
-CREATE INDEX grants_by_pattern ON grants USING btree (tool, pattern) WHERE revoked_at IS NULL;
+CREATE INDEX grants_by_pattern ON grants USING btree (pattern) WHERE revoked_at IS NULL;
 
 CREATE TABLE inbox (
   id text COLLATE "C" NOT NULL,

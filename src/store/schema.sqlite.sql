@@ -80,7 +80,7 @@ CREATE TABLE grants (
   CHECK ((scope = 'session') = (session_id IS NOT NULL))
 ) STRICT;
 
-CREATE INDEX grants_by_pattern ON grants (tool, pattern) WHERE revoked_at IS NULL;
+CREATE INDEX grants_by_pattern ON grants (pattern) WHERE revoked_at IS NULL;
 
 CREATE TABLE inbox (
   id               TEXT PRIMARY KEY,

@@ -61,7 +61,7 @@ export interface TestEngine {
 export async function newEngine(
   database: Database,
   model: Model,
-  options: { tools?: Tool[]; limits?: Partial<Limits>; clock?: Clock; systemPrompt?: string } = {},
+  options: { tools?: Tool[]; ask?: string[]; limits?: Partial<Limits>; clock?: Clock; systemPrompt?: string } = {},
 ): Promise<TestEngine> {
   const world = await newWorld(database, options.clock ? { clock: options.clock } : {})
   const locks = testLocks()
@@ -79,6 +79,7 @@ export async function newEngine(
     crash: () => undefined,
     live: () => undefined,
     offLimits: [],
+    mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }
   const until: TestEngine['until'] = (question) =>

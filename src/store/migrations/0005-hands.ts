@@ -42,7 +42,7 @@ export const hands: Migration = {
       revoked_at  ${int},
       CHECK ((scope = 'session') = (session_id IS NOT NULL))
     )${strict}`,
-    `CREATE INDEX grants_by_pattern ON grants (tool, pattern) WHERE revoked_at IS NULL`,
+    `CREATE INDEX grants_by_pattern ON grants (pattern) WHERE revoked_at IS NULL`,
 
     // Written before the file is: what it was, and what it is to become.
     `CREATE TABLE file_changes (

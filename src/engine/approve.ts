@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto'
+import type { Answer, Approval } from '../domain/approval.ts'
+import { HeddleError, Misuse } from '../domain/errors.ts'
+import { joinLabels } from '../domain/label.ts'
+import type { RequestedCall } from '../domain/model.ts'
+import type { Persona } from '../domain/persona.ts'
+import type { Run } from '../domain/run.ts'
+import type { ToolOutcome } from '../domain/tool.ts'
+import {
+  answerApproval,
+  approvalsOf,
+  findApproval,
+  insertApproval,
+  insertGrant,
+  isGranted,
+} from '../store/approvals.ts'
+import { recordEvent } from '../store/events.ts'
+import { findRun, parkRun, requeueRun } from '../store/runs.ts'
+import type { Tx } from '../store/store.ts'
+import { coveredBy, explained, prepareCall, previewCall, type ReadyCall } from '../tools/call.ts'
+import type { ActiveRun } from './active-run.ts'
+import { lockedRun } from './recover.ts'
+import { notFound } from './route.ts'
+import type { World } from './world.ts'
+
+/** Nobody reads more at once; the model is told to ask for less. */
+const mostQuestions = 20
+
+/** What somebody must be asked before a call is made. */
+export interface Question extends Pick<Approval, 'change' | 'reason' | 'hash' | 'pattern'> {
+  ready: ReadyCall
+}
+
+/** What is to become of each call of a reply. */
+export interface Weighed {
+  allowed: ReadyCall[]
+  questions: Question[]
+  refused: Refused[]
+}
+
+/** A call that is answered without being made. */
+export interface Refused {
+  call: RequestedCall
+  outcome: ToolOutcome
+}
+
+/** Decides which calls are made at once: what nobody must be asked about, and what somebody has granted before. */
+export async function weigh(run: ActiveRun, calls: RequestedCall[]): Promise<Weighed> {
+  const { engine, claimed } = run
+  const weighed: Weighed = { allowed: [], questions: [], refused: [] }
+  for (const call of calls) {
+    const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
+    if ('refused' in prepared) {
+      weighed.refused.push({ call, outcome: prepared.refused })
+      continue
+    }
+    const reason = engine.mustAsk(call.name, claimed.persona)
+    const pattern = coveredBy(prepared)
+    if (reason === undefined || (await wasGranted(run, call.name, pattern))) weighed.allowed.push(prepared)
+    else if (weighed.questions.length === mostQuestions) weighed.refused.push({ call, outcome: tooManyQuestions })
+    else
+      await frozen(run, prepared).then(
+        ({ change, hash }) => weighed.questions.push({ ready: prepared, change, reason, hash, pattern }),
+        // What cannot be done is not worth a question.
+        (error) => weighed.refused.push({ call, outcome: explained(error) }),
+      )
+  }
+  return weighed
+}
+
+/** Puts a question where people find it, in the commit that journals the reply it came with. */
+export async function putQuestion(tx: Tx, run: ActiveRun, { ready, ...question }: Question): Promise<void> {
+  const { engine, claimed, journal } = run
+  const askedAt = engine.clock.now()
+  const label = joinLabels([claimed.run.label, ...journal.labels])
+  const asked = { runId: claimed.run.id, callId: ready.call.id, tool: ready.call.name, input: ready.call.input, label }
+  const id = await insertApproval(tx, { ...asked, ...question, askedAt })
+  await recordEvent(tx, {
+    at: askedAt,
+    kind: 'approval.asked',
+    subject: `approval:${id}`,
+    payload: {
+      run: claimed.run.id,
+      root: claimed.run.rootRunId,
+      tool: ready.call.name,
+      session: claimed.session.label,
+    },
+  })
+}
+
+/** What people said about the calls that wait for it. */
+export interface Answers {
+  approved: ReadyCall[]
+  /** Refused by people, or not what they approved any more. */
+  refused: Refused[]
+}
+
+export async function heardAnswers(run: ActiveRun): Promise<Answers> {
+  const { engine, claimed, journal } = run
+  const asked = await engine.store.read((rows) => approvalsOf(rows, claimed.run.id))
+  const heard: Answers = { approved: [], refused: [] }
+  for (const call of journal.pending) {
+    const approval = asked.find(({ callId }) => callId === call.id)
+    if (!approval) throw new Error(`nobody was asked about ${call.id}`)
+    if (approval.answer === null) continue
+    const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
+    if (approval.answer === 'no') heard.refused.push({ call, outcome: denial(approval.answerReason) })
+    else if ('refused' in prepared) heard.refused.push({ call, outcome: prepared.refused })
+    else {
+      const now = await frozen(run, prepared).catch(explained)
+      if ('hash' in now && now.hash === approval.hash) heard.approved.push(prepared)
+      else heard.refused.push({ call, outcome: 'hash' in now ? changedSince : now })
+    }
+  }
+  return heard
+}
+
+/** Parks the run until somebody answers: no slot, no clock. False when somebody has answered meanwhile. */
+export function waitForAnswers(run: ActiveRun): Promise<boolean> {
+  const { engine, claimed, journal } = run
+  return run.write('park', async (tx) => {
+    const waiting = new Set(journal.pending.map(({ id }) => id))
+    const asked = (await approvalsOf(tx, claimed.run.id)).filter(({ callId }) => waiting.has(callId))
+    if (asked.some(({ answer }) => answer !== null)) return false
+    await parkRun(tx, claimed.run.id, 'approval', null, run.tries)
+    const payload = { for: 'approval', approvals: asked.map(({ id }) => id) }
+    await recordEvent(tx, { at: engine.clock.now(), kind: 'run.waiting', subject: `run:${claimed.run.id}`, payload })
+    tx.hint('runs')
+    // Whoever waits for the request may be the one who is asked.
+    tx.hint(`ended:${claimed.run.rootRunId}`)
+    return true
+  })
+}
+
+/** Says yes or no to a call that waits. Its run goes on as soon as a process has a slot for it. */
+export async function decide(
+  world: World,
+  id: number,
+  said: { answer: Answer; reason?: string },
+): Promise<{ approval: Approval; run: Run }> {
+  const { approval, known } = await world.store.read(async (rows) => {
+    const approval = await findApproval(rows, id)
+    return { approval, known: approval && (await findRun(rows, approval.runId)) }
+  })
+  if (!approval || !known) throw notFound('approval', String(id))
+  const at = world.clock.now()
+  await world.store.write('approve', async (tx) => {
+    const found = await lockedRun(tx, known)
+    if (!found || found.run.finishedAt !== null) throw tooLate(known)
+    const answered = { answer: said.answer, reason: said.reason ?? null, at }
+    if (!(await answerApproval(tx, id, answered))) throw answeredBefore(approval)
+    if (said.answer === 'session' || said.answer === 'agent')
+      await insertGrant(tx, {
+        scope: said.answer,
+        sessionId: said.answer === 'session' ? found.session.id : null,
+        agent: agentOf(known, found.session.personaId),
+        folder: found.session.folder,
+        tool: approval.tool,
+        pattern: approval.pattern,
+        approvalId: id,
+        createdAt: at,
+      })
+    const payload = { run: known.id, root: known.rootRunId, answer: said.answer }
+    await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload })
+    if (found.run.waitingFor === 'approval') await requeueRun(tx, known.id)
+    tx.hint('runs')
+  })
+  return {
+    approval: { ...approval, answer: said.answer, answerReason: said.reason ?? null, answeredAt: at },
+    run: known,
+  }
+}
+
+/** The name under which an agent is granted something. */
+export function agentOf(run: Pick<Run, 'agent'>, personaId: Persona['id'] | null): string {
+  return run.agent ?? personaId ?? 'general'
+}
+
+/** A child has what was granted to the request that it belongs to, and nothing that was granted to its siblings. */
+function wasGranted(run: ActiveRun, tool: string, pattern: string): Promise<boolean> {
+  const { engine, claimed } = run
+  const { session, persona } = claimed
+  return engine.store.read(async (rows) => {
+    const root = await findRun(rows, claimed.run.rootRunId)
+    const sessionIds = [session.id, ...(root?.sessionId ? [root.sessionId] : [])]
+    const agent = agentOf(claimed.run, persona?.id ?? null)
+    return isGranted(rows, { tool, pattern, sessionIds, agent, folder: session.folder })
+  })
+}
+
+/** A call as it would be shown now, and a mark that changes with anything that decides what it does. */
+async function frozen(run: ActiveRun, ready: ReadyCall): Promise<{ change: string; hash: string }> {
+  const { change, frozen } = await previewCall(ready, run.contextOf(ready.call.id))
+  const { name, input } = ready.call
+  const everything = JSON.stringify([name, input, run.claimed.session.folder, frozen])
+  return { change, hash: createHash('sha256').update(everything).digest('hex') }
+}
+
+function denial(reason: string | null): ToolOutcome {
+  const error = reason === null ? 'the user said no' : `the user said no: ${reason}`
+  return { status: 'forbidden', output: { status: 'denied', error, remedy: 'do not try this again in another way' } }
+}
+
+const changedSince: ToolOutcome = {
+  status: 'error',
+  output: {
+    status: 'error',
+    error: 'what this call rests on was changed after the user approved it, so it was not made',
+    remedy: 'look again, and call it again if it still makes sense: the user will be asked again',
+  },
+}
+
+const tooManyQuestions: ToolOutcome = {
+  status: 'error',
+  output: {
+    status: 'error',
+    error: `only ${mostQuestions} calls of one reply can wait for the user`,
+    remedy: 'call it again when those are answered',
+  },
+}
+
+function tooLate({ id, state }: Run): HeddleError {
+  return new HeddleError('run_ended', `run:${id} has ended (${state})`, `to do it again: heddle retry run:${id}`)
+}
+
+function answeredBefore({ id }: Approval): Misuse {
+  return new Misuse(`approval:${id} was answered before`, 'heddle approvals lists what is open', 'already_answered')
+}
