@@ -3,10 +3,11 @@ import { isTerminal } from '../../src/domain/run.ts'
 import { whenQuiet } from '../../src/engine/request.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import type { Simulation } from './simulator.ts'
+import { asking } from './simulator-model.ts'
 
 const tables = [
   ...(['sessions', 'runs', 'owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage'] as const),
-  ...(['steps', 'turns', 'threads', 'events'] as const),
+  ...(['steps', 'turns', 'threads', 'events', 'approvals', 'grants'] as const),
 ]
 
 /** Every row of a world, table by table, in the order in which they were stored. */
@@ -207,18 +208,27 @@ function budgets({ limits }: Simulation, { usage }: Rows): string[] {
 }
 
 /** A call begins once, ends at most once, and what must not be repeated is not; no model call is made twice. */
-function calls({ outside, limits }: Simulation, { steps, usage }: Rows): string[] {
+function calls({ outside, limits }: Simulation, { steps, usage, approvals, grants }: Rows): string[] {
   const journalled = steps
     .filter(({ kind }) => kind === 'begun' || kind === 'ended')
     .map(({ run_id, kind, payload_json }) => `${run_id}/${JSON.parse(payload_json).id} has ${kind}`)
-  const unsafe = outside.effects.filter(({ name }) => name === 'push').map(({ call }) => `${call} was pushed`)
+  const unsafe = outside.effects
+    .filter(({ name }) => name === 'push' || name === asking)
+    .map(({ call }) => `${call} was pushed`)
   const asked = outside.requests.map(({ id }) => id.split('/')).map(([run, , call]) => `${run}/${call} was asked`)
   const replies = Map.groupBy(
     steps.filter(({ kind }) => kind === 'reply'),
     ({ run_id }) => run_id,
   )
   const reserved = new Set(usage.map(({ run_id, call }) => `${run_id}/${call} was asked`))
+  const allowed = new Set(
+    approvals.filter(({ answer }) => answer !== 'no').map((each) => `${each.run_id}/${each.call_id}`),
+  )
+  const pressed = outside.effects.filter(({ name }) => name === asking).map(({ call }) => call)
   return [
+    ...pressed
+      .filter((call) => !allowed.has(call) && grants.length === 0)
+      .map((call) => `${call} was made although nobody said yes`),
     ...twice([...journalled, ...unsafe, ...asked]).map((call) => `${call} twice`),
     ...asked.filter((call) => !reserved.has(call)).map((call) => `${call} without a reservation`),
     ...[...replies].filter(([, made]) => made.length > limits.maxSteps).map(([run]) => `run ${run} never stopped`),

@@ -9,8 +9,12 @@ import type { Life } from './simulator-schedule.ts'
 /** What can be asked of the simulated model; `spawn X` gives X to two children. */
 export const tasks = [
   ...['plain', 'look', 'put', 'push', 'all', 'later', 'never', 'loop', 'chain', 'spawn plain', 'spawn all'],
+  ...['press', 'all press', 'spawn press'],
   ...['spawn later', 'spawn never', 'spawn push', 'spawn spawn plain'],
 ]
+
+/** The tool that nobody may use without being asked. */
+export const asking = 'press'
 
 /** What models were asked and tools did, whoever asked: the world outside, which no crash can undo. */
 export interface Outside {
@@ -37,7 +41,8 @@ export function thinker(life: Life, outside: Outside, maxOutputTokens: number): 
       if (isAnswered) return { text: 'done', usage }
       if (task === 'chain') return { calls: [{ name: 'spawn', input: 'chain' }], usage }
       if (task === 'all') return { calls: ['look', 'put', 'push'].map((name) => ({ name })), usage }
-      if (['look', 'put', 'push'].includes(task)) return { calls: [{ name: task }], usage }
+      if (task === 'all press') return { calls: ['look', 'press', 'push', 'press'].map((name) => ({ name })), usage }
+      if (['look', 'put', 'push', 'press'].includes(task)) return { calls: [{ name: task }], usage }
       if (task.startsWith('spawn '))
         return { calls: [1, 2].map(() => ({ name: 'spawn', input: task.slice('spawn '.length) })), usage }
       return { text: 'done', usage }
@@ -60,6 +65,7 @@ export function toolsOf(life: Life, outside: Outside, world: World): Tool[] {
     acting('look', 'pure', life, outside),
     acting('put', 'idempotent', life, outside),
     acting('push', 'unsafe', life, outside),
+    acting(asking, 'unsafe', life, outside),
     {
       ...described('spawn'),
       effect: 'transactional',

@@ -35,6 +35,7 @@ const happening = fc.record({
       }),
     ),
     weighted(3, fc.record({ do: fc.constantFrom('cancel' as const, 'retry' as const), pick })),
+    weighted(2, fc.record({ do: fc.constant('decide' as const), pick })),
     weighted(4, fc.record({ do: fc.constantFrom('start' as const) })),
     weighted(4, fc.record({ do: fc.constantFrom('stop' as const, 'kill' as const, 'kill' as const), pick })),
     weighted(4, fc.record({ do: fc.constant('doze' as const), pick, seconds: fc.nat({ max: 20 }), steps })),
@@ -136,6 +137,11 @@ async function happen(simulation: Simulation, what: What): Promise<void> {
     const runs = await simulation.runs()
     const run = runs[what.pick % runs.length]
     if (run) simulation[what.do](run)
+  }
+  if (what.do === 'decide') {
+    const questions = await simulation.questions()
+    const question = questions[what.pick % questions.length]
+    if (question) simulation.decide(question.id)
   }
   if ('pick' in what) {
     const process = processes[what.pick % processes.length]

@@ -1,19 +1,22 @@
+import type { Approval } from '../../src/domain/approval.ts'
 import type { Millis } from '../../src/domain/clock.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { idSource } from '../../src/domain/id.ts'
 import type { Run } from '../../src/domain/run.ts'
+import { decide } from '../../src/engine/approve.ts'
 import { cancel } from '../../src/engine/cancel.ts'
 import { retry } from '../../src/engine/retry.ts'
 import { type Submission, submit } from '../../src/engine/submit.ts'
 import { startWorker, type Worker } from '../../src/engine/worker.ts'
 import type { Engine, Limits } from '../../src/engine/world.ts'
+import { openApprovals } from '../../src/store/approvals.ts'
 import type { OwnerLocks } from '../../src/store/owner-locks.ts'
 import { countRunning } from '../../src/store/queue.ts'
 import { findRun, runsOf } from '../../src/store/runs.ts'
 import type { Reading, Store } from '../../src/store/store.ts'
 import { folder } from './engine.ts'
 import type { Ground } from './simulator-ground.ts'
-import { type Outside, thinker, toolsOf } from './simulator-model.ts'
+import { asking, type Outside, thinker, toolsOf } from './simulator-model.ts'
 import { type Chance, Life, type Order, Schedule } from './simulator-schedule.ts'
 
 const maxOutputTokens = 1000
@@ -164,6 +167,16 @@ export class Simulation {
     })
   }
 
+  /** Somebody says yes or no to a call that waits, perhaps when somebody else has said so already. */
+  decide(id: number): void {
+    const answer = (['once', 'session', 'no'] as const)[this.#chance(3)] ?? 'no'
+    this.#ask((people) => decide(people, id, { answer }))
+  }
+
+  questions(): Promise<Approval[]> {
+    return this.look((rows) => openApprovals(rows))
+  }
+
   retry(run: Run): void {
     this.#ask((people) => retry(people, run.id))
   }
@@ -194,9 +207,9 @@ export class Simulation {
       if (this.#clients.size > 0) continue
       const live = (await this.runs()).filter(({ finishedAt }) => finishedAt === null)
       if (live.length === 0) return this.#checkWakes()
-      // Nobody in this world raises a budget: whoever waits for that gives up.
-      if (live.every(({ waitingFor }) => waitingFor !== null && waitingFor !== 'retry'))
-        for (const run of live) this.cancel(run)
+      // At last somebody looks at what waits for people.
+      if (live.every(({ waitingFor }) => waitingFor === 'approval'))
+        for (const { id } of await this.questions()) this.decide(id)
     }
     const live = (await this.runs()).filter(({ finishedAt }) => finishedAt === null)
     this.troubles.push(`not quiet: ${live.map(({ id, state }) => `${id} is ${state}`)}, ${this.#clients.size} wait`)
@@ -228,6 +241,7 @@ export class Simulation {
       model: () => model,
       tools: new Map(tools.map((tool) => [tool.name, tool])),
       toolsFor: () => tools.map(({ name }) => name),
+      mustAsk: (tool) => (tool === asking ? 'it asks first' : undefined),
     }
   }
 
@@ -314,7 +328,7 @@ export class Simulation {
     const asked = question(this.#people).then(
       () => undefined,
       (error) => {
-        const isAnswer = error instanceof HeddleError && ['not_finished', 'nothing_to_retry'].includes(error.code)
+        const isAnswer = error instanceof HeddleError && answersToo.includes(error.code)
         if (!isAnswer) this.#trouble('people', error)
       },
     )
@@ -332,5 +346,8 @@ export class Simulation {
     this.troubles.push(`${who}: ${error instanceof Error ? error.stack : error}`)
   }
 }
+
+/** Refusals that people may meet. */
+const answersToo = ['not_finished', 'nothing_to_retry', 'already_answered', 'run_ended']
 
 const failure = new HeddleError('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })
