@@ -5,6 +5,7 @@ import { measureMachine } from './machine.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
+import { tools } from './tools.ts'
 import { turns } from './turns.ts'
 
 /** A benchmark measures figures in one run. Figures are goals, never test assertions: a missed one exits 0 too. */
@@ -15,6 +16,7 @@ interface Benchmark {
 
 const benchmarks: Record<string, Benchmark> = {
   turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
+  tools: { about: 'a command in its sandbox against the same command without one', run: tools },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

@@ -11,6 +11,7 @@ import type { Engine, World } from './engine/world.ts'
 import { rehearsal, rehearsalName } from './models/rehearsal/rehearsal.ts'
 import { safeFetch } from './tools/fetch/safe-fetch.ts'
 import { fileTools } from './tools/file-tools.ts'
+import { execTool } from './tools/sandbox/exec-tool.ts'
 import { webFetch } from './tools/web-fetch.ts'
 
 const usualPromptBytes = 4000
@@ -26,14 +27,29 @@ export interface EngineSettings {
   offLimits?: readonly string[]
   /** Someone watches: the script that stands in for a model takes its time. */
   paced?: boolean
+  env: NodeJS.ProcessEnv
+}
+
+/** An engine that is asked, before it runs anything, to find out what can be run here. */
+export interface AppEngine extends Engine {
+  /** Must have resolved before a run is claimed. Finds out once. */
+  prepare(): Promise<void>
 }
 
 /** The engine that the owner's configuration asks for. */
 export function engineOf(
   world: World,
   { crash, live }: Pick<Engine, 'crash' | 'live'>,
-  { config, models = [], tools = [], identityFiles = async () => [], offLimits = [], paced = false }: EngineSettings,
-): Engine {
+  {
+    config,
+    models = [],
+    tools = [],
+    identityFiles = async () => [],
+    offLimits = [],
+    paced = false,
+    env,
+  }: EngineSettings,
+): AppEngine {
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
   let promptBytes = usualPromptBytes
@@ -42,6 +58,7 @@ export function engineOf(
     knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
   })
   const known = new Map([...fileTools(world.clock), webFetch, ...tools, spawn].map((tool) => [tool.name, tool]))
+  let prepared: Promise<void> | undefined
   return {
     ...world,
     crash,
@@ -73,6 +90,10 @@ export function engineOf(
       return text
     },
     promptBytes: () => promptBytes,
+    prepare() {
+      prepared ??= addExec()
+      return prepared
+    },
     limits: {
       maxRunning: config.engine.maxRunning,
       maxChildren: config.agents.maxConcurrent,
@@ -95,6 +116,13 @@ export function engineOf(
       made.set(name, model)
       return model
     },
+  }
+
+  /** Commands are run only where a sandbox holds, or the owner wants none. A tool of that name may be given as well. */
+  async function addExec(): Promise<void> {
+    if (known.has('exec') || !isAllowed('exec', config.tools)) return
+    const found = await execTool(config.tools.exec, { clock: world.clock, env })
+    if ('tool' in found) known.set(found.tool.name, found.tool)
   }
 
   function standIn(): Model {

@@ -195,6 +195,7 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
     async work(only) {
       const session = only && (await store.read((rows) => sessionNamed(rows, `session:${only.session}`, only.folder)))
       const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
+      await engine.prepare()
       const worker = await startWorker(engine, {
         locks: settings.config.database === 'sqlite' ? fileLocks(settings.paths.run) : noLocks,
         pid: process.pid,

@@ -4,10 +4,12 @@ import { modelFacts, tryWindow } from './app-models.ts'
 import { type Config, loadConfig } from './config/config.ts'
 import type { Clock } from './domain/clock.ts'
 import { HeddleError } from './domain/errors.ts'
+import { isAllowed } from './domain/permission.ts'
 import type { HomePaths } from './home/home.ts'
 import { secretReader } from './home/secrets.ts'
 import { examinePlace } from './store/examine.ts'
 import type { Place } from './store/open.ts'
+import { execTool } from './tools/sandbox/exec-tool.ts'
 
 const leastSpace = 200 * 1024 * 1024
 const leastNode = 24
@@ -50,6 +52,7 @@ export async function examine(input: DoctorInput): Promise<Check[]> {
     ...checkModes(input),
     ...checkConfig(input.configFile, config),
     ...(config instanceof Error ? [] : await checkModels(config as Config, input.clock)),
+    ...(config instanceof Error ? [] : [await checkExec(config as Config, input)]),
     await checkDatabase(input, config),
     await checkDaemon(input),
     checkDisk(input.home),
@@ -126,6 +129,21 @@ async function checkModels(config: Config, clock: Clock): Promise<Check[]> {
       return { name: title, status, detail: failed.message, remedy: failed.remedy }
     }),
   )
+}
+
+/** Runs a command that tries to get out of the sandbox. */
+async function checkExec({ tools }: Config, { clock, env }: DoctorInput): Promise<Check> {
+  const name = 'exec'
+  if (!isAllowed(name, tools)) return { name, status: 'ok', detail: 'not allowed by the configuration' }
+  const found = await execTool(tools.exec, { clock, env })
+  if ('obstacle' in found)
+    return { name, status: 'warn', detail: `agents have no exec: ${found.obstacle.why}`, remedy: found.obstacle.remedy }
+  if (tools.exec.sandbox === 'off') {
+    const detail = 'NO SANDBOX: commands of agents can do whatever you can'
+    return { name, status: 'fail', detail, remedy: 'heddle config set tools.exec.sandbox on' }
+  }
+  const reach = tools.exec.network ? 'with the network' : 'without network'
+  return { name, status: 'ok', detail: `commands run in a sandbox, ${reach}` }
 }
 
 function slow(): HeddleError {

@@ -220,16 +220,22 @@ describe('tools reach files by handles', () => {
     "import { createRequire } from 'node:module'",
     "import { patientDisk } from './disk.ts'",
     "import { pathHandle } from './handle.ts'",
+    "import { spawn } from 'node:child_process'",
+    "import { exec } from 'child_process'",
+    "import { launch } from './sandbox/launch.ts'",
+    "import { host } from './sandbox/host.ts'",
   ])('%s is refused in a tool', (text) => {
-    const parts = [file('src/tools/disk.ts'), file('src/tools/handle.ts')]
+    const parts = ['disk', 'handle', 'sandbox/launch', 'sandbox/host'].map((name) => file(`src/tools/${name}.ts`))
     expect(violations([file('src/tools/read-file.ts', text), ...parts])).not.toEqual([])
   })
 
-  test('the disk alone imports what reaches files, handles alone the disk', () => {
+  test('the disk alone imports what reaches files, handles alone the disk, the sandbox alone starts programs', () => {
     const files = [
       file('src/tools/disk.ts', "import { openSync } from 'node:fs'"),
       file('src/tools/handle.ts', "import type { Stats } from 'node:fs'\nimport { directDisk } from './disk.ts'"),
       file('src/tools/call.ts', "import { pathHandle } from './handle.ts'"),
+      file('src/tools/sandbox/launch.ts', "import { spawn } from 'node:child_process'"),
+      file('src/tools/sandbox/host.ts', "import { stat } from 'node:fs/promises'"),
     ]
     expect(violations(files)).toEqual([])
   })

@@ -14,6 +14,7 @@ import type {
   planGates,
   providers,
   Settings,
+  sandboxes,
   schedulings,
   thinkingLevels,
 } from './schema.ts'
@@ -57,7 +58,15 @@ export interface Config {
     allow?: string[]
     deny: string[]
     ask: string[]
-    exec: { network: boolean }
+    exec: {
+      sandbox: (typeof sandboxes)[number]
+      network: boolean
+      /** What a command gets that asks for nothing else, and the most that one may ask for. */
+      timeoutSeconds: number
+      maxTimeoutSeconds: number
+      memoryMB: number
+      processes: number
+    }
     /** Origins that may be fetched from although they are not public. */
     fetch: { allow: string[] }
     subagents: {

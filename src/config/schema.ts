@@ -6,6 +6,7 @@ export const providers = ['anthropic', 'openai', 'google', 'openai-compatible'] 
 export const schedulings = ['auto', 'coordinator'] as const
 export const planGates = ['ask', 'auto', 'always'] as const
 export const thinkingLevels = ['off', 'low', 'medium', 'high'] as const
+export const sandboxes = ['on', 'off'] as const
 export const memoryShareModes = ['isolated', 'handoff', 'inherit-readonly'] as const
 
 /** The script that stands in while there is no model. It may be chosen, and is never a fallback. */
@@ -110,7 +111,14 @@ export const configSchema = z.strictObject(
       allow: names('tools').exactOptional(),
       deny: names('tools').default(() => []),
       ask: names('tools').default(() => ['write_file', 'edit_file', 'exec']),
-      exec: section({ network: flag().default(false) }),
+      exec: section({
+        sandbox: choice(sandboxes).default('on'),
+        network: flag().default(false),
+        timeoutSeconds: count(1).default(120),
+        maxTimeoutSeconds: count(1).default(600),
+        memoryMB: count(64).default(4096),
+        processes: count(8).default(512),
+      }),
       fetch: section({ allow: origins().default(() => []) }),
       subagents: section({
         maxSpawnDepth: count(0).default(1),

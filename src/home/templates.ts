@@ -79,14 +79,15 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 
 # allow: only these tools ([] = none; without the line: all). deny: never these.
 # ask: these need your yes ([] = never ask).
-# exec.network: may commands reach the network?
+# exec.network: may commands reach the network? exec.sandbox: off lets them reach
+# everything that you can.
 # fetch.allow: servers to fetch from although they are not public.
 # subagents.memoryShareMode: isolated, handoff or inherit-readonly.
 #tools:
 #  #allow: [read_file, list_dir, search_files]
 #  deny: []
 #  ask: [write_file, edit_file, exec]
-#  exec: { network: false }
+#  exec: { sandbox: on, network: false }
 #  fetch: { allow: [] }
 #  subagents:
 #    maxSpawnDepth: 1

@@ -13,7 +13,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'system.ts': ['domain'],
   config: ['domain'],
   home: ['domain', 'config'],
-  'doctor.ts': ['domain', 'store', 'config', 'home', 'app-models.ts'],
+  'doctor.ts': ['domain', 'store', 'config', 'home', 'tools', 'app-models.ts'],
   'app-models.ts': ['domain', 'models', 'config'],
   'app-engine.ts': ['domain', 'engine', 'models', 'config', 'tools', 'app-models.ts'],
   'app.ts': [
@@ -65,13 +65,18 @@ export const network = {
 }
 
 /**
- * Tools reach files by handles and by nothing else. Who may import what handles are made of, in the rooms that hold
- * tools; types are free.
+ * Tools reach files by handles and by nothing else, and programs by the sandbox. Who may import what these are made of,
+ * in the rooms that hold tools; types are free.
  */
 export const handlesOnly = {
   rooms: ['tools', 'engine'],
   importers: {
-    'node:fs': ['src/tools/disk.ts'],
+    'node:fs': ['src/tools/disk.ts', 'src/tools/sandbox/host.ts'],
+    'node:child_process': ['src/tools/sandbox/launch.ts'],
+    'src/tools/sandbox/host.ts': [
+      ...['advice', 'identity', 'programs', 'self-test', 'view', 'watch'].map((name) => `src/tools/sandbox/${name}.ts`),
+    ],
+    'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],
     'src/tools/handle.ts': ['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts'],
   } as Record<string, readonly string[]>,

@@ -122,10 +122,15 @@ function machineOutsidePorts({ path, uses, taken, imports }: Facts): string[] {
 
 function waysAroundHandles({ path, imports, uses }: Facts): string[] {
   const reached = imports.filter(({ isTypeOnly }) => !isTypeOnly).map(({ target }) => target)
-  const names = [...new Set([...reached.map((target) => target.replace(/^(?:node:)?fs(\/.*)?$/, 'node:fs')), ...uses])]
+  const names = [
+    ...new Set([
+      ...reached.map((target) => target.replace(/^(?:node:)?(fs|child_process)(\/.*)?$/, 'node:$1')),
+      ...uses,
+    ]),
+  ]
   return names
     .filter((name) => handlesOnly.detours.test(name) || !(handlesOnly.importers[name] ?? [path]).includes(path))
-    .map((name) => `${path}: uses ${name}; tools reach files by the handles of their call`)
+    .map((name) => `${path}: uses ${name}; tools reach files by the handles of their call, programs by the sandbox`)
 }
 
 function waysToTheNetwork({ path, imports, uses }: Facts): string[] {

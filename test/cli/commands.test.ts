@@ -43,7 +43,7 @@ describe('the first command', () => {
     const { ok, checks } = await heddle.json<{ ok: boolean; checks: { name: string }[] }>('doctor')
     expect({ ok, names: checks.map(({ name }) => name) }).toEqual({
       ok: true,
-      names: ['node', 'home', 'permissions', 'config', 'database', 'daemon', 'disk'],
+      names: ['node', 'home', 'permissions', 'config', 'exec', 'database', 'daemon', 'disk'],
     })
     expect(existsSync(heddle.home)).toBe(false)
   })

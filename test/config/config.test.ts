@@ -27,7 +27,14 @@ const defaults = {
   tools: {
     deny: [],
     ask: ['write_file', 'edit_file', 'exec'],
-    exec: { network: false },
+    exec: {
+      sandbox: 'on',
+      network: false,
+      timeoutSeconds: 120,
+      maxTimeoutSeconds: 600,
+      memoryMB: 4096,
+      processes: 512,
+    },
     fetch: { allow: [] },
     subagents: { maxSpawnDepth: 1, maxChildrenPerAgent: 5, maxConcurrent: 8, memoryShareMode: 'handoff' },
   },

@@ -18,7 +18,7 @@ declare module 'vitest' {
 /** Gives every test a PostgreSQL: the one named by HEDDLE_TEST_POSTGRES, else a private one for this run. */
 export default async function providePostgres(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const given = process.env['HEDDLE_TEST_POSTGRES']
-  ensurePackages(given === undefined ? ['postgresql', 'strace'] : ['strace'])
+  ensurePackages([...(given === undefined ? (['postgresql'] as const) : []), 'strace', 'bubblewrap'])
   if (given !== undefined) {
     project.provide('postgresUrl', given)
     return undefined

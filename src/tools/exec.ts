@@ -1,0 +1,97 @@
+import { constants } from 'node:os'
+import { z } from 'zod'
+import { HeddleError } from '../domain/errors.ts'
+import type { PathHandle } from '../domain/path-handle.ts'
+import type { Tool } from '../domain/tool.ts'
+import type { Ended } from './sandbox/launch.ts'
+import type { Runner } from './sandbox/runner.ts'
+import { parsedBy } from './tool-input.ts'
+
+const longestCommand = 100_000
+
+/** How long commands may take, and what the model must know of where they run. */
+export interface ExecSettings {
+  timeoutSeconds: number
+  maxTimeoutSeconds: number
+  network: boolean
+  isConfined: boolean
+}
+
+/** Runs a shell command in the session's folder. */
+export function exec(runner: Runner, settings: ExecSettings): Tool<z.output<ReturnType<typeof inputOf>>> {
+  const { timeoutSeconds, maxTimeoutSeconds } = settings
+  const usual = Math.min(timeoutSeconds, maxTimeoutSeconds)
+  return {
+    name: 'exec',
+    description: describe(settings),
+    inputSchema: {
+      type: 'object',
+      properties: {
+        command: { type: 'string', description: 'as for bash -c' },
+        cwd: { type: 'string', description: 'directory to run in, from the folder on; the folder if left out' },
+        timeout_seconds: {
+          type: 'integer',
+          minimum: 1,
+          maximum: maxTimeoutSeconds,
+          description: `${usual} if left out; then everything that the command started is killed`,
+        },
+      },
+      required: ['command'],
+      additionalProperties: false,
+    },
+    effect: 'unsafe',
+    paths: ['cwd'],
+    parse: parsedBy(inputOf(maxTimeoutSeconds)),
+    async run({ command, timeout_seconds: seconds = usual }, { handle, folder, without, signal }) {
+      const cwd = await directoryAt(handle('cwd'))
+      const ended = await runner({ command, folder, without, cwd, timeoutMs: seconds * 1000, signal })
+      return { status: 'ok', output: tell(ended) }
+    },
+  }
+}
+
+function inputOf(maxTimeoutSeconds: number) {
+  return z.strictObject({
+    command: z
+      .string()
+      .refine((text) => text.trim() !== '', { error: 'must not be empty' })
+      .refine((text) => !text.includes('\0'), { error: 'must not hold NUL' })
+      .refine((text) => Buffer.byteLength(text) <= longestCommand, {
+        error: `must have at most ${longestCommand} bytes: write a file and run that`,
+      }),
+    cwd: z.string().optional(),
+    timeout_seconds: z.int().min(1).max(maxTimeoutSeconds).optional(),
+  })
+}
+
+function describe({ network, isConfined }: ExecSettings): string {
+  const reach = network ? '' : ', and not the network'
+  const walls = isConfined
+    ? ` It reaches the folder and the programs of the system${reach}; what it writes outside of the folder does not last. `
+    : ' '
+  return (
+    'Runs a command with bash in the folder. Answers what it wrote, both outputs in one, and then its end, such as ' +
+    `[exit 0].${walls}Nothing that it starts lives on after it, and it gets no input.`
+  )
+}
+
+async function directoryAt(handle: PathHandle): Promise<string> {
+  const sight = await handle.look()
+  if (sight.kind === 'directory') return sight.path
+  if (sight.kind === 'outside')
+    throw new HeddleError('forbidden', `${handle.shown} leads out of the session's folder`, 'give a cwd inside of it')
+  const what = sight.kind === 'missing' ? `there is no ${handle.shown}` : `${handle.shown} is not a directory`
+  throw new HeddleError('wrong_kind', what, 'give a directory as cwd; list_dir with path . shows what is there')
+}
+
+function tell({ output, code, killed }: Ended): string {
+  const text = output.text()
+  const end = killed === undefined ? exit(code) : `killed: ${killed}`
+  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${end}]`
+}
+
+/** A shell, and bubblewrap too, tell a signal as 128 and its number. */
+function exit(code: number | null): string {
+  const name = Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0]
+  return code === null ? 'signal' : name === undefined ? `exit ${code}` : `exit ${code}: signal ${name}`
+}

@@ -1,0 +1,38 @@
+import type { Tool } from '../../domain/tool.ts'
+import { exec } from '../exec.ts'
+import { notInstalled, type Obstacle, systemFacts } from './advice.ts'
+import { findPrograms } from './programs.ts'
+import type { Confines, Machine } from './runner.ts'
+import { withoutSandbox } from './runner.ts'
+import { proveSandbox } from './self-test.ts'
+
+/** What the owner's configuration says about commands. */
+export interface ExecConfig {
+  sandbox: 'on' | 'off'
+  network: boolean
+  timeoutSeconds: number
+  maxTimeoutSeconds: number
+  memoryMB: number
+  processes: number
+}
+
+/**
+ * The tool that runs commands, where that is safe or the owner has asked for it in spite of that; otherwise what is in
+ * the way.
+ */
+export async function execTool(
+  { sandbox, network, memoryMB, processes, ...times }: ExecConfig,
+  { clock, env }: Pick<Machine, 'clock' | 'env'>,
+): Promise<{ tool: Tool } | { obstacle: Obstacle }> {
+  const confines: Confines = { network, processes, memoryBytes: memoryMB * 2 ** 20 }
+  const machine = { clock, env, self: { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 } }
+  if (sandbox === 'off') {
+    const programs = await findPrograms()
+    if ('missing' in programs) return { obstacle: notInstalled(programs.missing, await systemFacts()) }
+    const runner = withoutSandbox(programs, confines, machine)
+    return { tool: exec(runner, { ...times, network: true, isConfined: false }) }
+  }
+  const proof = await proveSandbox(confines, machine)
+  if ('obstacle' in proof) return proof
+  return { tool: exec(proof.runner, { ...times, network, isConfined: true }) }
+}

@@ -1,0 +1,56 @@
+import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** Who a process is for the files it touches. Groups besides its own one do not count. */
+export interface Identity {
+  uid: number
+  gid: number
+}
+
+/** What the sandbox asks of the machine about files that are not the session's; nothing of it reaches a model. */
+export const host = {
+  /** Where a path really is; undefined when it is not there or must not be seen. */
+  realPath: (path: string) => realpath(path).catch(() => undefined),
+  owner: async (path: string): Promise<Identity> => {
+    const { uid, gid } = await stat(path)
+    return { uid, gid }
+  },
+  /** Whether someone gets to a real path and may do there what these bits say (4 read, 2 write, 1 enter). */
+  async mayUse(path: string, who: Identity, bits: number): Promise<boolean> {
+    for (let place = dirname(path); ; place = dirname(place)) {
+      if (!(await allows(place, who, 1))) return false
+      if (place === '/') return allows(path, who, bits)
+    }
+  },
+  /** The text of a file of the system; undefined when there is none. */
+  text: (path: string) => readFile(path, 'utf8').catch(() => undefined),
+  link: (path: string) => readlink(path).catch(() => undefined),
+  names: (path: string) => readdir(path).catch(() => []),
+  /** Runs something beside a folder of its own, with a file in it and a file beside it, and removes all of it. */
+  async inScratch<T>(files: { inside: string; beside: string }, use: (place: Scratch) => Promise<T>): Promise<T> {
+    const place = await realpath(await mkdtemp(join(tmpdir(), 'heddle-exec-')))
+    try {
+      const scratch = { folder: join(place, 'folder'), inside: 'inside', beside: join(place, 'beside') }
+      await mkdir(scratch.folder)
+      await writeFile(join(scratch.folder, scratch.inside), files.inside)
+      await writeFile(scratch.beside, files.beside)
+      return await use(scratch)
+    } finally {
+      await rm(place, { recursive: true, force: true })
+    }
+  },
+}
+
+export interface Scratch {
+  folder: string
+  inside: string
+  beside: string
+}
+
+async function allows(path: string, { uid, gid }: Identity, bits: number): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  if (!found) return false
+  const shift = found.uid === uid ? 6 : found.gid === gid ? 3 : 0
+  return ((found.mode >> shift) & bits) === bits
+}

@@ -1,0 +1,87 @@
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ToolOutcome } from '../../src/domain/tool.ts'
+import { systemClock } from '../../src/system.ts'
+import { makeCall, prepareCall } from '../../src/tools/call.ts'
+import { type ExecConfig, execTool } from '../../src/tools/sandbox/exec-tool.ts'
+
+export const isRoot = process.getuid?.() === 0
+/** Somebody who owns nothing else. */
+export const nobody = 65534
+
+export const usual: ExecConfig = {
+  sandbox: 'on',
+  network: false,
+  timeoutSeconds: 20,
+  maxTimeoutSeconds: 60,
+  memoryMB: 1024,
+  processes: 200,
+}
+
+/** A session's folder, a place beside it, and commands as a model gives them. */
+export interface CommandFolder {
+  path: string
+  outside: string
+  /** A folder inside that belongs to the runtime. */
+  hidden: string
+  call(input: unknown, signal?: AbortSignal): Promise<ToolOutcome>
+  /** The answer to a command; fails when it was refused. */
+  run(command: string, more?: object): Promise<string>
+  remove(): void
+}
+
+export async function commandFolder(
+  config: Partial<ExecConfig> = {},
+  { owner, env = process.env }: { owner?: number; env?: NodeJS.ProcessEnv } = {},
+): Promise<CommandFolder> {
+  const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-commands-')))
+  chmodSync(place, 0o755)
+  const [path, outside] = [join(place, 'folder'), join(place, 'beside')]
+  const hidden = join(path, 'deep', 'deeper', 'home')
+  mkdirSync(hidden, { recursive: true })
+  mkdirSync(outside)
+  if (owner !== undefined)
+    for (const each of [path, join(path, 'deep'), join(path, 'deep', 'deeper'), hidden]) chownSync(each, owner, owner)
+  const found = await execTool({ ...usual, ...config }, { clock: systemClock, env })
+  if ('obstacle' in found) throw new Error(`${found.obstacle.why}: ${found.obstacle.remedy}`)
+  const known = new Map([['exec', found.tool]])
+  const folder: CommandFolder = {
+    path,
+    outside,
+    hidden,
+    async call(input, signal = new AbortController().signal) {
+      const ready = prepareCall({ id: 'call', name: 'exec', input }, known, ['exec'])
+      if ('refused' in ready) return ready.refused
+      return makeCall(ready, { runId: 'run', callId: 'call', signal, folder: path, without: [hidden] })
+    },
+    async run(command, more = {}) {
+      const { status, output } = await folder.call({ command, ...more })
+      if (status !== 'ok' || typeof output !== 'string') throw new Error(JSON.stringify(output))
+      return output
+    },
+    remove: () => rmSync(place, { recursive: true, force: true }),
+  }
+  return folder
+}
+
+/** The processes of this machine whose command line holds a text, other than this one. */
+export function processesWith(text: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+/** Processes that were killed are gone once the kernel has put them away. */
+export async function untilNone(text: string): Promise<number[]> {
+  const giveUp = systemClock.monotonic() + 5000
+  while (processesWith(text).length > 0 && systemClock.monotonic() < giveUp) await systemClock.sleep(5)
+  return processesWith(text)
+}

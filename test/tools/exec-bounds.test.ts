@@ -1,0 +1,212 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { afterEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/system.ts'
+import { type CommandFolder, commandFolder, isRoot, nobody, processesWith, untilNone } from './command-folder.ts'
+
+let folder: CommandFolder
+afterEach(() => folder.remove())
+
+// A number that only one test's processes have among their arguments.
+let marks = 0
+const newMark = () => `${process.pid}${String(++marks).padStart(3, '0')}.25`
+
+describe('whatever a command leaves behind ends with it', () => {
+  test.each([
+    ['a child in the background', (mark: string) => `sleep ${mark} & echo left`],
+    ['one that ignores signals', (mark: string) => `(trap '' TERM INT HUP; sleep ${mark}) & echo left`],
+    ['a session of its own', (mark: string) => `setsid sleep ${mark} > /dev/null 2>&1 < /dev/null & echo left`],
+    [
+      'a daemon that has forked twice',
+      (mark: string) => `(setsid bash -c 'exec > /dev/null 2>&1; sleep ${mark} & disown' &); echo left`,
+    ],
+    ['all of its own group', () => 'trap "kill 0" EXIT; trap : TERM; echo left'],
+    ['a coprocess', (mark: string) => `coproc sleep ${mark}; echo left`],
+  ])('%s', async (_, command) => {
+    folder = await commandFolder()
+    const mark = newMark()
+    expect(await folder.run(command(mark))).toBe('left\n[exit 0]')
+    expect(await untilNone(mark)).toEqual([])
+  })
+})
+
+describe('a command that does not end is killed with all it started', () => {
+  test.each([
+    ['that sleeps', (mark: string) => `echo begun; sleep ${mark}`],
+    [
+      'that ignores signals',
+      (mark: string) => `trap '' TERM INT HUP ALRM; echo begun; while :; do sleep ${mark}; done`,
+    ],
+    ['that has closed its output', (mark: string) => `echo begun; exec > /dev/null 2>&1; sleep ${mark}`],
+    ['that waits for a daemon', (mark: string) => `echo begun; setsid --wait sleep ${mark}`],
+    ['that has stopped itself', (mark: string) => `echo begun; sleep ${mark} & kill -STOP $$`],
+  ])('%s', async (_, command) => {
+    folder = await commandFolder()
+    const mark = newMark()
+    expect(await folder.run(command(mark), { timeout_seconds: 1 })).toBe('begun\n[killed: timed out after 1 s]')
+    expect(await untilNone(mark)).toEqual([])
+  })
+
+  test('when the call is given up, which throws what it was given up for', async () => {
+    folder = await commandFolder()
+    const [mark, stop] = [newMark(), new AbortController()]
+    const call = folder.call({ command: `touch begun; sleep ${mark}` }, stop.signal)
+    while (processesWith(mark).length === 0) await systemClock.sleep(2)
+    stop.abort(new Error('given up'))
+    await expect(call).rejects.toThrow('given up')
+    expect(await untilNone(mark)).toEqual([])
+  })
+
+  test('and is not even begun when it was given up before', async () => {
+    folder = await commandFolder()
+    await expect(folder.call({ command: 'touch begun' }, AbortSignal.abort(new Error('before')))).rejects.toThrow(
+      'before',
+    )
+    expect(readdirSync(folder.path)).toEqual(['deep'])
+  })
+
+  test('at whichever moment of its start it is given up', async () => {
+    folder = await commandFolder()
+    const mark = newMark()
+    const given = Array.from({ length: 40 }, async (_, at) => {
+      const stop = new AbortController()
+      const call = folder.call({ command: `sleep ${mark}` }, stop.signal)
+      await systemClock.sleep(at)
+      stop.abort(new Error('given up'))
+      await expect(call).rejects.toThrow('given up')
+    })
+    await Promise.all(given)
+    expect(await untilNone(mark)).toEqual([])
+    expect(await untilNone(folder.path)).toEqual([])
+  })
+
+  test('when the runtime is killed', async () => {
+    folder = await commandFolder()
+    const mark = newMark()
+    const program = runProgram(folder.path, `sleep ${mark}`)
+    while (processesWith(`sleep\0${mark}`).length === 0) await systemClock.sleep(5)
+    program.kill('SIGKILL')
+    await once(program, 'exit')
+    expect(await untilNone(mark)).toEqual([])
+  })
+})
+
+test('at whichever moment of a start the runtime is killed, nothing is left', async () => {
+  folder = await commandFolder()
+  const mark = newMark()
+  for (let delay = 0; delay < 16; delay++) {
+    const program = runProgram(folder.path, 'true', `sleep ${mark}`)
+    // The next command begins right after the answer to the first.
+    await once(program.stdout, 'data')
+    await systemClock.sleep(delay)
+    program.kill('SIGKILL')
+    await once(program, 'exit')
+  }
+  expect(await untilNone(mark)).toEqual([])
+  expect(await untilNone(folder.path)).toEqual([])
+})
+
+describe('a command takes no more than it may', () => {
+  test('of output: a gigabyte ends it, in little memory of ours', async () => {
+    folder = await commandFolder()
+    const before = process.memoryUsage().rss
+    const text = await folder.run("head -c 1G /dev/zero | tr '\\0' x", { timeout_seconds: 60 })
+    expect(text).toMatch(/^x{24000}\n… \[cut: \d+ bytes\] …\nx{24000}\n\[killed: wrote more than 256 MB\]$/)
+    expect(process.memoryUsage().rss - before).toBeLessThan(150 * 2 ** 20)
+  })
+
+  test.each([
+    [
+      'one process',
+      'node -e "const a = []; for (;;) a.push(Buffer.alloc(1e7, 1))"',
+      'killed: more than 512 MB of memory|RangeError: .*alloc',
+    ],
+    [
+      'several',
+      'for i in 1 2 3 4; do node -e "const a = Buffer.alloc(2e8, 1); setTimeout(() => a, 60000)" & done; wait',
+      'killed: more than 512 MB of memory',
+    ],
+    ['one process, at once', 'node -e "Buffer.alloc(2e9, 1)"', 'RangeError: .*alloc'],
+    ['a file in memory', 'head -c 1G /dev/zero > /tmp/large', 'No space left on device'],
+    ['shared memory', 'head -c 1G /dev/zero > /dev/shm/large', 'No space left on device'],
+  ])('of memory: %s', async (_, command, end) => {
+    folder = await commandFolder({ memoryMB: 512 })
+    expect(await folder.run(command)).toMatch(new RegExp(end))
+  })
+
+  const owners = isRoot ? [undefined, nobody] : [undefined]
+  test.each(owners)('of processes: one that forks and forks (owner %s)', async (owner) => {
+    folder = await commandFolder({ processes: 40 }, owner === undefined ? {} : { owner })
+    const mark = newMark()
+    const text = await folder.run(`for i in {1..2000}; do sleep ${mark} & sleep 0.001; done; echo all of them`, {
+      timeout_seconds: 3,
+    })
+    expect(text).toMatch(/Resource temporarily unavailable|\[killed: more than 40 processes\]/)
+    expect(text).not.toContain('all of them')
+    expect(await untilNone(mark)).toEqual([])
+  })
+
+  test.runIf(isRoot)('of processes: a bomb', async () => {
+    folder = await commandFolder({ processes: 40 }, { owner: nobody })
+    const text = await folder.run('bomb() { bomb | bomb & }; bomb; sleep 1; echo still here', { timeout_seconds: 3 })
+    expect(text).toMatch(/\[(exit \d+|killed: [^\]]+)\]$/)
+    expect(await untilNone(folder.path)).toEqual([])
+  })
+})
+
+describe('many commands at once', () => {
+  test('fifty finish, and leave neither a process nor a descriptor', async () => {
+    folder = await commandFolder()
+    await folder.run('true')
+    const descriptors = () => readdirSync('/proc/self/fd').length
+    const before = descriptors()
+    const mark = newMark()
+    const texts = await Promise.all(
+      Array.from({ length: 50 }, (_, at) =>
+        folder.run(`sleep ${mark} & echo ${at}; node -p ${at}`, { timeout_seconds: 60 }),
+      ),
+    )
+    expect(texts).toEqual(texts.map((_, at) => `${at}\n${at}\n[exit 0]`))
+    expect(await untilNone(mark)).toEqual([])
+    expect(await untilNone(folder.path)).toEqual([])
+    // The last look at a sandbox may still be under way.
+    for (let tries = 0; descriptors() > before && tries < 200; tries++) await systemClock.sleep(5)
+    expect(descriptors()).toBe(before)
+  })
+})
+
+describe.runIf(isRoot)('for an ordinary user', () => {
+  test('a command runs, within its walls and its bounds', async () => {
+    folder = await commandFolder({}, { owner: nobody })
+    const commands = [
+      'id -u; touch made; node -p 1+1',
+      `cat ${join(folder.outside, 'none')} /etc/shadow; unshare -Ur true`,
+      'for i in {1..4}; do node -e "const a = Buffer.alloc(2e8, 1); setTimeout(() => a, 60000)" & done; wait',
+      'for i in {1..60}; do sleep 1 & done; wait',
+    ]
+    const program = runProgram(folder.path, ...commands)
+    const lines: string[] = []
+    for await (const line of createInterface(program.stdout)) lines.push(JSON.parse(line))
+    expect(lines).toEqual([
+      `${nobody}\n2\n[exit 0]`,
+      expect.stringMatching(/No such file[\s\S]*No such file[\s\S]*unshare failed[\s\S]*\[exit 1\]$/),
+      '[killed: more than 512 MB of memory]',
+      expect.stringMatching(/Resource temporarily unavailable/),
+    ])
+  })
+})
+
+/** A runtime of its own, as nobody where that is who owns the folder. */
+function runProgram(...args: string[]): ChildProcessByStdio<null, Readable, null> {
+  const program = join(import.meta.dirname, 'exec-program.ts')
+  const isTheirs = isRoot && statSync(args[0] ?? '/').uid === nobody
+  return spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: '/',
+    ...(isTheirs && { uid: nobody, gid: nobody }),
+  })
+}
