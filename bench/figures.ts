@@ -67,6 +67,23 @@ export function figure(name: string, unit: Figure['unit'], goal: Goal, measured:
   return { name, value, unit, goal, holds: holds(value, goal), noise, detail }
 }
 
+/** What so many of the single measurements stay below. */
+export function quantileFigure(
+  name: string,
+  unit: Figure['unit'],
+  goal: Goal,
+  measured: number[],
+  part: number,
+  detail: string,
+): Figure {
+  const value = rounded(quantile(measured, part))
+  return {
+    ...figure(name, unit, goal, measured, `${detail}; median ${shown(median(measured))} ${unit}`),
+    value,
+    holds: holds(value, goal),
+  }
+}
+
 /** A figure that could not be measured here. */
 export function missing(name: string, unit: Figure['unit'], goal: Goal, why: string): Figure {
   return { name, value: null, unit, goal, holds: null, noise: null, detail: why }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../src/domain/nearest.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
+import { models } from './models.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
@@ -17,6 +18,7 @@ interface Benchmark {
 const benchmarks: Record<string, Benchmark> = {
   turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
   tools: { about: 'a command in its sandbox against the same command without one', run: tools },
+  models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

@@ -11,8 +11,8 @@ import type { ProviderSettings } from './models/streamed-model.ts'
 import { asker, readLong, type Trial, tryModel } from './models/trial.ts'
 
 const usualWindow = 32_768
-const idleTimeout: Millis = 120_000
-const totalTimeout: Millis = 600_000
+const usualIdle: Millis = 120_000
+const usualTotal: Millis = 600_000
 
 const providers = { anthropic, openai: openAi, google, 'openai-compatible': openAiCompatible }
 
@@ -68,10 +68,14 @@ export function makeModel(name: string, named: NamedModel, clock: Clock): Model 
     readsPdf,
     ...(thinks !== undefined && { thinks }),
     ...(named.thinking && { thinking: named.thinking }),
-    idleTimeout,
-    totalTimeout,
+    idleTimeout: millis(named.timeout?.idle) ?? usualIdle,
+    totalTimeout: millis(named.timeout?.total) ?? usualTotal,
   }
   return providers[named.provider](settings, clock)
+}
+
+function millis(seconds: number | undefined): Millis | undefined {
+  return seconds === undefined ? undefined : seconds * 1000
 }
 
 /** As much as shows that a local server cuts prompts, and as little as is cheap where one pays. */

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { engineOf } from './app-engine.ts'
 import type { Config } from './config/config.ts'
 import type { App } from './domain/app.ts'
@@ -41,10 +40,9 @@ import { findRun } from './store/runs.ts'
 import { findSessions } from './store/sessions.ts'
 import type { Store, StoreContext } from './store/store.ts'
 import { systemClock, systemRandom } from './system.ts'
+import { version } from './version.ts'
 
 const day = 86_400_000
-
-export const version: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 
 /** What decides which heddle is opened. */
 export interface AppSettings {

@@ -1,4 +1,4 @@
-export { type AppSettings, openApp, restoreApp, version } from './app.ts'
+export { type AppSettings, openApp, restoreApp } from './app.ts'
 export { type Config, loadConfig } from './config/config.ts'
 export type {
   App,
@@ -19,3 +19,4 @@ export type { Message, Part, Role, Source, ThinkingConfig } from './domain/messa
 export type { Identity, ModelConfig, Permissions, Persona } from './domain/persona.ts'
 export type { ToolCall, Usage } from './domain/turn.ts'
 export { ensureHome, type HomePaths, homePaths, resolveHome } from './home/home.ts'
+export { version } from './version.ts'

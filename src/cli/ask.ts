@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Answered, Question } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
@@ -7,6 +6,7 @@ import { isGone } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
 import { systemRandom } from '../system.ts'
 import { answerPage } from './answer-page.ts'
+import { askedFor } from './asked.ts'
 import type { Here, Register } from './cli.ts'
 import { terminalPane } from './pane.ts'
 import { pickedUp } from './picked-up.ts'
@@ -25,20 +25,24 @@ export const exitCodes: Record<Answered['status'], number> = {
 
 export const registerAsk: Register = (program, run) => {
   program
-    .command('ask <text>')
+    .command('ask [text]')
     .helpGroup('TALK')
-    .description('ask something and wait for the answer; - reads the question from stdin')
+    .description('ask something and wait for the answer; without text, or with -, stdin is the question')
     .option('-s, --session <label>', 'the session to ask in; a new label starts one', 'main')
     .option('-m, --model <name>', 'one of the models of heddle.yaml')
+    .option('--file <path>', 'a file that goes with it, as @path in the text does; may be repeated', together, [])
     .option('--from <turn>', 'start a new session from this turn')
     .option('--timeout <seconds>', 'wait at most this long; the work goes on')
     .option('--no-wait', 'only hand it in; `heddle up` does the work')
-    .addHelpText('after', '\nExample: heddle ask "what does this folder hold?"')
+    .addHelpText(
+      'after',
+      '\nExamples: heddle ask "what does this folder hold?"    git diff | heddle ask "is this right?"',
+    )
     .action(
-      run(async (here, [text = ''], options) => {
+      run(async (here, [text], options) => {
         const question: Question = {
           session: String(options['session']),
-          content: text === '-' ? readFileSync(0, 'utf8') : text,
+          ...(await askedFor(here, text, options['file'] as string[])),
           ...(options['model'] !== undefined && { model: String(options['model']) }),
           ...(options['from'] !== undefined && { from: String(options['from']) }),
           // Handed in again after a daemon died on us, it is the same question, whether it had arrived or not.
@@ -170,6 +174,10 @@ async function page(here: Here, answer: Answered, took: number): Promise<string>
     return `${what}: ${run}    ${work}heddle watch ${run} shows it`
   }
   return answerPage(here.screen, { ...answer, took })
+}
+
+function together(path: string, before: string[]): string[] {
+  return [...before, path]
 }
 
 function secondsFrom(value: unknown): number | undefined {

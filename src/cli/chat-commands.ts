@@ -5,14 +5,24 @@ import { nearest } from '../domain/nearest.ts'
 /** What a line that was typed in a chat asks for. */
 export type Wish =
   | { kind: 'say'; how: 'message' | 'steer' | 'interrupt'; content: string }
-  | { kind: 'stop' | 'status' | 'help' | 'quit' }
+  | { kind: 'stop' | 'status' | 'sessions' | 'help' | 'quit' }
   | { kind: 'model'; name: string | undefined }
   | { kind: 'think'; level: (typeof thinkingLevels)[number] | undefined }
+  | { kind: 'switch'; label: string }
   | { kind: 'new'; label: string | undefined }
   | { kind: 'fork'; turn: string | undefined; label: string | undefined }
 
-const names = ['steer', 'stop', 'model', 'think', 'new', 'fork', 'status', 'help', 'quit']
-const others: Record<string, string> = { exit: 'quit', q: 'quit', cancel: 'stop', models: 'model', '?': 'help' }
+export const commandNames = [
+  ...['steer', 'stop', 'model', 'think', 'sessions', 'switch', 'new', 'fork', 'status', 'help', 'quit'],
+]
+const others: Record<string, string> = {
+  exit: 'quit',
+  q: 'quit',
+  cancel: 'stop',
+  models: 'model',
+  '?': 'help',
+  session: 'sessions',
+}
 
 export const chatHelp = `  a message         is answered; while a turn is under way it waits for the next
   !message          interrupts: stops the turn, and is answered at once
@@ -20,12 +30,16 @@ export const chatHelp = `  a message         is answered; while a turn is under 
   /stop             stops the turn                            as does Ctrl-C
   /model [name]     who answers from now on
   /think [level]    off, low, medium or high, where the model can
+  /sessions         what was talked about in this folder
+  /switch label     goes on in another of them
   /new [label]      a new session
-  /fork [turn] [label]   a new session that starts at a turn, the last one if none
+  /fork [turn] [label]   a new session from a turn, the last one if none
   /status           what needs you, what runs, what was spent
   /quit             leave                     Ctrl-D, or Ctrl-C twice
-Up and down go through what you typed before; a line that begins with a blank is
-not kept. Alt-Enter is a line break, a paste stays one message.`
+@path names a file that goes with the message; Tab completes it.
+Up and down go through what you typed before, Ctrl-R looks for it; a line that
+begins with a blank is not kept. Alt-Enter is a line break, a paste stays one
+message.`
 
 /** Reads a line as it was meant. What begins like a path is a message. */
 export function wishIn(line: string): Wish {
@@ -40,6 +54,10 @@ export function wishIn(line: string): Wish {
       return { kind: 'stop' }
     case 'status':
       return { kind: 'status' }
+    case 'sessions':
+      return { kind: 'sessions' }
+    case 'switch':
+      return { kind: 'switch', label: needed(first ?? '', '/switch label', 'label') }
     case 'help':
       return { kind: 'help' }
     case 'quit':
@@ -59,11 +77,11 @@ export function wishIn(line: string): Wish {
 
 function commandNamed(name: string): string | undefined {
   const lower = name.toLowerCase()
-  return others[lower] ?? names.find((known) => known === lower)
+  return others[lower] ?? commandNames.find((known) => known === lower)
 }
 
-function needed(text: string, example: string): string {
-  if (text.trim() === '') throw new Misuse('there is no message', `write: ${example}`)
+function needed(text: string, example: string, what = 'message'): string {
+  if (text.trim() === '') throw new Misuse(`there is no ${what}`, `write: ${example}`)
   return text.trim()
 }
 
@@ -74,7 +92,7 @@ function levelFrom(word: string | undefined) {
 }
 
 function unknown(name: string): Misuse {
-  const close = nearest(name, [...names, ...Object.keys(others)])
+  const close = nearest(name, [...commandNames, ...Object.keys(others)])
   const meant = close === undefined ? undefined : (others[close] ?? close)
   return new Misuse(`there is no /${name}`, meant ? `did you mean /${meant}?` : '/help lists what there is')
 }

@@ -3,13 +3,12 @@ import { loadConfig } from '../config/config.ts'
 import { rehearsal } from '../config/schema.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
+import { usualAgent } from './asked.ts'
 import { Chatting } from './chatting.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { printable } from './screen.ts'
-import { status, unknownCommand } from './status.ts'
-
-/** Who answers as long as there are no others. */
-const usualAgent = '@general'
+import { status } from './status.ts'
+import { unknownCommand } from './unknown-command.ts'
 
 export const registerChat: Register = (program, run) => {
   // Bare `heddle`: never a help text, but where you are and what you can do next.

@@ -1,42 +1,33 @@
 import { join } from 'node:path'
 import type { App, TurnView } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
-import { HeddleError, Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { ThinkingConfig } from '../domain/message.ts'
-import { checkLabel } from '../domain/session.ts'
 import type { Told } from '../gateway/api.ts'
 import type { Daemon } from '../gateway/client.ts'
 import { homePaths } from '../home/home.ts'
 import { exitCodes } from './ask.ts'
+import { partsNamedIn } from './asked.ts'
 import { chatHelp, type Wish, wishIn } from './chat-commands.ts'
+import { freshLabel, sessionLines, sessionNamed } from './chat-sessions.ts'
+import type { ChatSettings } from './chat-settings.ts'
 import type { Here } from './cli.ts'
+import { completionsIn } from './completions.ts'
 import { Connection } from './connection.ts'
 import { greeting } from './greeting.ts'
 import { historyIn } from './line-history.ts'
-import { isAt, liveRuns, runView } from './live-runs.ts'
+import { runsAt, runView } from './live-runs.ts'
 import { notify } from './notify.ts'
 import { Outbox, type Said } from './outbox.ts'
 import type { Pane } from './pane.ts'
 import { paint, printable } from './screen.ts'
 import { markSeen } from './seen.ts'
-import { notice, remedyLine, saidLines, waitingLine } from './talk-lines.ts'
+import { complaint, farewell, notice, saidLines, waitingLine } from './talk-lines.ts'
 import { talkPane } from './talk-pane.ts'
 import { type Ended, Telling } from './telling.ts'
 
 const longTurn: Millis = 10_000
 const twiceWithin: Millis = 2000
-
-export interface ChatSettings {
-  session: string
-  model: string | undefined
-  /** Throws when there is no such model. */
-  knowModel(name: string): void
-  models: string[]
-  usualModel: string | undefined
-  perRequestUsd: number
-  notifyCommand: string | undefined
-}
 
 /** One talk, from the greeting to the farewell. */
 export class Chatting {
@@ -75,6 +66,7 @@ export class Chatting {
       input: process.stdin,
       isTyped: this.#isTyped,
       prompt: () => paint(here.screen, 'bold', this.#prompt),
+      completions: completionsIn(here.folder),
       history: historyIn(join(homePaths(here.home).run, 'history')),
       onLine: (line) => this.#typed(line),
       onInterrupt: (typed) => this.#interrupt(typed),
@@ -111,8 +103,7 @@ export class Chatting {
     const sessions = await this.#app.sessions({ folder })
     const isThere = sessions.some(({ label }) => label === this.#session)
     // Before we begin ourselves, so that what a crash left is told as such.
-    const place = { session: this.#session, folder }
-    const request = (await liveRuns(this.#app)).filter(({ root }) => isAt(root, place)).map(({ line }) => line)
+    const request = await runsAt(this.#app, { session: this.#session, folder })
     if (isThere) await this.#connection.workOn(this.#session)
     // Who reads a pipe or a file wants what is said, and nothing around it.
     if (process.stdout.isTTY) {
@@ -239,6 +230,10 @@ export class Chatting {
       case 'think':
         if (wish.level !== undefined) this.#thinking = { level: wish.level }
         return print(`thinking: ${this.#thinking?.level ?? 'as the model does by itself'}    /think low`)
+      case 'sessions':
+        return print(`${await sessionLines(this.#app, this.#here, this.#session)}\n`)
+      case 'switch':
+        return this.#switch(wish.label)
       case 'new':
         return this.#startSession(wish.label)
       case 'fork':
@@ -247,10 +242,16 @@ export class Chatting {
   }
 
   async #say(how: Said['how'], content: string): Promise<void> {
-    const said = { content, how, isShown: !this.#isBusy }
-    if (said.isShown) this.#echo(said)
-    this.#idle = Promise.withResolvers()
+    const said: Said = { content, how, parts: [], isShown: !this.#isBusy }
     try {
+      said.parts = await partsNamedIn(this.#here, content)
+    } catch (error) {
+      this.#echo(said)
+      return this.#complain(error, 'not sent: ')
+    }
+    if (said.isShown) this.#echo(said)
+    try {
+      this.#idle = Promise.withResolvers()
       const sending = this.#outbox.send(said, {
         session: this.#session,
         ...(this.#model !== undefined && { model: this.#model }),
@@ -272,7 +273,7 @@ export class Chatting {
   }
 
   /** Whoever types where it stays has it on their screen already. */
-  #echo(said: Pick<Said, 'how' | 'content'>): void {
+  #echo(said: Said): void {
     const { screen } = this.#here
     if (screen.isTerminal || !this.#isTyped) this.#print(saidLines(screen, this.#prompt, said))
   }
@@ -309,12 +310,17 @@ export class Chatting {
   }
 
   async #startSession(label: string | undefined): Promise<void> {
-    const taken = new Set((await this.#app.sessions({ folder: this.#here.folder })).map((session) => session.label))
-    let chosen = label === undefined ? '' : checkLabel(label)
-    if (taken.has(chosen))
-      throw new Misuse(`there is a session ${chosen} already`, `go there: heddle chat -s ${chosen}`)
-    for (let number = 2; chosen === '' || taken.has(chosen); number++) chosen = `chat-${number}`
-    this.#go(chosen, 'begins with your next message')
+    this.#go(await freshLabel(this.#app, this.#here.folder, label), 'begins with your next message')
+  }
+
+  async #switch(label: string): Promise<void> {
+    const { label: session, depth } = await sessionNamed(this.#app, this.#here.folder, label)
+    if (session === this.#session) return this.#print(`you are in ${printable(session)}    /sessions`)
+    this.#go(session, `has ${depth} ${depth === 1 ? 'turn' : 'turns'}`)
+    // Before we take it up, as at the beginning.
+    const request = await runsAt(this.#app, { session, folder: this.#here.folder })
+    await this.#connection.workOn(session)
+    await this.#telling.join(request)
   }
 
   async #fork(turn: string | undefined, label: string | undefined): Promise<void> {
@@ -326,7 +332,7 @@ export class Chatting {
 
   /** What the session before is at goes on. */
   #go(session: string, how: string): void {
-    const back = `heddle chat -s ${this.#session}`
+    const back = `/switch ${this.#session}`
     this.#session = session
     this.#telling = this.#tellingOf(session)
     this.#outbox.forget()
@@ -377,10 +383,7 @@ export class Chatting {
 
   #complain(error: unknown, what = ''): void {
     if (this.#over.signal.aborted) return
-    const { screen } = this.#here
-    const message = error instanceof Error ? error.message : String(error)
-    this.#print(paint(screen, 'red', what + printable(message)))
-    if (error instanceof HeddleError) this.#print(remedyLine(screen, error.remedy))
+    this.#print(complaint(this.#here.screen, error, what))
     this.#draw()
   }
 
@@ -389,10 +392,6 @@ export class Chatting {
     const { runId } = this.#telling
     markSeen(this.#here)
     if (runId === undefined) return
-    const run = `run:${tail(runId)}`
-    const where = this.#connection.isAlone
-      ? 'is queued again    heddle goes on with it'
-      : `goes on    heddle watch ${run}`
-    await this.#here.write(`${run} ${where}\n`)
+    await this.#here.write(`${farewell(runId, this.#connection.isAlone)}\n`)
   }
 }

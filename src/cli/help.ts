@@ -1,6 +1,6 @@
 import { Help, type HelpConfiguration } from 'commander'
 import { type Register, rareGroup } from './cli.ts'
-import { unknownCommand } from './status.ts'
+import { unknownCommand } from './unknown-command.ts'
 
 const everything: HelpConfiguration = { helpWidth: 80 }
 

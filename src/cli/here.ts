@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { openApp, restoreApp } from '../app.ts'
 import { loadConfig } from '../config/config.ts'
 import type { App } from '../domain/app.ts'
 import { crashAt } from '../domain/crash-points.ts'
@@ -38,7 +37,8 @@ export async function standHere(
   let opened: Promise<App> | undefined
   let found: Promise<Daemon | undefined> | undefined
   const app: Here['app'] = (told = tell) => {
-    opened ??= settings(told).then(openApp)
+    // With a daemon most commands need none of the rooms themselves.
+    opened ??= settings(told).then(async (found) => (await import('../app.ts')).openApp(found))
     return opened
   }
   const daemon: Here['daemon'] = () => {
@@ -57,7 +57,7 @@ export async function standHere(
     app,
     daemon,
     door: async () => (await daemon()) ?? localDoor(await app()),
-    restore: async (file) => restoreApp(await settings(tell), resolve(file)),
+    restore: async (file) => (await import('../app.ts')).restoreApp(await settings(tell), resolve(file)),
     get stopped() {
       return firstInterrupt()
     },

@@ -16,6 +16,11 @@ export async function liveRuns(app: App): Promise<{ line: RunLine; root: Place }
   )
 }
 
+/** What is under way for one session, whoever does it. */
+export async function runsAt(app: App, place: Place): Promise<RunLine[]> {
+  return (await liveRuns(app)).filter(({ root }) => isAt(root, place)).map(({ line }) => line)
+}
+
 export function isAt(place: Place, other: Place): boolean {
   return place.session === other.session && place.folder === other.folder
 }

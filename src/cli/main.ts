@@ -1,51 +1,10 @@
 import { Command, CommanderError } from 'commander'
-import { version } from '../app.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
-import { registerAppend } from './append.ts'
-import { registerAsk } from './ask.ts'
-import { registerBackup } from './backup.ts'
-import { registerChat } from './chat.ts'
-import type { Answer, Register, Run } from './cli.ts'
-import { registerDev } from './dev.ts'
-import { registerEvents } from './events.ts'
-import { helpStyle, registerHelp } from './help.ts'
-import { standHere } from './here.ts'
-import { registerLog } from './log.ts'
-import { registerModels } from './models.ts'
-import { registerPersonas } from './personas.ts'
-import { registerRuns } from './runs.ts'
+import { version } from '../version.ts'
+import type { Answer, Run } from './cli.ts'
+import { commandsFor } from './commands.ts'
+import { helpStyle } from './help.ts'
 import { printable } from './screen.ts'
-import { registerSecret } from './secret.ts'
-import { registerSessions } from './sessions.ts'
-import { registerSetUp } from './set-up.ts'
-import { registerShow } from './show.ts'
-import { registerStatus } from './status.ts'
-import { registerTransfer } from './transfer.ts'
-import { registerUp } from './up.ts'
-import { registerWatch } from './watch.ts'
-
-/** Everything that can be asked on the command line, in the order of the help. */
-const commands: Register[] = [
-  registerChat,
-  registerAsk,
-  registerStatus,
-  registerHelp,
-  registerWatch,
-  registerShow,
-  registerRuns,
-  registerSessions,
-  registerLog,
-  registerUp,
-  registerSetUp,
-  registerModels,
-  registerSecret,
-  registerAppend,
-  registerPersonas,
-  registerBackup,
-  registerTransfer,
-  registerEvents,
-  registerDev,
-]
 
 /** Runs one command line and answers its exit code: 0 done, 1 failed, 2 misuse, 130 cancelled. */
 export async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -68,7 +27,7 @@ export async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<numb
     .addHelpText('after', '\nheddle help --all lists the rest; heddle help COMMAND tells more about one.')
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
-  for (const register of commands) register(program, runIn(program, env, outcome))
+  for (const register of await commandsFor(argv)) register(program, runIn(program, env, outcome))
   try {
     await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
@@ -83,6 +42,7 @@ function runIn(program: Command, env: NodeJS.ProcessEnv, outcome: { code: number
       // Commander passes the arguments, then the options, then the command.
       const args = parameters.slice(0, -2).flatMap((each) => (Array.isArray(each) ? each : [each as string]))
       const options = parameters.at(-2) as Record<string, unknown>
+      const { standHere } = await import('./here.ts')
       await using here = await standHere(program.opts(), env)
       const answer = await action(here, args, options)
       if (answer) {

@@ -82,8 +82,8 @@ function told(here: Here, candidate: Candidate, config: Config, tested: string):
     : []
   const now = switches
     ? [
-        `${name} is now ${printable(named.model)} (was ${before}).`,
-        `If it fails you get the error, never ${rehearsal}.    ${undo(before, name)}`,
+        `${name} is now ${printable(named.model)} (was ${before}).    ${undo(before, name)}`,
+        `If it fails you get the error, never ${rehearsal}.`,
       ]
     : [`${name} is ready · used when asked:  heddle models use ${name}`]
   return {

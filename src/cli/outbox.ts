@@ -1,4 +1,5 @@
 import type { Question } from '../domain/app.ts'
+import type { Part } from '../domain/message.ts'
 import { systemRandom } from '../system.ts'
 import type { Connection } from './connection.ts'
 
@@ -6,9 +7,14 @@ import type { Connection } from './connection.ts'
 export interface Said {
   content: string
   how: 'message' | 'steer' | 'interrupt'
+  /** Files that go with it. */
+  parts: Part[]
   /** Whether it stands in the talk already. */
   isShown: boolean
 }
+
+/** What is asked for besides the words. */
+type Wishes = Omit<Question, 'content' | 'parts' | 'kind' | 'dedupeKey'>
 
 interface Open extends Said {
   /** Its inbox item, once it is handed in. */
@@ -33,7 +39,7 @@ export class Outbox {
   }
 
   /** Resolves when it is durable; rejects, and forgets it, when it was refused. */
-  async send(said: Said, wishes: Omit<Question, 'content' | 'kind' | 'dedupeKey'>): Promise<void> {
+  async send(said: Said, wishes: Wishes): Promise<void> {
     const item: Open = { ...said, sent: Promise.resolve() }
     this.#open.push(item)
     const sending = this.#handIn(item, wishes)
@@ -73,10 +79,11 @@ export class Outbox {
     this.#open = []
   }
 
-  async #handIn(item: Open, wishes: Omit<Question, 'content' | 'kind' | 'dedupeKey'>): Promise<void> {
+  async #handIn(item: Open, wishes: Wishes): Promise<void> {
     // Handed in again after a daemon died on us, it is the same message, whether it had arrived or not.
     const dedupeKey = `chat:${Buffer.from(systemRandom.bytes(16)).toString('hex')}`
-    const question = { ...wishes, content: item.content, kind: item.how, dedupeKey }
+    const { content, how: kind, parts } = item
+    const question = { ...wishes, content, kind, dedupeKey, ...(parts.length > 0 && { parts }) }
     const { itemId } = await this.#connection.ask((door) => door.submit(this.#folder, question))
     item.id = itemId
     await this.#connection.workOn(wishes.session)

@@ -119,7 +119,10 @@ interface Bottom {
 
 function bottomOf(screen: Screen, text: string, keyboard: Keyboard | undefined, typing: Typing | undefined): Bottom {
   const { columns } = screen
-  const typed = keyboard && typing ? typedRows(screen, keyboard.prompt(), typing) : { rows: [''], row: 0, column: 0 }
+  const typed =
+    keyboard && typing
+      ? typedRows(screen, typing.prompt ?? keyboard.prompt(), typing)
+      : { rows: [''], row: 0, column: 0 }
   const room = Math.max(1, screen.rows - typed.rows.length - 2)
   const moving = text === '' ? [] : wrapped(text, columns).slice(-room)
   return { rows: [...moving, ...typed.rows], row: moving.length + typed.row, column: typed.column, columns }

@@ -1,4 +1,5 @@
 import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import { describePart } from '../domain/attachment.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { Here, Register } from './cli.ts'
@@ -77,7 +78,7 @@ function turnPage(here: Here, turn: TurnView): string {
 
 function said(here: Here, message: Message): string {
   const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${message.source ?? 'human'})`
-  const parts = (message.parts ?? []).map((part) => `[${part.type} ${part.mediaType}]`)
+  const parts = (message.parts ?? []).map((part) => `[${printable(describePart(part))}]`)
   return [paint(here.screen, 'bold', who), printable(message.content, { lines: true }), ...parts].join('\n')
 }
 

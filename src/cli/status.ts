@@ -1,11 +1,8 @@
-import type { Command } from 'commander'
-import { version } from '../app.ts'
 import { rehearsal } from '../config/schema.ts'
 import type { SessionView, StatusView } from '../domain/app.ts'
-import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
-import { nearest } from '../domain/nearest.ts'
 import type { Daemon } from '../gateway/client.ts'
+import { version } from '../version.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { ago, cut, paint, printable } from './screen.ts'
 import { lastSeen, markSeen } from './seen.ts'
@@ -96,17 +93,4 @@ export function modelWords(model: string | null): string {
   return model === rehearsal
     ? 'REHEARSAL: a script, no key, no network    heddle models add'
     : printable(model ?? 'none')
-}
-
-/** Names the command that was probably meant. */
-export function unknownCommand(word: string, program: Command): Misuse {
-  const close = nearest(
-    word,
-    program.commands.flatMap((command) => [command.name(), ...command.aliases()]),
-  )
-  return new Misuse(
-    `there is no command "${printable(word)}"`,
-    close ? `did you mean: heddle ${close}` : 'see what there is: heddle --help',
-    'unknown_command',
-  )
 }

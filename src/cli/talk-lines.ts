@@ -1,16 +1,22 @@
+import { describePart } from '../domain/attachment.ts'
+import { HeddleError } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
 import type { Said } from './outbox.ts'
 import { cut, paint, printable, type Screen, wrapped } from './screen.ts'
 
 const mostRows = 12
 
 /** What was said, as it stands in the talk: of something very long the beginning. */
-export function saidLines(screen: Screen, prompt: string, { how, content }: Pick<Said, 'how' | 'content'>): string {
+export function saidLines(screen: Screen, prompt: string, { how, content, parts }: Omit<Said, 'isShown'>): string {
   const mark = how === 'message' ? '' : `(${how}) `
   const text = `${prompt}${mark}${printable(content, { lines: true }).replaceAll('\t', '    ')}`
   const rows = screen.isTerminal ? wrapped(text, screen.columns, { words: true }) : text.split('\n')
   const more = rows.length - mostRows
   const shown = more > 1 ? [...rows.slice(0, mostRows), `… ${more} more lines`] : rows
-  return shown.map((row) => paint(screen, 'bold', row)).join('\n')
+  const files = parts.map((part) =>
+    paint(screen, 'dim', cut(`  with ${printable(describePart(part))}`, screen.columns)),
+  )
+  return [...shown.map((row) => paint(screen, 'bold', row)), ...files].join('\n')
 }
 
 /** What waits for the next run, or for the next step of this one. */
@@ -28,4 +34,17 @@ export function notice(screen: Screen, text: string, hang = ''): string {
 /** What to do about a failure, below it. */
 export function remedyLine(screen: Screen, remedy: string): string {
   return notice(screen, `  → ${remedy}`, '    ')
+}
+
+/** What went wrong, and what to do about it if that is known. */
+export function complaint(screen: Screen, error: unknown, what: string): string {
+  const message = error instanceof Error ? error.message : String(error)
+  const why = paint(screen, 'red', what + printable(message))
+  return error instanceof HeddleError ? `${why}\n${remedyLine(screen, error.remedy)}` : why
+}
+
+/** Where what is under way is when we leave. */
+export function farewell(runId: string, isAlone: boolean): string {
+  const run = `run:${tail(runId)}`
+  return isAlone ? `${run} is queued again    heddle goes on with it` : `${run} goes on    heddle watch ${run}`
 }

@@ -1,7 +1,11 @@
 import { createInterface } from 'node:readline'
 import { PassThrough, Writable } from 'node:stream'
+import { HistorySearch } from './history-search.ts'
 import type { LineHistory } from './line-history.ts'
 import { meant, PasteFilter } from './paste.ts'
+
+/** Ctrl-R. */
+const lookBack = '\u0012'
 
 /** Where a person types. */
 export interface Keyboard {
@@ -9,6 +13,8 @@ export interface Keyboard {
   /** What stands before the line. */
   prompt(): string
   history?: LineHistory
+  /** How a line may go on, and which end of it that stands for: Tab. */
+  completions?(line: string): [string[], string]
   onLine(text: string): void
   /** Ctrl-C, which the terminal no longer turns into a signal, with what was typed so far. */
   onInterrupt(typed: string): void
@@ -20,6 +26,8 @@ export interface Keyboard {
 export interface Typing {
   readonly line: string
   readonly cursor: number
+  /** Stands before the line instead of the keyboard's own, while one that was typed before is looked for. */
+  readonly prompt: string | undefined
   clear(): void
   close(): void
 }
@@ -29,10 +37,12 @@ export type Change = 'line' | 'screen' | 'clear'
 
 /** Reads keys as a shell does: editing, history, and pastes that stay one message. */
 export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): Typing {
-  const { input, history } = keyboard
+  const { input, history, completions } = keyboard
   const filter = new PasteFilter()
   const keys = new PassThrough({ encoding: 'utf8' })
-  const pass = (text: string | Buffer) => void keys.write(filter.pass(String(text)))
+  let past: readonly string[] = history?.lines() ?? []
+  let search: HistorySearch | undefined
+  const pass = (text: string | Buffer) => take(filter.pass(String(text)))
   const reader = createInterface({
     input: keys,
     // The line is drawn together with what moves above it, by one hand.
@@ -41,12 +51,36 @@ export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): 
     prompt: '',
     historySize: history?.most ?? 100,
     removeHistoryDuplicates: true,
-    ...(history && { history: history.lines() }),
+    history: [...past],
+    ...(completions && { completer: completions }),
   })
   let isOpen = true
   reader.on('history', (lines) => {
     if (lines[0]?.startsWith(' ')) lines.shift()
+    past = [...lines]
   })
+  const clear = () => {
+    reader.write(null, { ctrl: true, name: 'e' })
+    reader.write(null, { ctrl: true, name: 'u' })
+  }
+  function take(text: string): void {
+    const at = search ? -1 : text.indexOf(lookBack)
+    if (!search && at === -1) return void keys.write(text)
+    if (!search) {
+      if (at > 0) keys.write(text.slice(0, at))
+      search = new HistorySearch(past)
+    }
+    const outcome = search.take(text.slice(at + 1))
+    if (outcome !== 'searching') search = undefined
+    if (typeof outcome === 'object') {
+      if (outcome.take !== '') {
+        clear()
+        reader.write(outcome.take)
+      }
+      keys.write(outcome.keys)
+    }
+    onChange('line')
+  }
   reader.on('line', (line) => {
     if (line.trim() === '') return
     history?.keep(line)
@@ -72,14 +106,16 @@ export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): 
   input.resume()
   return {
     get line() {
-      return reader.line
+      return search?.line ?? reader.line
     },
     get cursor() {
-      return reader.cursor
+      return search?.cursor ?? reader.cursor
+    },
+    get prompt() {
+      return search?.prompt
     },
     clear() {
-      reader.write(null, { ctrl: true, name: 'e' })
-      reader.write(null, { ctrl: true, name: 'u' })
+      clear()
       onChange('line')
     },
     close() {

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { homedir } from 'node:os'
-import { version } from '../app.ts'
 import { loadConfig } from '../config/config.ts'
 import { hiding, knownSecrets } from '../config/secrets.ts'
 import type { App } from '../domain/app.ts'
 import { homePaths } from '../home/home.ts'
+import { version } from '../version.ts'
 import type { Here, Register } from './cli.ts'
 import type { DaemonLog } from './daemon-log.ts'
 

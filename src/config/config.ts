@@ -32,6 +32,8 @@ export interface NamedModel {
   thinking?: (typeof thinkingLevels)[number]
   /** Whether it understands pictures, for a model that no table lists. */
   sees?: boolean
+  /** Seconds: how long it may send nothing, and how long a reply may take. */
+  timeout?: { idle?: number; total?: number }
 }
 
 /** The configuration with every default filled in and every reference resolved. */

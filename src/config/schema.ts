@@ -12,15 +12,19 @@ export const memoryShareModes = ['isolated', 'handoff', 'inherit-readonly'] as c
 /** The script that stands in while there is no model. It may be chosen, and is never a fallback. */
 export const rehearsal = 'rehearsal'
 
+/** After so long Node itself hangs up on a server that sends nothing. */
+const mostIdleSeconds = 300
+
 // Every rule is the end of a sentence that begins with the path: "`agents.maxConcurrent` at line 4 must be …".
 const text = (must = 'must be text') => z.string({ error: must }).min(1, { error: must })
 const flag = () => z.boolean({ error: 'must be true or false' })
 const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` })
 
-function count(least: number) {
-  const error = `must be a whole number of at least ${least}`
-  return z.int({ error }).min(least, { error })
+function count(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const end = most === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${most}`
+  const error = `must be a whole number of at least ${least}${end}`
+  return z.int({ error }).min(least, { error }).max(most, { error })
 }
 
 function amount() {
@@ -72,6 +76,9 @@ const model = z.strictObject(
       .exactOptional(),
     thinking: choice(thinkingLevels).exactOptional(),
     sees: flag().exactOptional(),
+    timeout: z
+      .strictObject({ idle: count(1, mostIdleSeconds).exactOptional(), total: count(1).exactOptional() }, sectionRule)
+      .exactOptional(),
   },
   sectionRule,
 )

@@ -11,7 +11,7 @@ export type Source = (typeof sources)[number]
 
 /** Something besides text that belongs to a message. */
 export type Part =
-  | { type: 'image'; mediaType: string; data: string }
+  | { type: 'image'; path?: string; mediaType: string; data: string }
   | { type: 'file'; path: string; mediaType: string; data: string }
 
 export const thinkingLevels = ['off', 'low', 'medium', 'high'] as const

@@ -33,6 +33,8 @@ export interface ModelRequest {
   maxOutputTokens: number
   /** So many messages from the first on will be sent again as they are: where a provider can keep them, it shall. */
   stablePrefix?: number
+  /** Said after all messages, by the runtime: what is true only now, such as the time. No later request repeats it. */
+  note?: string
   thinking?: ThinkingConfig
   signal: AbortSignal
 }

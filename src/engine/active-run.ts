@@ -9,7 +9,7 @@ import type { Tx } from '../store/store.ts'
 import { lastCall } from '../store/usage.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, Claimed } from './claim.ts'
-import { type Context, messagesOf, readContext } from './context.ts'
+import { type Context, messagesOf, readContext, timeNote } from './context.ts'
 import { Journal, signOf } from './journal.ts'
 import { type Shown, toolSpecs } from './model-request.ts'
 import type { Engine } from './world.ts'
@@ -111,6 +111,7 @@ export class ActiveRun {
       messages: [...before, ...this.journal.messages],
       // Later turns begin with the same; what this run does in between they are not told.
       stablePrefix: before.length,
+      note: timeNote(this.engine.clock.now()),
       tools: toolSpecs(this.engine, this.claimed.run),
     }
   }

@@ -189,7 +189,8 @@ function transcribed(message: ModelMessage): string {
 }
 
 function mentioned(part: Part): string {
-  return part.type === 'file' ? `(with the file ${part.path})` : `(with a picture, ${part.mediaType})`
+  if (part.type === 'file') return `(with the file ${part.path})`
+  return `(with a picture, ${part.path === undefined ? '' : `${part.path}, `}${part.mediaType})`
 }
 
 /** What there is when a model has no summary to give: the beginning of everything, and nothing made up. */

@@ -1,3 +1,4 @@
+import type { Millis } from '../domain/clock.ts'
 import type { InboxItem } from '../domain/inbox.ts'
 import type { Message, Part } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
@@ -50,6 +51,21 @@ export function told(turn: SaidTurn): ModelMessage[] {
 /** A summary as a model is given it. */
 export function summaryOf(text: string): string {
   return `[summary of what came before]\n${text}`
+}
+
+const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+
+/**
+ * What time it is, where this machine stands. It goes after everything else that a model is shown: in front of it, it
+ * would make everything that follows new to the provider's cache.
+ */
+export function timeNote(now: Millis): string {
+  const at = new Date(now)
+  const two = (number: number) => String(number).padStart(2, '0')
+  const ahead = -at.getTimezoneOffset()
+  const zone = `${ahead < 0 ? '-' : '+'}${two(Math.floor(Math.abs(ahead) / 60))}:${two(Math.abs(ahead) % 60)}`
+  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+  return `[now: ${days[at.getDay()]} ${date} ${two(at.getHours())}:${two(at.getMinutes())} ${zone}]`
 }
 
 /** At least what a request for this would weigh, without reading it all. */

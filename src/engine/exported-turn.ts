@@ -66,7 +66,12 @@ const count = z.int().nonnegative()
 const label = z.strictObject({ integrity: z.enum(integrities), sources: z.array(z.string()) })
 const thinking = z.strictObject({ level: z.enum(['off', 'low', 'medium', 'high']) })
 const part = z.union([
-  z.strictObject({ type: z.literal('image'), mediaType: z.string(), data: z.string() }),
+  z.strictObject({
+    type: z.literal('image'),
+    path: z.string().exactOptional(),
+    mediaType: z.string(),
+    data: z.string(),
+  }),
   z.strictObject({ type: z.literal('file'), path: z.string(), mediaType: z.string(), data: z.string() }),
 ])
 

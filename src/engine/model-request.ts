@@ -7,7 +7,7 @@ import type { Engine } from './world.ts'
 const outputPart = 0.25
 
 /** What a model is shown, before the call has a number. */
-export type Shown = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'stablePrefix'>
+export type Shown = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'stablePrefix' | 'note'>
 
 /** Who thinks for a run: whom it was asked for, else its persona's choice, else the default. */
 export function modelFor(engine: Engine, run: Pick<Run, 'modelRequested'>, persona: Persona | null): Model {

@@ -11,8 +11,10 @@ const perMessage = 64
 /** What a picture is counted as, whatever its size in bytes: providers scale it down first. */
 const perPicture = 6400
 
+type Weighed = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'note'>
+
 /** What a request weighs, where only the provider can count: about right, for deciding whether it fits. */
-export function tokensOf(request: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
+export function tokensOf(request: Weighed): number {
   return Math.ceil(bytesOf(request) / usualBytesPerToken)
 }
 
@@ -29,9 +31,10 @@ export function mostUsage(bytes: number, outputTokens: number, price: Price): Us
   return { inputTokens, outputTokens, cachedTokens: 0, costUsd }
 }
 
-export function bytesOf({ system, messages, tools }: Pick<ModelRequest, 'system' | 'messages' | 'tools'>): number {
+export function bytesOf({ system, messages, tools, note }: Weighed): number {
   const said = messages.reduce((sum, message) => sum + bytesOfMessage(message), 0)
-  return Buffer.byteLength(system) + said + bytesOfTools(tools)
+  const noted = note === undefined ? 0 : bytesOfMessage({ role: 'user', content: note })
+  return Buffer.byteLength(system) + said + noted + bytesOfTools(tools)
 }
 
 export function bytesOfMessage(message: ModelMessage): number {

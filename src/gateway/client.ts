@@ -1,4 +1,4 @@
-import { type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Answered } from '../domain/app.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
@@ -98,7 +98,14 @@ async function ask<T>(socket: string, method: string, path: string, asked: Asked
 }
 
 /** Sends a request and resolves with a response whose status is good; a refusal becomes the error that it tells. */
-export function open(socket: string, method: string, path: string, { body, signal }: Asked): Promise<IncomingMessage> {
+export async function open(
+  socket: string,
+  method: string,
+  path: string,
+  { body, signal }: Asked,
+): Promise<IncomingMessage> {
+  // Only where there is a daemon: Node takes longer to load it than to start.
+  const { request } = await import('node:http')
   const text = body === undefined ? undefined : JSON.stringify(body)
   return new Promise((resolve, reject) => {
     const sent = request({

@@ -13,14 +13,30 @@ import { Follower, type Patience, refusalOf } from './follower.ts'
 import type { LiveTexts } from './live-texts.ts'
 import { sendTo } from './stream.ts'
 
-const mostBytes = 4 * 1024 * 1024
+// Files come in base64, beside the words.
+const mostBytes = 32 * 1024 * 1024
 const longestWait = 60
 
 const folder = z.string().startsWith('/', 'must be a whole path').max(4096)
+const part = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('image'),
+    path: z.string().max(4096).exactOptional(),
+    mediaType: z.string().max(200),
+    data: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('file'),
+    path: z.string().max(4096),
+    mediaType: z.string().max(200),
+    data: z.string(),
+  }),
+])
 const question = z.strictObject({
   folder,
   session: z.string().max(200),
   content: z.string(),
+  parts: z.array(part).max(100).optional(),
   kind: z.enum(['message', 'steer', 'interrupt']).optional(),
   model: z.string().max(200).optional(),
   from: z.string().max(200).optional(),

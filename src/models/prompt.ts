@@ -37,7 +37,13 @@ function reasoningOf(level: ThinkingConfig['level'] | undefined, { kind, thinks 
   return kind === 'openai-compatible' ? undefined : 'none'
 }
 
-function promptOf({ system, messages, stablePrefix }: ModelRequest, asked: Asked): ProviderPrompt {
+function promptOf({ note, ...request }: ModelRequest, asked: Asked): ProviderPrompt {
+  const lasting = lastingPrompt(request, asked)
+  // Behind the last place that is kept: what is true only now must not make what comes before it new.
+  return note === undefined ? lasting : [...lasting, promptMessage({ role: 'user', content: note }, asked)]
+}
+
+function lastingPrompt({ system, messages, stablePrefix }: ModelRequest, asked: Asked): ProviderPrompt {
   const prompt = messages.map((message) => promptMessage(message, asked))
   const whole: ProviderPrompt = system === '' ? prompt : [{ role: 'system', content: system }, ...prompt]
   if (asked.kind !== 'anthropic' || stablePrefix === undefined) return whole

@@ -61,10 +61,11 @@ export class ProviderFailures {
   }
 
   timeout(limit: 'idle' | 'total', usage: Usage | undefined): ModelFailure {
-    const { idleTimeout, totalTimeout } = this.#provider
+    const { name, idleTimeout, totalTimeout } = this.#provider
     const what =
       limit === 'idle' ? `was silent for ${seconds(idleTimeout)}` : `did not finish within ${seconds(totalTimeout)}`
-    return this.#later('provider_timeout', what, 'ask again, or name another model in agent.fallbacks', usage)
+    const remedy = `ask again, raise models.${name}.timeout.${limit}, or name another model in agent.fallbacks`
+    return this.#later('provider_timeout', what, remedy, usage)
   }
 
   /** The provider told of an error instead of going on with its reply. */

@@ -8,6 +8,7 @@ import { ProviderLog, type ProviderLogLine } from './provider-log.ts'
 import { lastUserText, type ProviderRule } from './provider-scripts.ts'
 import { sendReply } from './provider-send.ts'
 import { countTokens, type ProviderRequest, type WireName } from './provider-wire.ts'
+import { splitNote } from './trailing-note.ts'
 
 export interface ProviderOptions {
   answer: ProviderRule
@@ -56,12 +57,13 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     const lookedUp = lookUp(options, method, path, body)
     if (lookedUp !== undefined) return refuse(response, 200, lookedUp)
     const wire = method === 'POST' ? wireAt(path) : undefined
-    const read = wire && wires[wire].read(body, path)
+    const { body: conversation, note } = splitNote(body)
+    const read = wire && wires[wire].read(conversation, path)
     if (!wire || !read) {
       const message = 'send POST to /v1/chat/completions, /v1/messages, /v1/responses or …:streamGenerateContent'
       return refuse(response, wire ? 400 : 404, { error: { message } })
     }
-    const asked = { ...read, wire }
+    const asked = { ...read, wire, ...(note !== undefined && { note }) }
     const n = ++received
     const header = request.headers['x-heddle-run']
     const stamp = { n, run: typeof header === 'string' ? header : null }

@@ -7,6 +7,8 @@ export interface ProviderRequest {
   wire: WireName
   model: string
   messages: WireMessage[]
+  /** What the runtime said after them, such as the time. */
+  note?: string
   tools: { name: string; description?: string }[]
   maxTokens: number | null
   /** How many requests with the same last user text came before: 0 at first. */
@@ -99,7 +101,7 @@ export function argumentsOf(call: NonNullable<ProviderAnswer['calls']>[number]):
 /** A format: how a request is read and how an answer is written. */
 export interface Wire {
   /** Reads a request's body; anything that is not one is undefined. `path` is the address it was sent to. */
-  read(body: unknown, path: string): Omit<ProviderRequest, 'attempt' | 'wire'> | undefined
+  read(body: unknown, path: string): Omit<ProviderRequest, 'attempt' | 'wire' | 'note'> | undefined
   key(headers: Record<string, string | string[] | undefined>): string
   /** An error as the body of an answer. */
   refusal(status: number, message: string): unknown

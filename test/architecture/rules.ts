@@ -9,7 +9,8 @@ export const mayImport: Record<string, readonly string[]> = {
   memory: ['domain', 'store'],
   engine: ['domain', 'store', 'tools', 'skills', 'agents', 'memory'],
   gateway: ['domain'],
-  cli: ['domain', 'gateway', 'app.ts', 'app-models.ts', 'config', 'home', 'doctor.ts', 'system.ts'],
+  cli: ['domain', 'gateway', 'app.ts', 'app-models.ts', 'config', 'home', 'doctor.ts', 'system.ts', 'version.ts'],
+  'version.ts': [],
   'system.ts': ['domain'],
   config: ['domain'],
   home: ['domain', 'config'],
@@ -18,9 +19,9 @@ export const mayImport: Record<string, readonly string[]> = {
   'app-engine.ts': ['domain', 'engine', 'models', 'config', 'tools', 'app-models.ts'],
   'app.ts': [
     ...['domain', 'store', 'models', 'tools', 'skills', 'agents', 'memory', 'engine', 'gateway'],
-    ...['app-engine.ts', 'system.ts', 'config', 'home', 'doctor.ts'],
+    ...['app-engine.ts', 'system.ts', 'version.ts', 'config', 'home', 'doctor.ts'],
   ],
-  'index.ts': ['domain', 'app.ts', 'config', 'home'],
+  'index.ts': ['domain', 'app.ts', 'version.ts', 'config', 'home'],
   testing: ['domain', 'system.ts'],
   'testing.ts': ['domain', 'store', 'models', 'testing', 'app.ts', 'system.ts', 'config', 'home'],
 }

@@ -12,6 +12,8 @@ test.each([
   ['/new second', { kind: 'new', label: 'second' }],
   ['/fork turn:4c1e07 second-try', { kind: 'fork', turn: 'turn:4c1e07', label: 'second-try' }],
   ['/fork', { kind: 'fork', turn: undefined, label: undefined }],
+  ['/sessions', { kind: 'sessions' }],
+  ['/switch second', { kind: 'switch', label: 'second' }],
   ['/exit', { kind: 'quit' }],
 ])('%s', (line, wish) => {
   expect(wishIn(line)).toEqual(wish)
@@ -22,6 +24,7 @@ test.each([
   ['/frobnicate', '/help lists what there is'],
   ['/think lots', 'use one of off, low, medium, high'],
   ['/steer', 'write: /steer message'],
+  ['/switch', 'write: /switch label'],
   ['!', 'write: !message'],
 ])('%s is refused with what to do: %s', (line, remedy) => {
   expect(() => wishIn(line)).toThrow(expect.objectContaining({ remedy }))

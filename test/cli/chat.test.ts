@@ -265,6 +265,72 @@ test('a paste of several lines is one message, and history is kept in a private 
   expect(statSync(file).mode & 0o777).toBe(0o600)
 })
 
+test('a file that is named goes with the message, Tab completes its name, and a wrong one is told of before anything is sent', async () => {
+  await begin()
+  writeFileSync(join(heddle.folder, 'notes.md'), '# Notes')
+  const chat = await talk()
+  chat.type('what is @no')
+  await chat.shows('@no')
+  chat.type('\t')
+  await chat.shows('@notes.md ')
+  chat.type('\r')
+  await chat.shows('with notes.md, text/plain, 7 B')
+  await chat.shows('heddle show turn:')
+  chat.type('and @./nots.md?\r')
+  await chat.shows('main> and @./nots.md?')
+  await chat.shows('not sent: there is no file ./nots.md')
+  await chat.shows('did you mean ./notes.md?')
+  await leave(chat)
+  const [turn, ...others] = await turns()
+  expect(others).toEqual([])
+  const shown = await heddle.json<TurnView>('show', `turn:${turn?.id}`)
+  expect(shown.query).toMatchObject([{ content: 'what is @notes.md', parts: [{ path: 'notes.md' }] }])
+})
+
+test('Ctrl-R looks for what was typed before, in this talk and in earlier ones', async () => {
+  await begin()
+  const first = await talk()
+  first.type('which port?\r')
+  await first.shows('answer to: which port?')
+  await leave(first)
+  const chat = await talk()
+  chat.type('half a thought\u0012por')
+  await chat.shows("(reverse-i-search)`por': which port?")
+  chat.type('\u0007')
+  await chat.shows('main> half a thought')
+  chat.type('\u0012por\r')
+  await chat.shows('answer to: which port?')
+  await leave(chat)
+  expect(await turns()).toMatchObject([{ preview: 'which port?' }, { preview: 'which port?' }])
+})
+
+test('/sessions lists what there is, /switch goes on there, also with what is under way', async () => {
+  await begin()
+  const chat = await talk()
+  for (const [line, answer] of [
+    ['/sessions', 'no session yet'],
+    ['one', 'answer to: one'],
+    ['/new second', 'back: /switch main'],
+    ['two', 'answer to: two'],
+    ['/sessions', '*  second    1 turn'],
+    ['/switch mian', 'did you mean /switch main?'],
+    ['/switch main', 'session main has 1 turn'],
+    ['slowly', 'main> slowly'],
+  ] as const) {
+    chat.type(`${line}\r`)
+    await chat.shows(answer)
+  }
+  await provider.until(() => provider.log.filter(({ kind }) => kind === 'received').length === 3)
+  chat.type('/switch second\r')
+  await chat.shows('session second has 1 turn')
+  chat.type('/switch main\r')
+  await chat.shows('session main has 1 turn')
+  release()
+  await chat.shows('answer to: slowly')
+  await leave(chat)
+  expect((await turns()).map(({ preview }) => preview)).toEqual(['one', 'slowly'])
+})
+
 test('nothing that a model or a tool says gives orders to the terminal', async () => {
   const evil = 'a\u001b]52;c;QQ\u0007b\u001b[2Jc'
   await begin((request) =>

@@ -234,7 +234,18 @@ test('the guide documents every key with its default, and its examples are valid
     expect([path, documented]).toEqual([path, path === 'workspace' ? '~/heddle-workspace' : value])
   }
   const prices = ['price.input', 'price.output', 'price.cacheRead', 'price.cacheWrite']
-  const model = ['provider', 'model', 'apiKey', 'baseURL', 'contextWindow', ...prices, 'thinking', 'sees']
+  const model = [
+    'provider',
+    'model',
+    'apiKey',
+    'baseURL',
+    'contextWindow',
+    ...prices,
+    'thinking',
+    'sees',
+    'timeout.idle',
+    'timeout.total',
+  ]
   const optional = ['agent.model', 'notify.command', 'tools.allow', ...model.map((key) => `models.*.${key}`)]
   expect([...rows.keys()].sort()).toEqual([...keys.map(([path]) => path), ...optional].sort())
   for (const [, example] of guide.matchAll(/```yaml\n(.*?)```/gs)) {

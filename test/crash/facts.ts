@@ -1,3 +1,4 @@
+import { splitNote } from '../../src/testing/trailing-note.ts'
 import type { Evidence, Moment, ProviderLine, Row } from './evidence.ts'
 
 /** Notes a problem unless the first argument holds. */
@@ -21,9 +22,15 @@ export interface Asked extends ProviderLine {
   call: number
 }
 
-/** What the provider was asked, in order, by run and call. */
+/** What the provider was asked, in order, by run and call. The time, which ends each request, is no part of it. */
 export function requestsIn({ provider }: Moment): Asked[] {
-  return provider.filter(({ kind }) => kind === 'received').map((line) => ({ ...line, ...idOf(line) }))
+  return provider
+    .filter(({ kind }) => kind === 'received')
+    .map((line) => ({
+      ...line,
+      ...(line.body && { body: splitNote(line.body).body as typeof line.body }),
+      ...idOf(line),
+    }))
 }
 
 /** Came after that moment. */

@@ -19,7 +19,7 @@ const ask = async (content: string) => {
 }
 
 function* chunks(): Iterable<string> {
-  for (let sent = 0; sent < 80; sent++) yield ' '.repeat(64 * 1024)
+  for (let sent = 0; sent < 520; sent++) yield ' '.repeat(64 * 1024)
 }
 
 /** A request as anyone may make it. */
@@ -114,7 +114,7 @@ describe('what is not as it must be is refused, and told what is wrong', () => {
     ['an unknown run', 'GET', '/v1/runs/abcdef', undefined, 'not_found', 404],
     ['a cursor of nobody', 'GET', '/v1/events?after=AAAA', undefined, 'cursor_expired', 410],
     ['5 MB of unknown length', 'POST', '/v1/inputs', Readable.from(chunks()), 'too_large', 413],
-    ['5 MB', 'POST', '/v1/inputs', JSON.stringify({ ...good, content: 'x'.repeat(5e6) }), 'too_large', 413],
+    ['33 MB', 'POST', '/v1/inputs', JSON.stringify({ ...good, content: 'x'.repeat(33.6e6) }), 'too_large', 413],
   ])('%s', async (_, method, path, body, code, status) => {
     expect(await send(method, path, body)).toEqual({
       status,

@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeModel, modelFacts } from '../../src/app-models.ts'
 import type { NamedModel } from '../../src/config/config.ts'
 import { ApiKey } from '../../src/config/key.ts'
 import { knownModel, listedModels, vendorDefaults } from '../../src/models/known-models.ts'
 import { systemClock } from '../../src/system.ts'
+import { manualClock, startProvider } from '../../src/testing.ts'
+import { aRequest } from './asking.ts'
 
 const facts = (named: Partial<NamedModel>) => modelFacts({ provider: 'anthropic', model: 'm', ...named })
 
@@ -70,5 +72,24 @@ describe('what is known of a model', () => {
       const model = makeModel('main', { provider, model: vendorDefaults[provider], apiKey }, systemClock)
       expect(model).toMatchObject({ name: 'main', sees: true, readsPdf: true, thinks: true })
     }
+  })
+
+  test.each([
+    [undefined, 120, 'was silent for 120 s'],
+    [{ idle: 7 }, 7, 'was silent for 7 s'],
+    [{ idle: 300, total: 9 }, 9, 'did not finish within 9 s'],
+  ])('with the timeout %j it is given up after %d s, and told how to wait longer', async (timeout, seconds, why) => {
+    const provider = await startProvider({ answer: () => new Promise(() => undefined) })
+    onTestFinished(() => provider.close())
+    const clock = manualClock()
+    const named = { provider: 'openai-compatible' as const, model: 'm', baseURL: provider.url }
+    const model = makeModel('slow', { ...named, ...(timeout && { timeout }) }, clock)
+    const failed = model.reply(aRequest(), () => undefined).catch((error) => error)
+    await provider.until(({ kind }) => kind === 'received')
+    await clock.advance(seconds * 1000 - 1)
+    await clock.advance(1)
+    const { message, remedy } = await failed
+    expect(message).toContain(why)
+    expect(remedy).toContain('models.slow.timeout.')
   })
 })

@@ -53,6 +53,14 @@ describe.each(kinds)('%s, by its own format', (kind) => {
     expect(await under.ask({ tools: [look] })).toMatchObject({ text: 'I will look.', finish: 'calls', calls })
   })
 
+  test('what the runtime notes is said last, and the provider is asked nothing by it', async () => {
+    const under = await ask((request) => ({ text: JSON.stringify([request.note, request.messages.at(-1)?.content]) }))
+    const note = '[now: Monday 2026-11-16 10:02 +01:00]'
+    expect(JSON.parse((await under.ask({ note })).text)).toEqual([note, 'hello'])
+    expect(JSON.parse((await under.ask({ messages: [], system: 'x', note })).text)[0]).toBe(note)
+    expect(JSON.parse((await under.ask()).text)).toEqual([null, 'hello'])
+  })
+
   test('the conversation, the tools and the limit reach the provider', async () => {
     const under = await ask((request) => ({ text: JSON.stringify(request) }))
     const messages: ModelMessage[] = [

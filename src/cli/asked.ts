@@ -1,0 +1,52 @@
+import { isUtf8 } from 'node:buffer'
+import type { App, Question } from '../domain/app.ts'
+import { Misuse } from '../domain/errors.ts'
+import type { Part } from '../domain/message.ts'
+import { homePaths } from '../home/home.ts'
+import { checkTogether, fileFrom, partOf } from './attachments.ts'
+import type { Here } from './cli.ts'
+import { filesNamedIn } from './mentions.ts'
+import { pipedInput, wholeInput } from './piped.ts'
+
+/** Who answers as long as there are no others. */
+export const usualAgent = '@general'
+
+/** What is asked: the words, or standard input in their place, and what comes with them. */
+export async function askedFor(
+  here: Here,
+  text: string | undefined,
+  files: string[],
+): Promise<Pick<Question, 'content' | 'parts'>> {
+  if (text === undefined && process.stdin.isTTY) throw nothingAsked()
+  const isTyped = text !== undefined && text !== '-'
+  const content = isTyped ? text : wordsOf(await wholeInput())
+  if (content.trim() === '') throw nothingAsked()
+  const { secrets } = homePaths(here.home)
+  const named = await Promise.all(files.map((file) => fileFrom(file, { from: process.cwd(), secrets })))
+  const mentioned = await partsNamedIn(here, content)
+  const piped = isTyped ? await pipedInput(here) : undefined
+  const parts = [...named, ...mentioned, ...(piped ? [partOf('stdin', piped)] : [])]
+  checkTogether(parts)
+  return { content, ...(parts.length > 0 && { parts }) }
+}
+
+/** What a message names with `@`, ready to go with it. */
+export async function partsNamedIn(here: Pick<Here, 'folder' | 'home' | 'app'>, content: string): Promise<Part[]> {
+  const ground = { from: here.folder, secrets: homePaths(here.home).secrets }
+  const parts = await filesNamedIn(content, ground, async (name) => isAgent(await here.app(), name))
+  checkTogether(parts)
+  return parts
+}
+
+async function isAgent(app: App, name: string): Promise<boolean> {
+  return `@${name}` === usualAgent || (await app.personas()).some(({ id }) => id === name)
+}
+
+function wordsOf(input: Buffer): string {
+  if (isUtf8(input)) return input.toString('utf8').replace(/\r?\n$/, '')
+  throw new Misuse('standard input is no text', 'say what you want to know of it: heddle ask "what is this" < FILE')
+}
+
+function nothingAsked(): Misuse {
+  return new Misuse('there is no question', 'write: heddle ask "…", or pipe it in: heddle ask -', 'missing_argument')
+}

@@ -1,0 +1,26 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { completionsIn } from '../../src/cli/completions.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'heddle-completions-'))
+mkdirSync(join(folder, 'src'))
+for (const file of ['src/cart.ts', 'src/case.ts', 'notes.md', '.env']) writeFileSync(join(folder, file), '')
+afterAll(() => rmSync(folder, { recursive: true }))
+
+test.each<[string, string[], string]>([
+  ['look at @no', ['notes.md '], 'no'],
+  ['look at @s', ['src/'], 's'],
+  ['@src/ca', ['src/cart.ts ', 'src/case.ts '], 'src/ca'],
+  ['see @', ['notes.md ', 'src/'], ''],
+  ['see @.', ['.env '], '.'],
+  ['ada@no', [], 'ada@no'],
+  ['@nowhere/x', [], 'nowhere/x'],
+  ['/sw', ['/switch '], '/sw'],
+  ['/st', ['/steer ', '/stop ', '/status '], '/st'],
+  ['plain words', [], 'plain words'],
+])('%s', (line, hits, end) => {
+  const [found, stands] = completionsIn(folder)(line)
+  expect([found.toSorted(), stands]).toEqual([hits.toSorted(), end])
+})
