@@ -36,6 +36,11 @@ export interface AppEngine extends Engine {
   prepare(): Promise<void>
 }
 
+/** What asks first where the owner has not said: writing, and commands that could reach more than the folder. */
+function usualAsk({ sandbox, network }: Config['tools']['exec']): string[] {
+  return ['write_file', 'edit_file', ...(sandbox === 'off' || network ? ['exec'] : [])]
+}
+
 /** The engine that the owner's configuration asks for. */
 export function engineOf(
   world: World,
@@ -74,10 +79,12 @@ export function engineOf(
           isAllowed(name, config.tools) &&
           isAllowed(name, persona?.permissions.tools ?? {}),
       ),
-    mustAsk: (tool, persona) =>
-      isNamed(tool, [...config.tools.ask, ...(persona?.permissions.tools.ask ?? [])])
-        ? `${tool} is one of the tools that ask first (tools.ask)`
-        : undefined,
+    mustAsk(tool, persona) {
+      if (isNamed(tool, config.tools.ask ?? usualAsk(config.tools.exec))) return `${tool} asks first (tools.ask)`
+      return isNamed(tool, persona?.permissions.tools.ask ?? [])
+        ? `${tool} asks first for ${persona?.identity.name}`
+        : undefined
+    },
     async prompt({ depth, effectiveTools }, persona) {
       const files = await identityFiles()
       const text = systemPrompt({

@@ -8,20 +8,13 @@ import { systemRandom } from '../system.ts'
 import { answerPage } from './answer-page.ts'
 import { askedFor } from './asked.ts'
 import type { Here, Register } from './cli.ts'
+import { answerQuestions, type OnApproval, onApprovalFrom } from './deciding.ts'
 import { terminalPane } from './pane.ts'
 import { pickedUp } from './picked-up.ts'
 import { Progress } from './progress.ts'
 import { printable } from './screen.ts'
 import { markSeen } from './seen.ts'
-
-export const exitCodes: Record<Answered['status'], number> = {
-  completed: 0,
-  accepted: 0,
-  failed: 1,
-  timeout: 124,
-  waiting: 124,
-  cancelled: 130,
-}
+import { exitCodeOf, needsYouLine } from './waiting.ts'
 
 export const registerAsk: Register = (program, run) => {
   program
@@ -34,6 +27,7 @@ export const registerAsk: Register = (program, run) => {
     .option('--from <turn>', 'start a new session from this turn')
     .option('--timeout <seconds>', 'wait at most this long; the work goes on')
     .option('--no-wait', 'only hand it in; `heddle up` does the work')
+    .option('--on-approval <how>', 'wait, fail (exit 3) or deny; on a terminal you are asked')
     .addHelpText(
       'after',
       '\nExamples: heddle ask "what does this folder hold?"    git diff | heddle ask "is this right?"',
@@ -49,13 +43,15 @@ export const registerAsk: Register = (program, run) => {
           dedupeKey: `ask:${Buffer.from(systemRandom.bytes(16)).toString('hex')}`,
         }
         const seconds = secondsFrom(options['timeout'])
+        const asking = onApprovalFrom(here, options['onApproval'])
         const since = here.clock.monotonic()
-        const answer = options['wait'] === false ? await handIn(here, question) : await ask(here, question, seconds)
+        const answer =
+          options['wait'] === false ? await handIn(here, question) : await ask(here, question, { seconds, asking })
         if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(here)
         return {
           json: answer,
           text: await page(here, answer, here.clock.monotonic() - since),
-          code: exitCodes[answer.status],
+          code: exitCodeOf(answer),
         }
       }),
     )
@@ -81,11 +77,15 @@ async function handIn(here: Here, question: Question): Promise<Answered> {
 }
 
 /** Asks the daemon if it is up, else does the session's work in this process. */
-async function ask(here: Here, question: Question, seconds: number | undefined): Promise<Answered> {
+async function ask(
+  here: Here,
+  question: Question,
+  { seconds, asking }: { seconds: number | undefined; asking: OnApproval },
+): Promise<Answered> {
   const { stopped } = here
   const enough = new AbortController()
   if (seconds !== undefined) void here.clock.sleep(seconds * 1000, enough.signal).then(() => enough.abort())
-  const until = { stopped, enough: enough.signal }
+  const until = { stopped, enough: enough.signal, asking }
   const alone = () => askHere(here, question, until)
   try {
     const daemon = await here.daemon()
@@ -108,6 +108,8 @@ interface Until {
   stopped: AbortSignal
   /** The time is up: the work goes on without us. */
   enough: AbortSignal
+  /** What becomes of questions. */
+  asking: OnApproval
 }
 
 async function askHere(here: Here, question: Question, until: Until): Promise<Answered> {
@@ -124,22 +126,30 @@ async function askThrough(
   here: Here,
   door: Door,
   question: Question,
-  { stopped, enough }: Until,
+  { stopped, enough, asking }: Until,
   begin: (session: string) => Promise<() => Promise<void>> = async () => async () => undefined,
 ): Promise<Answered> {
-  const cursor = await door.cursor()
+  let cursor = await door.cursor()
   const { itemId, session, runId } = await door.submit(here.folder, question)
   const end = await begin(session)
-  const over = new AbortController()
-  const showing = showSpeech(here, door, { session, runId, cursor }, over.signal)
+  const until = AbortSignal.any([stopped, enough])
   try {
-    const first = await door.answer(here.folder, itemId, AbortSignal.any([stopped, enough]))
-    if (first.status !== 'waiting' || !stopped.aborted || first.runId === null) return first
-    await door.cancel(first.runId, 'stopped by Ctrl-C')
-    return await door.answer(here.folder, itemId, new AbortController().signal)
+    for (;;) {
+      const over = new AbortController()
+      const showing = showSpeech(here, door, { session, runId, cursor }, over.signal)
+      const now = await door.answer(here.folder, itemId, until).finally(() => {
+        over.abort()
+        return showing
+      })
+      if (now.approvals && !until.aborted && (await answerQuestions(here, door, now.approvals, asking, until))) {
+        cursor = await door.cursor()
+        continue
+      }
+      if (now.status !== 'waiting' || !stopped.aborted || now.runId === null) return now
+      await door.cancel(now.runId, 'stopped by Ctrl-C')
+      return await door.answer(here.folder, itemId, new AbortController().signal)
+    }
   } finally {
-    over.abort()
-    await showing
     await end()
   }
 }
@@ -167,6 +177,7 @@ async function showSpeech(
 }
 
 async function page(here: Here, answer: Answered, took: number): Promise<string> {
+  if (answer.approvals) return needsYouLine(answer)
   const run = answer.runId ? `run:${tail(answer.runId)}` : printable(answer.session)
   if (answer.status === 'accepted' || answer.status === 'waiting') {
     const what = answer.status === 'accepted' ? 'handed in' : 'still under way'

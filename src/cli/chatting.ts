@@ -2,15 +2,15 @@ import { join } from 'node:path'
 import type { App, TurnView } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import { tail } from '../domain/id.ts'
-import type { ThinkingConfig } from '../domain/message.ts'
 import type { Told } from '../gateway/api.ts'
 import type { Daemon } from '../gateway/client.ts'
 import { homePaths } from '../home/home.ts'
-import { exitCodes } from './ask.ts'
 import { partsNamedIn } from './asked.ts'
 import { chatHelp, type Wish, wishIn } from './chat-commands.ts'
+import { ChatQuestions } from './chat-questions.ts'
 import { freshLabel, sessionLines, sessionNamed } from './chat-sessions.ts'
 import type { ChatSettings } from './chat-settings.ts'
+import { Voice } from './chat-voice.ts'
 import type { Here } from './cli.ts'
 import { completionsIn } from './completions.ts'
 import { Connection } from './connection.ts'
@@ -25,6 +25,7 @@ import { markSeen } from './seen.ts'
 import { complaint, farewell, notice, saidLines, waitingLine } from './talk-lines.ts'
 import { talkPane } from './talk-pane.ts'
 import { type Ended, Telling } from './telling.ts'
+import { exitCodeOf } from './waiting.ts'
 
 const longTurn: Millis = 10_000
 const twiceWithin: Millis = 2000
@@ -39,11 +40,11 @@ export class Chatting {
   readonly #isTyped = process.stdin.isTTY === true
   readonly #connection: Connection
   readonly #outbox: Outbox
+  readonly #questions: ChatQuestions
   /** Nothing that is typed is heeded before the greeting. */
   readonly #ready = Promise.withResolvers<void>()
   #session: string
-  #model: string | undefined
-  #thinking: ThinkingConfig | undefined
+  readonly #voice: Voice
   #telling: Telling
   #todo: Promise<void> = this.#ready.promise
   #idle = Promise.withResolvers<void>()
@@ -59,8 +60,9 @@ export class Chatting {
     this.#settings = settings
     this.#connection = new Connection(here, app, daemon, (text) => this.#notice(text))
     this.#outbox = new Outbox(this.#connection, here.folder)
+    this.#questions = new ChatQuestions(this.#connection, here.screen, (text) => this.#print(text))
     this.#session = settings.session
-    this.#model = settings.model
+    this.#voice = new Voice(settings)
     this.#telling = this.#tellingOf(settings.session)
     this.#pane = talkPane(here.screen, {
       input: process.stdin,
@@ -111,7 +113,12 @@ export class Chatting {
       this.#print(`${await this.#greeting(request.length)}\n${paint(this.#here.screen, 'dim', hint)}`)
     }
     await this.#telling.join(request)
+    await this.#questions.look(this.#place)
     this.#draw()
+  }
+
+  get #place() {
+    return { session: this.#session, folder: this.#here.folder }
   }
 
   async #greeting(ownRuns = 0): Promise<string> {
@@ -120,7 +127,7 @@ export class Chatting {
       app: this.#app,
       door: this.#connection.door,
       session: this.#session,
-      model: this.#model,
+      model: this.#voice.model,
       perRequestUsd,
       ownRuns,
       daemon: this.#connection.isAlone ? undefined : await this.#here.daemon(),
@@ -135,7 +142,8 @@ export class Chatting {
   }
 
   get #prompt(): string {
-    return `${printable(this.#session)}> `
+    const question = this.#questions.current
+    return question ? `approval:${question.id} y/s/a/n> ` : `${printable(this.#session)}> `
   }
 
   get #isBusy(): boolean {
@@ -150,7 +158,7 @@ export class Chatting {
         screen,
         clock,
         print: (text) => this.#print(text),
-        model: () => this.#model ?? this.#settings.usualModel ?? '',
+        model: () => this.#voice.name,
         look: {
           turn: async (id) => (await this.#app.show('/', `turn:${id}`)) as TurnView,
           run: (id) => runView(this.#app, id),
@@ -166,7 +174,14 @@ export class Chatting {
     await this.#telling.hear(told)
     if (told.kind === 'event' && told.event.kind.startsWith('run.') && this.#outbox.waiting.length > 0)
       await this.#sortOut()
+    if (told.kind === 'event' && told.event.kind.startsWith('approval.')) await this.#heedQuestions()
     this.#draw()
+  }
+
+  /** Who is not there to answer is not kept waiting: the question stays, and can be answered later. */
+  async #heedQuestions(): Promise<void> {
+    await this.#questions.look(this.#place)
+    if (this.#questions.current && !this.#isTyped) this.#leave(exitCodeOf({ status: 'waiting', approvals: [] }))
   }
 
   #print(text: string): void {
@@ -205,6 +220,7 @@ export class Chatting {
 
   async #take(line: string): Promise<void> {
     if (this.#over.signal.aborted) return
+    if (await this.#questions.take(line, this.#place)) return this.#draw()
     const wish = wishIn(line)
     const isUrgent = wish.kind === 'stop' || (wish.kind === 'say' && wish.how !== 'message')
     if (!this.#isTyped && !isUrgent) await this.#whenIdle()
@@ -226,10 +242,9 @@ export class Chatting {
       case 'quit':
         return this.#leave(0)
       case 'model':
-        return this.#chooseModel(wish.name)
+        return print(this.#voice.choose(wish.name))
       case 'think':
-        if (wish.level !== undefined) this.#thinking = { level: wish.level }
-        return print(`thinking: ${this.#thinking?.level ?? 'as the model does by itself'}    /think low`)
+        return print(this.#voice.think(wish.level))
       case 'sessions':
         return print(`${await sessionLines(this.#app, this.#here, this.#session)}\n`)
       case 'switch':
@@ -252,11 +267,7 @@ export class Chatting {
     if (said.isShown) this.#echo(said)
     try {
       this.#idle = Promise.withResolvers()
-      const sending = this.#outbox.send(said, {
-        session: this.#session,
-        ...(this.#model !== undefined && { model: this.#model }),
-        ...(this.#thinking && { thinking: this.#thinking }),
-      })
+      const sending = this.#outbox.send(said, { session: this.#session, ...this.#voice.wishes })
       this.#draw()
       await sending
       await this.#sortOut()
@@ -289,7 +300,7 @@ export class Chatting {
   }
 
   #ended({ state, took, asked }: Ended): void {
-    this.#code = this.#isTyped ? 0 : (exitCodes[state as keyof typeof exitCodes] ?? 1)
+    this.#code = this.#isTyped ? 0 : exitCodeOf({ status: state })
     this.#note = ''
     markSeen(this.#here)
     if (took < longTurn || state === 'cancelled') return
@@ -298,15 +309,6 @@ export class Chatting {
 
   #call(text: string): void {
     notify(this.#here, this.#settings.notifyCommand, `heddle: ${text}`)
-  }
-
-  #chooseModel(name: string | undefined): void {
-    const { models, usualModel, knowModel } = this.#settings
-    if (name !== undefined) knowModel(name)
-    this.#model = name ?? this.#model
-    const now = this.#model ?? usualModel ?? 'none'
-    const others = models.filter((other) => other !== now).map((other) => `/model ${other}`)
-    this.#print([`${printable(now)} answers`, ...others].join('    '))
   }
 
   async #startSession(label: string | undefined): Promise<void> {
@@ -318,9 +320,10 @@ export class Chatting {
     if (session === this.#session) return this.#print(`you are in ${printable(session)}    /sessions`)
     this.#go(session, `has ${depth} ${depth === 1 ? 'turn' : 'turns'}`)
     // Before we take it up, as at the beginning.
-    const request = await runsAt(this.#app, { session, folder: this.#here.folder })
+    const request = await runsAt(this.#app, this.#place)
     await this.#connection.workOn(session)
     await this.#telling.join(request)
+    await this.#questions.look(this.#place)
   }
 
   async #fork(turn: string | undefined, label: string | undefined): Promise<void> {

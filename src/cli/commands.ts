@@ -15,6 +15,10 @@ const commands: readonly Loaded[] = [
   { names: ['watch'], load: async () => (await import('./watch.ts')).registerWatch },
   { names: ['show'], load: async () => (await import('./show.ts')).registerShow },
   { names: ['ps', 'usage', 'cancel', 'retry'], load: async () => (await import('./runs.ts')).registerRuns },
+  {
+    names: ['approvals', 'approve', 'deny', 'grants'],
+    load: async () => (await import('./approvals.ts')).registerApprovals,
+  },
   { names: ['sessions', 'fork'], load: async () => (await import('./sessions.ts')).registerSessions },
   { names: ['log', 'diff'], load: async () => (await import('./log.ts')).registerLog },
   { names: ['up'], load: async () => (await import('./up.ts')).registerUp },

@@ -12,12 +12,14 @@ export function canAsk(): boolean {
 }
 
 /** Asks a question on the terminal and gives the line that was typed. */
-export function askLine(question: string): Promise<string> {
+export function askLine(question: string, signal?: AbortSignal): Promise<string> {
   // The terminal itself lets people correct a line, without a single escape sequence of ours.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   return new Promise<string>((resolve, reject) => {
     lines.once('close', () => reject(cancelled()))
-    lines.question(question, resolve)
+    signal?.addEventListener('abort', () => lines.close(), { once: true })
+    if (signal?.aborted) lines.close()
+    else lines.question(question, resolve)
   }).finally(() => lines.close())
 }
 

@@ -2,6 +2,7 @@ import type { RunLine, RunView, TurnView } from '../domain/app.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { Event } from '../domain/event.ts'
 import { tail } from '../domain/id.ts'
+import type { Outcome } from '../domain/run.ts'
 import type { Told } from '../gateway/api.ts'
 import { lastLine, money } from './answer-page.ts'
 import { callLine } from './call-line.ts'
@@ -28,7 +29,7 @@ interface AtWork {
 
 export interface Ended {
   runId: string
-  state: string
+  state: Outcome
   took: Millis
   asked: string
 }
@@ -256,7 +257,7 @@ export class Telling {
     this.#own = this.#next
     this.#next = undefined
     const took = tookOf(view)
-    onEnd({ runId: run.id, state, took, asked: view.asked })
+    onEnd({ runId: run.id, state: state as Outcome, took, asked: view.asked })
   }
 
   #tellAnswer(view: RunView, turn: TurnView): void {

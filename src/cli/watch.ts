@@ -1,9 +1,9 @@
 import type { App } from '../domain/app.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { isTerminal } from '../domain/run.ts'
-import { exitCodes } from './ask.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { isAt, liveRuns, type Place, runView } from './live-runs.ts'
+import { exitCodeOf } from './waiting.ts'
 import { type Watched, Watching } from './watching.ts'
 
 export const registerWatch: Register = (program, run) => {
@@ -30,7 +30,7 @@ async function watch(here: Here, reference: string | undefined): Promise<Answer>
   const watching = new Watching(here, app, watched)
   const last = await watching.follow(door, cursor)
   const view = last === undefined ? undefined : await runView(app, last)
-  const code = view && isTerminal(view.state) ? exitCodes[view.state] : 130
+  const code = view && isTerminal(view.state) ? exitCodeOf({ status: view.state }) : 130
   return {
     json: view ?? (await app.show(watched.folder, `session:${watched.session}`)),
     text: '',

@@ -59,7 +59,8 @@ export interface Config {
     /** Absent: all tools. Empty: none. */
     allow?: string[]
     deny: string[]
-    ask: string[]
+    /** Absent: writing, and commands that are not confined. Empty: never. */
+    ask?: string[]
     exec: {
       sandbox: (typeof sandboxes)[number]
       network: boolean

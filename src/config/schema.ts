@@ -117,7 +117,7 @@ export const configSchema = z.strictObject(
     tools: section({
       allow: names('tools').exactOptional(),
       deny: names('tools').default(() => []),
-      ask: names('tools').default(() => ['write_file', 'edit_file', 'exec']),
+      ask: names('tools').exactOptional(),
       exec: section({
         sandbox: choice(sandboxes).default('on'),
         network: flag().default(false),

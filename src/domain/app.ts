@@ -195,8 +195,9 @@ export interface ApprovalView {
   agent: string
   session: string | null
   folder: string | null
-  /** The beginning of what a person asked for. */
+  /** The beginning of what a person asked for, and where they did. */
   request: string
+  requestSession: string | null
   tool: string
   input: unknown
   /** What will change: a diff, the exact command, or the call as it is. Nothing invisible is left in it. */

@@ -36,6 +36,7 @@ async function viewApproval(rows: Reading, approval: Approval): Promise<Approval
   const run = await findRun(rows, approval.runId)
   const [session] = run?.sessionId ? await findSessions(rows, { id: run.sessionId }) : []
   const first = run ? await itemsOfRun(rows, run.rootRunId) : []
+  const [asked] = await findSessions(rows, { id: first[0]?.sessionId ?? '' })
   return {
     id: approval.id,
     runId: approval.runId,
@@ -43,6 +44,7 @@ async function viewApproval(rows: Reading, approval: Approval): Promise<Approval
     session: session?.label ?? null,
     folder: session?.folder ?? null,
     request: preview(first.map(({ content }) => content).join(' ')),
+    requestSession: asked?.label ?? null,
     tool: approval.tool,
     input: approval.input,
     change: approval.change,

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { HeddleError } from '../domain/errors.ts'
 import type { PathHandle } from '../domain/path-handle.ts'
 import type { Tool } from '../domain/tool.ts'
+import { visible } from '../domain/visible.ts'
+import { operandsOf } from './operands.ts'
 import type { Ended } from './sandbox/launch.ts'
 import type { Runner } from './sandbox/runner.ts'
 import { parsedBy } from './tool-input.ts'
@@ -42,12 +44,26 @@ export function exec(runner: Runner, settings: ExecSettings): Tool<z.output<Retu
     effect: 'unsafe',
     paths: ['cwd'],
     parse: parsedBy(inputOf(maxTimeoutSeconds)),
+    preview: async ({ command, timeout_seconds: seconds = usual }, { handle }) => {
+      const cwd = handle('cwd')
+      const path = await directoryAt(cwd)
+      const where = `in ${cwd.shown}, for at most ${seconds} s, ${reachOf(settings)}`
+      const frozen = { path, ...settings, operands: await operandsOf(cwd, command) }
+      return { change: `$ ${visible(command)}\n${where}`, frozen }
+    },
+    // Never by its first word: a shell behind it could be anything.
+    covers: ({ command, cwd = '.' }) => `exec in ${cwd}: ${command}`,
     async run({ command, timeout_seconds: seconds = usual }, { handle, folder, without, signal }) {
       const cwd = await directoryAt(handle('cwd'))
       const ended = await runner({ command, folder, without, cwd, timeoutMs: seconds * 1000, signal })
       return { status: 'ok', output: tell(ended) }
     },
   }
+}
+
+function reachOf({ isConfined, network }: ExecSettings): string {
+  if (!isConfined) return 'WITHOUT A SANDBOX: it can do whatever you can'
+  return network ? 'in the sandbox, with the network' : 'in the sandbox, without the network'
 }
 
 function inputOf(maxTimeoutSeconds: number) {

@@ -26,7 +26,6 @@ const defaults = {
   skills: [],
   tools: {
     deny: [],
-    ask: ['write_file', 'edit_file', 'exec'],
     exec: {
       sandbox: 'on',
       network: false,

@@ -1,0 +1,86 @@
+import type { ApprovalView } from '../domain/app.ts'
+import type { Answer } from '../domain/approval.ts'
+import { HeddleError, Misuse } from '../domain/errors.ts'
+import type { Door } from '../gateway/api.ts'
+import type { Here } from './cli.ts'
+import { askLine, canAsk } from './prompt.ts'
+import { questionPage } from './question-page.ts'
+import { paint, printable } from './screen.ts'
+
+const patience = 1000
+
+export const onApproval = ['wait', 'fail', 'deny'] as const
+/** What is done with questions of a run that somebody waits for. */
+export type OnApproval = (typeof onApproval)[number]
+
+export function onApprovalFrom(here: Here, value: unknown): OnApproval {
+  if (value === undefined) return canAsk() && !here.json ? 'wait' : 'fail'
+  const known = onApproval.find((each) => each === value)
+  if (!known)
+    throw new Misuse(`"${value}" is not a way to treat questions`, `use --on-approval ${onApproval.join(', ')}`)
+  return known
+}
+
+/** Has what is open answered: by the person at the terminal, or by the policy. False when it stays open. */
+export async function answerQuestions(
+  here: Here,
+  door: Door,
+  ids: readonly number[],
+  policy: OnApproval,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (policy === 'fail') return false
+  if (policy === 'wait' && !canAsk()) {
+    // Somebody else answers, from another terminal.
+    await here.clock.sleep(patience, signal)
+    return !signal.aborted
+  }
+  const open = await door.approvals()
+  for (const id of ids) {
+    const question = open.find((each) => each.id === id)
+    if (!question) continue
+    const said = policy === 'deny' ? nobodyThere : await askPerson(here, question, signal)
+    if (!said) return false
+    await door.decide(String(id), said).catch(ignoreAnswered)
+  }
+  return true
+}
+
+const nobodyThere = { answer: 'no' as const, reason: 'nobody was there to ask' }
+
+/** Shows a question on the terminal until it is answered. Undefined when the person leaves instead. */
+async function askPerson(here: Here, question: ApprovalView, signal: AbortSignal) {
+  here.tell(`\u0007${questionPage(here.screen, question)}`)
+  for (;;) {
+    const typed = await askLine(choices(here, question), signal).catch(() => undefined)
+    if (typed === undefined) return undefined
+    const said = answerFrom(typed)
+    if (said) return said
+    here.tell('type y, s, a, or n and why')
+  }
+}
+
+/** What a person typed as an answer: a letter or a word, and after no the reason. */
+export function answerFrom(typed: string): { answer: Answer; reason?: string } | undefined {
+  const [word = '', ...rest] = typed.trim().split(/\s+/)
+  const reason = rest.join(' ')
+  const answer = answerWords[word.toLowerCase()]
+  if (answer === 'no') return { answer, ...(reason !== '' && { reason }) }
+  return answer === undefined || reason !== '' ? undefined : { answer }
+}
+
+const answerWords: Record<string, Answer> = {
+  ...{ y: 'once', yes: 'once', once: 'once' },
+  ...{ s: 'session', session: 'session', a: 'agent', agent: 'agent' },
+  ...{ n: 'no', no: 'no' },
+}
+
+export function choices(here: Pick<Here, 'screen'>, { agent }: Pick<ApprovalView, 'agent'>): string {
+  const key = (letter: string) => paint(here.screen, 'bold', letter)
+  return `  ${key('y')} once  ${key('s')} in this session  ${key('a')} @${printable(agent)} in this folder  ${key('n')} no, and why: `
+}
+
+/** Somebody else was faster: fine. */
+function ignoreAnswered(error: unknown): void {
+  if (!(error instanceof HeddleError) || !['already_answered', 'run_ended'].includes(error.code)) throw error
+}
