@@ -1,4 +1,5 @@
 import type { ApprovalView } from '../domain/app.ts'
+import type { Event } from '../domain/event.ts'
 import type { Connection } from './connection.ts'
 import { answerFrom, choices } from './deciding.ts'
 import { questionPage } from './question-page.ts'
@@ -21,6 +22,12 @@ export class ChatQuestions {
   /** The one that waits for an answer now. */
   get current(): ApprovalView | undefined {
     return this.#open[0]
+  }
+
+  /** Whether after this there may be other questions than before. Asked is when everything else is said. */
+  mayDiffer({ kind, payload }: Event): boolean {
+    if (kind === 'run.ended') return this.current !== undefined
+    return kind === 'approval.answered' || (kind === 'run.waiting' && payload['for'] === 'approval')
   }
 
   /** Looks for what the requests of a session ask, those of their agents included. */

@@ -174,7 +174,7 @@ export class Chatting {
     await this.#telling.hear(told)
     if (told.kind === 'event' && told.event.kind.startsWith('run.') && this.#outbox.waiting.length > 0)
       await this.#sortOut()
-    if (told.kind === 'event' && told.event.kind.startsWith('approval.')) await this.#heedQuestions()
+    if (told.kind === 'event' && this.#questions.mayDiffer(told.event)) await this.#heedQuestions()
     this.#draw()
   }
 

@@ -57,7 +57,9 @@ function sessionRows(here: Here, sessions: SessionView[]): string[] {
 export function needsYouRows(here: Here, { needsYou }: StatusView): string[] {
   const [first] = needsYou
   if (first === undefined) return []
-  return [row(here, 'needs you', `${needsYou.length}, first run:${tail(first)}    heddle show run:${tail(first)}`)]
+  const name = first.startsWith('run:') ? `run:${tail(first)}` : first
+  const next = first.startsWith('approval:') ? 'heddle approvals' : `heddle show ${name}`
+  return [row(here, 'needs you', `${needsYou.length}, first ${name}    ${next}`)]
 }
 
 export function runningRow(here: Here, { running, queued }: StatusView, daemon: Daemon | undefined): string {

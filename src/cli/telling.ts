@@ -238,7 +238,8 @@ export class Telling {
       tell(`run:${tail(run.id)}  ${error}; tries again in ${pause} s`)
     } else {
       run.waits = `waits for ${why}`
-      tell(`needs you: run:${tail(run.id)} waits for ${why}    heddle show run:${tail(run.id)}`)
+      // What it asks stands below by itself.
+      if (why !== 'approval') tell(`needs you: run:${tail(run.id)} waits for ${why}    heddle show run:${tail(run.id)}`)
       onNeedsYou(run.id, why)
     }
   }

@@ -1,6 +1,7 @@
 import type { StatusView } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import type { Wait } from '../domain/run.ts'
+import { openApprovals } from '../store/approvals.ts'
 import { turnsLeftSince } from '../store/run-signs.ts'
 import { runsOf } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
@@ -10,8 +11,8 @@ import { preview } from './history.ts'
 const day: Millis = 86_400_000
 const mostTurns = 20
 
-/** What only a person can end. */
-const forPeople: readonly Wait[] = ['budget', 'approval', 'question']
+/** What only a person can end, besides the calls that wait for their word. */
+const others: readonly Wait[] = ['budget', 'question']
 
 /** Where a folder stands: what waits for a person, what runs, what was spent, what happened since. */
 export async function statusOf(
@@ -25,9 +26,12 @@ export async function statusOf(
     folder: asked.folder,
     session: 'main',
     model: asked.model,
-    needsYou: live
-      .filter(({ waitingFor }) => waitingFor !== null && forPeople.includes(waitingFor))
-      .map(({ id }) => `run:${id}`),
+    needsYou: [
+      ...(await openApprovals(rows)).map(({ id }) => `approval:${id}`),
+      ...live
+        .filter(({ waitingFor }) => waitingFor !== null && others.includes(waitingFor))
+        .map(({ id }) => `run:${id}`),
+    ],
     running: live.filter(({ state }) => state === 'running').length,
     queued: live.filter(({ state }) => state === 'queued').length,
     spentTodayUsd: spent.costUsd,

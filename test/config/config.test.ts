@@ -89,6 +89,7 @@ test('the example of the contract is read as it stands', async () => {
     models: undefined,
     agent: { model: 'main', fallbacks: ['local'], default: '@coordinator' },
     skills: ['/home/ada/.claude/agents'],
+    tools: { ...defaults.tools, ask: ['write_file', 'edit_file', 'exec'] },
     written: { 'models.main.apiKey': '${ANTHROPIC_API_KEY}' },
   })
   expect(models['main']?.apiKey?.reveal()).toBe('k-1')
@@ -245,7 +246,7 @@ test('the guide documents every key with its default, and its examples are valid
     'timeout.idle',
     'timeout.total',
   ]
-  const optional = ['agent.model', 'notify.command', 'tools.allow', ...model.map((key) => `models.*.${key}`)]
+  const optional = ['agent.model', 'notify.command', 'tools.allow', 'tools.ask', ...model.map((key) => `models.*.${key}`)]
   expect([...rows.keys()].sort()).toEqual([...keys.map(([path]) => path), ...optional].sort())
   for (const [, example] of guide.matchAll(/```yaml\n(.*?)```/gs)) {
     await loadConfig(written(example ?? ''), { ANTHROPIC_API_KEY: 'k', PGPASSWORD: 'p' }, options)
