@@ -18,3 +18,7 @@ export function joinLabels(labels: Iterable<Label>): Label {
   }
   return { integrity, sources: [...sources].sort() }
 }
+
+export function isUntrusted({ integrity }: Label): boolean {
+  return integrity === 'untrusted'
+}

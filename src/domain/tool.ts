@@ -33,6 +33,8 @@ export interface CallContext {
   signal: AbortSignal
   /** The session's folder: relative paths begin here, and no path leads out of it. */
   folder: string
+  /** Of everything that led to this call: what it begins carries it on. */
+  label?: Label
   /** Folders that no tool gets into even where they lie inside, such as the home with its keys. */
   without: readonly string[]
   /** Without one the call reaches nothing on the network. */
@@ -47,6 +49,10 @@ export interface Call extends Omit<CallContext, 'network'> {
   fetch(parameter: string): Promise<Fetched>
 }
 
+/** What a tool could carry words of strangers to: declared by it, and seen by whoever is asked. */
+export const sinks = ['network', 'agents'] as const
+export type Sink = (typeof sinks)[number]
+
 /**
  * Something an agent can do besides talking. A transactional one writes through the transaction it is given, and nothing
  * else.
@@ -54,6 +60,8 @@ export interface Call extends Omit<CallContext, 'network'> {
 export type Tool<T = unknown> = ToolSpec & {
   /** Refuses input that does not fit; the message goes to the model. */
   parse(input: unknown): { ok: true; value: T } | { ok: false; why: string }
+  /** Where what it is given goes, if not only to the folder. */
+  sink?: Sink
 } & (
     | {
         effect: Exclude<Effect, 'transactional'>

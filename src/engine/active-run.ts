@@ -1,4 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
+import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import type { Model } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import type { CallContext } from '../domain/tool.ts'
@@ -120,11 +121,22 @@ export class ActiveRun {
     return this.#hands.claimant()
   }
 
+  /**
+   * Of everything the model has seen. Words of strangers stay such, however long ago they came; where trusted ones came
+   * from is told of this run only.
+   */
+  get label(): Label {
+    const { claimed, context, journal } = this
+    const before = [...context.path, ...context.inputs].map(({ label }) => label)
+    return joinLabels([claimed.run.label, ...before.filter(isUntrusted), ...journal.labels])
+  }
+
   /** What a call of this run is given. */
   contextOf(callId: string): CallContext {
     const { engine, claimed, signal } = this
     const { folder } = claimed.session
-    return { runId: claimed.run.id, callId, signal, folder, without: engine.offLimits, network: engine.network }
+    const reach = { folder, without: engine.offLimits, network: engine.network }
+    return { runId: claimed.run.id, callId, signal, label: this.label, ...reach }
   }
 
   /** The number of the next model call of this run, over all claims. */

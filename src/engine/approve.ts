@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Answer, Approval } from '../domain/approval.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
-import { joinLabels } from '../domain/label.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
@@ -70,10 +69,10 @@ export async function weigh(run: ActiveRun, calls: RequestedCall[]): Promise<Wei
 
 /** Puts a question where people find it, in the commit that journals the reply it came with. */
 export async function putQuestion(tx: Tx, run: ActiveRun, { ready, ...question }: Question): Promise<void> {
-  const { engine, claimed, journal } = run
+  const { engine, claimed, label } = run
   const askedAt = engine.clock.now()
-  const label = joinLabels([claimed.run.label, ...journal.labels])
-  const asked = { runId: claimed.run.id, callId: ready.call.id, tool: ready.call.name, input: ready.call.input, label }
+  const { id: callId, name: tool, input } = ready.call
+  const asked = { runId: claimed.run.id, callId, tool, input, label }
   const id = await insertApproval(tx, { ...asked, ...question, askedAt })
   await recordEvent(tx, {
     at: askedAt,

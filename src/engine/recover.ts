@@ -1,4 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
+import { joinLabels } from '../domain/label.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import { bindItems } from '../store/inbox.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
@@ -116,7 +117,9 @@ export async function endUnowned(
   // What waited for this run is answered by its end, not by a run that nobody asked for. What came after it began is not.
   if (run.epoch === 0) await bindItems(tx, places.session.id, run.id)
   const journal = new Journal(run.id, await readSteps(tx, run.id))
-  await leaveTurn(tx, engine, { run, ...places, journal, prompt: null }, ending, ids, journal.lastReply?.model ?? null)
+  const label = joinLabels([run.label, ...journal.labels])
+  const work = { run, ...places, journal, prompt: null, label }
+  await leaveTurn(tx, engine, work, ending, ids, journal.lastReply?.model ?? null)
 }
 
 /** A run with the sessions that its end would touch, locked in the one order: sessions before runs. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { wishesOf } from '../domain/inbox.ts'
+import { joinLabels, type Label } from '../domain/label.ts'
 import { labelOf, type Message } from '../domain/message.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
@@ -45,6 +46,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       run: { ...claimed.run, activeMs: run.activeMs, cancelReason },
       journal: run.journal,
       prompt: run.prompt,
+      label: run.label,
     }
     await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
     const { claimant } = run
@@ -65,6 +67,8 @@ export interface Work extends Places {
   journal: Journal
   /** What the model was told it is; null where nobody asked one. */
   prompt: string | null
+  /** Of everything that led to the end. */
+  label: Label
 }
 
 export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>): Promise<Places> {
@@ -79,7 +83,7 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
 export async function leaveTurn(
   tx: Tx,
   engine: Pick<Engine, 'clock'>,
-  { run, session, requester, journal, prompt }: Work,
+  { run, session, requester, journal, prompt, label }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
@@ -105,13 +109,13 @@ export async function leaveTurn(
       usage: usageOnly(await spentBy(tx, { runId: run.id })),
       compaction: null,
       promptHash: prompt === null ? null : await keptPrompt(tx, prompt),
-      label: labelOf(queryMessages),
+      label: joinLabels([labelOf(queryMessages), label]),
       runId: run.id,
       timestamp: now,
     },
   )
   await moveHead(tx, session, ids.turnId, now)
-  await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, at: now })
+  await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, label, at: now })
   await consumeItems(tx, run.id, ids.turnId)
   // Whoever cancels a run wants nothing of its children, either, even if it was done before it could heed that.
   if (run.cancelReason !== null || ending.state === 'cancelled')
@@ -121,7 +125,7 @@ export async function leaveTurn(
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })
   // A child that waits for children of its own, or goes on with them, is heard of when it is done with that.
   if (requester && (ending.state === 'cancelled' || (await isDone(tx, session.id))))
-    await deliverResult(tx, run, requester, ending, ids, now)
+    await deliverResult(tx, { ...run, label }, requester, ending, ids, now)
   await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
 }
 

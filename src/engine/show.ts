@@ -1,6 +1,7 @@
 import type { RunView, Shown, TurnView } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
+import { joinLabels } from '../domain/label.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
 import { itemsOfRun } from '../store/inbox.ts'
@@ -15,6 +16,7 @@ import { promptText } from '../store/turns.ts'
 import { spentBy } from '../store/usage.ts'
 import { noPersona } from './fork.ts'
 import { preview } from './history.ts'
+import { Journal } from './journal.ts'
 import { approvalNamed } from './questions.ts'
 import { notFound, routeToThread, sessionNamed } from './route.ts'
 import { runLine, runNamed } from './runs.ts'
@@ -127,7 +129,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     crashes: run.crashes,
     tries: run.tries,
     effectiveTools: run.effectiveTools,
-    label: run.label,
+    label: joinLabels([run.label, ...new Journal(run.id, steps).labels]),
     usage,
     budget: { ...limits, spentUsd: request.costUsd, spentTokens: request.inputTokens + request.outputTokens },
     promptTokens: answered?.inputTokens ?? null,

@@ -14,6 +14,7 @@ const input = z.strictObject({ task: z.string().min(1), model: z.string().option
 export function sessionsSpawn(world: World, limits: { children: number; knowsModel(name: string): boolean }): Tool {
   return {
     name: 'sessions_spawn',
+    sink: 'agents',
     description:
       'Starts another agent on a task, in a fresh session that knows nothing but the task: write down all it needs. ' +
       'Answers at once; end your turn, and you are woken with the results when all that you started have ended.',

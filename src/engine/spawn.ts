@@ -1,4 +1,5 @@
 import type { InboxItem } from '../domain/inbox.ts'
+import { joinLabels } from '../domain/label.ts'
 import { newRun } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { recordEvent } from '../store/events.ts'
@@ -30,6 +31,7 @@ export async function spawnChild(tx: Tx, world: World, call: CallContext, task: 
       output: { status: 'forbidden', error: 'this run is being stopped and begins nothing new' },
     }
   const now = world.clock.now()
+  const label = joinLabels([parent.label, ...(call.label ? [call.label] : [])])
   const runId = world.newId()
   const session = await startSession(tx, {
     sessionId: world.newId(),
@@ -50,7 +52,7 @@ export async function spawnChild(tx: Tx, world: World, call: CallContext, task: 
     modelRequested: task.model ?? null,
     priority: parent.priority,
     requestedAt: parent.requestedAt,
-    label: parent.label,
+    label,
   })
   const item: InboxItem = {
     id: world.newId(),
@@ -59,7 +61,7 @@ export async function spawnChild(tx: Tx, world: World, call: CallContext, task: 
     content: task.content,
     source: 'agent',
     parts: [],
-    label: parent.label,
+    label,
     wishes: {},
     wake: true,
     rootRunId: parent.rootRunId,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
+import type { Label } from '../domain/label.ts'
 import type { Outcome, Run, RunError, Wait } from '../domain/run.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
@@ -69,10 +70,18 @@ export async function giveRun(tx: Tx, run: Run, ownerId: string): Promise<void> 
 export async function finishRun(
   tx: Tx,
   id: string,
-  end: { state: Outcome; error: RunError | null; activeMs: Millis; at: Millis },
+  end: { state: Outcome; error: RunError | null; activeMs: Millis; label: Label; at: Millis },
 ): Promise<void> {
   await tx.run(
-    finish({ id, state: end.state, error: end.error && JSON.stringify(end.error), activeMs: end.activeMs, at: end.at }),
+    finish({
+      id,
+      state: end.state,
+      error: end.error && JSON.stringify(end.error),
+      activeMs: end.activeMs,
+      integrity: end.label.integrity,
+      sources: JSON.stringify(end.label.sources),
+      at: end.at,
+    }),
   )
 }
 
@@ -314,20 +323,31 @@ const give = statement((db, arg: Given) =>
     .where('id', '=', arg.id),
 )
 
-const finish = statement(
-  (db, arg: { id: string; state: Outcome; error: string | null; activeMs: number; at: number }) =>
-    db
-      .updateTable('runs')
-      .set({
-        state: arg.state,
-        owner_id: null,
-        waiting_for: null,
-        wake_at: null,
-        error_json: arg.error,
-        active_ms: arg.activeMs,
-        finished_at: arg.at,
-      })
-      .where('id', '=', arg.id),
+interface EndedRow {
+  id: string
+  state: Outcome
+  error: string | null
+  activeMs: number
+  integrity: Label['integrity']
+  sources: string
+  at: number
+}
+
+const finish = statement((db, arg: EndedRow) =>
+  db
+    .updateTable('runs')
+    .set({
+      state: arg.state,
+      owner_id: null,
+      waiting_for: null,
+      wake_at: null,
+      error_json: arg.error,
+      active_ms: arg.activeMs,
+      integrity: arg.integrity,
+      sources_json: arg.sources,
+      finished_at: arg.at,
+    })
+    .where('id', '=', arg.id),
 )
 
 function runRow(run: Run): RunRow {

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { z } from 'zod'
 import { HeddleError } from '../domain/errors.ts'
+import type { Label } from '../domain/label.ts'
 import type { PathHandle } from '../domain/path-handle.ts'
 import type { Tool } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
@@ -42,6 +43,7 @@ export function exec(runner: Runner, settings: ExecSettings): Tool<z.output<Retu
       additionalProperties: false,
     },
     effect: 'unsafe',
+    ...(settings.network && { sink: 'network' as const }),
     paths: ['cwd'],
     parse: parsedBy(inputOf(maxTimeoutSeconds)),
     preview: async ({ command, timeout_seconds: seconds = usual }, { handle }) => {
@@ -56,10 +58,13 @@ export function exec(runner: Runner, settings: ExecSettings): Tool<z.output<Retu
     async run({ command, timeout_seconds: seconds = usual }, { handle, folder, without, signal }) {
       const cwd = await directoryAt(handle('cwd'))
       const ended = await runner({ command, folder, without, cwd, timeoutMs: seconds * 1000, signal })
-      return { status: 'ok', output: tell(ended) }
+      return { status: 'ok', output: tell(ended), ...(settings.network && { label: fromNetwork }) }
     },
   }
 }
+
+/** What a command brings along that could ask anybody. */
+const fromNetwork: Label = { integrity: 'untrusted', sources: ['exec:network'] }
 
 function reachOf({ isConfined, network }: ExecSettings): string {
   if (!isConfined) return 'WITHOUT A SANDBOX: it can do whatever you can'

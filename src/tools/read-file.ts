@@ -41,7 +41,7 @@ export const readFile: Tool<z.output<typeof input>> = {
       const page = await readPage(file, wanted, call.signal)
       return 'binary' in page ? tellBinary(handle.shown, file, page.binary) : tellPage(handle.shown, page, offset)
     })
-    return { status: 'ok', output }
+    return { status: 'ok', output, label: { integrity: 'trusted', sources: [`file:${handle.shown}`] } }
   },
 }
 

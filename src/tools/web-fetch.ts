@@ -25,6 +25,7 @@ export const webFetch: Tool<z.output<typeof input>> = {
   },
   effect: 'idempotent',
   urls: ['url'],
+  sink: 'network',
   parse: parsedBy(input),
   async run(_, call) {
     const fetched = await call.fetch('url')
