@@ -1,3 +1,4 @@
+import type { Millis } from './clock.ts'
 import type { Fetched, SafeFetch } from './fetch.ts'
 import type { Label } from './label.ts'
 import type { ToolSpec } from './model.ts'
@@ -16,6 +17,8 @@ export interface ToolOutcome {
   status: CallStatus
   output: unknown
   label?: Label
+  /** Not made, since it had led nowhere so often. */
+  repeated?: true
 }
 
 /** What a call would do, told before it does it. */
@@ -60,6 +63,8 @@ export type Sink = (typeof sinks)[number]
 export type Tool<T = unknown> = ToolSpec & {
   /** Refuses input that does not fit; the message goes to the model. */
   parse(input: unknown): { ok: true; value: T } | { ok: false; why: string }
+  /** How long a call may take; ten minutes unless it says so. */
+  deadlineMs?: Millis
   /** Where what it is given goes, if not only to the folder. */
   sink?: Sink
 } & (

@@ -18,6 +18,7 @@ import { findRun, parkRun, requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { coveredBy, explained, prepareCall, previewCall, type ReadyCall } from '../tools/call.ts'
 import type { ActiveRun } from './active-run.ts'
+import { whyNotMade } from './making.ts'
 import { lockedRun } from './recover.ts'
 import { notFound } from './route.ts'
 import type { World } from './world.ts'
@@ -51,6 +52,11 @@ export async function weigh(run: ActiveRun, calls: RequestedCall[]): Promise<Wei
     const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
     if ('refused' in prepared) {
       weighed.refused.push({ call, outcome: prepared.refused })
+      continue
+    }
+    const why = whyNotMade(run.journal, prepared, weighed.allowed.length + weighed.questions.length)
+    if (why) {
+      weighed.refused.push({ call, outcome: why })
       continue
     }
     const reason = engine.mustAsk(call.name, claimed.persona)

@@ -27,6 +27,8 @@ export interface EndedStep {
   output: unknown
   /** Where the answer came from, if not from here. */
   label?: Label
+  /** Not made, since it had led nowhere so often. */
+  repeated?: true
 }
 export interface SteerStep {
   items: { id: string; content: string; parts?: Part[] }[]
@@ -78,6 +80,24 @@ export class Journal {
   /** Where what tools answered came from. */
   get labels(): Label[] {
     return this.#payloads<EndedStep>('ended').flatMap(({ label }) => label ?? [])
+  }
+
+  /** How often in a row this very call was made last, with always the same answer or a refusal because of that. */
+  repeatsOf({ name, input }: RequestedCall): number {
+    const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
+    const asked = JSON.stringify(input)
+    let [count, answer] = [0, undefined as string | undefined]
+    for (const call of this.#payloads<BegunStep>('begun').reverse()) {
+      const end = ends.get(call.id)
+      if (call.name !== name || JSON.stringify(call.input) !== asked || !end) break
+      if (!end.repeated) {
+        const told = JSON.stringify(end.output)
+        if (answer !== undefined && told !== answer) break
+        answer = told
+      }
+      count++
+    }
+    return count
   }
 
   /** How many calls may have happened or not: told so already, or without an end and not to be repeated. */

@@ -4,12 +4,13 @@ import type { Ending, Step } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { requeueRun } from '../store/runs.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
-import { explained, makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
+import { explained, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
 import { heardAnswers, putQuestion, type Refused, waitForAnswers, weigh } from './approve.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
+import { hopelessRepeats, makeInTime, sideBySide } from './making.ts'
 import { settle } from './settle.ts'
 import { type Thought, think } from './think.ts'
 import type { Engine } from './world.ts'
@@ -57,6 +58,7 @@ async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<'parke
     await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, 'spent', reply.usage)
     for (const question of questions) await putQuestion(tx, run, question)
   })
+  if (refused.some((each) => run.journal.repeatsOf(each.call) >= hopelessRepeats)) throw looping(run)
   await finishCalls(run, allowed)
   return finishAsked(run)
 }
@@ -103,11 +105,7 @@ async function finishOpenCalls(run: ActiveRun): Promise<void> {
   await finishCalls(run, again)
 }
 
-async function finishCalls(run: ActiveRun, calls: ReadyCall[]): Promise<void> {
-  const results = await Promise.allSettled(calls.map((call) => finishCall(run, call)))
-  const failed = results.find((result) => result.status === 'rejected')
-  if (failed) throw failed.reason
-}
+const finishCalls = (run: ActiveRun, calls: ReadyCall[]) => sideBySide(calls, (call) => finishCall(run, call))
 
 async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   const { engine, signal } = run
@@ -116,7 +114,7 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   run.mayAct()
-  const outcome = await run.until(makeCall(ready, context))
+  const outcome = await run.until(makeInTime(engine.clock, ready, context))
   engine.crash('tool.after_run')
   await run.record([run.journal.next('ended', ended(ready.call, outcome))])
 }
@@ -187,8 +185,13 @@ function done({ journal }: ActiveRun): string[] {
   return [...(text === '' ? [] : [text]), ...(call ? [`(last tool call: ${call.name}, ${call.status})`] : [])]
 }
 
-function ended({ id, name }: RequestedCall, { status, output, label }: ToolOutcome): EndedStep {
-  return { id, name, status, output, ...(label && { label }) }
+function ended({ id, name }: RequestedCall, { status, output, label, repeated }: ToolOutcome): EndedStep {
+  return { id, name, status, output, ...(label && { label }), ...(repeated && { repeated }) }
+}
+
+function looping({ journal }: ActiveRun): HeddleError {
+  const message = `the model made the same call of ${journal.lastCall?.name} ${hopelessRepeats} times in a row`
+  return new HeddleError('looping', message, 'ask otherwise, or ask another model: -m NAME')
 }
 
 /** Providers repeat ids from reply to reply; in a run each call has its own. */

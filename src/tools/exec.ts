@@ -45,6 +45,7 @@ export function exec(runner: Runner, settings: ExecSettings): Tool<z.output<Retu
     effect: 'unsafe',
     ...(settings.network && { sink: 'network' as const }),
     paths: ['cwd'],
+    deadlineMs: (maxTimeoutSeconds + 30) * 1000,
     parse: parsedBy(inputOf(maxTimeoutSeconds)),
     preview: async ({ command, timeout_seconds: seconds = usual }, { handle }) => {
       const cwd = handle('cwd')

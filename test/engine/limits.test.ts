@@ -1,0 +1,101 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { gate } from '../../src/models/gate.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import { findRun } from '../../src/store/runs.ts'
+import { spentBy } from '../../src/store/usage.ts'
+import { manualClock } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { newEngine, type TestEngine, testTool } from './engine.ts'
+
+describe.each(databases)('what a model may ask of its tools on %s', (database) => {
+  let under: TestEngine
+  afterEach(async () => {
+    expect(under.troubles).toEqual([])
+    await under.remove()
+  })
+
+  const contents = (messages: readonly { content: string }[] | undefined) =>
+    messages?.map(({ content }) => content) ?? []
+
+  test('is not the same call for ever: it is told, and then the run ends and all that was spent is known', async () => {
+    let made = 0
+    const look = testTool('look', 'pure', () => {
+      made++
+      return 'nothing new'
+    })
+    const usage = { inputTokens: 10, outputTokens: 1 }
+    const model = scriptedModel(() => ({ calls: [{ name: 'look', input: { at: 1 } }], usage }))
+    under = await newEngine(database, model, { tools: [look], limits: { maxSteps: 1000 } })
+    await under.work()
+    const { runId } = await under.say('look')
+    await under.turns(1)
+    const run = await under.world.store.read((rows) => findRun(rows, runId ?? ''))
+    expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
+    expect(made).toBe(5)
+    expect(model.requests).toHaveLength(10)
+    expect(contents(model.requests[6]?.messages).at(-1)).toContain('5 times in a row')
+    const spent = await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))
+    expect(spent).toMatchObject({ inputTokens: 100, outputTokens: 10 })
+  })
+
+  test('may be the same call as long as its answer changes', async () => {
+    let made = 0
+    const look = testTool('look', 'pure', () => `${++made}`)
+    const model = scriptedModel((_, n) => (n < 15 ? { calls: [{ name: 'look' }] } : { text: 'enough' }))
+    under = await newEngine(database, model, { tools: [look] })
+    await under.work()
+    await under.say('look')
+    expect((await under.turns(1))[0]?.turn.status).toBe('completed')
+    expect(made).toBe(14)
+  })
+
+  test('is at most 64 calls at once, of which eight are made at a time; the others are told', async () => {
+    let [now, most, made] = [0, 0, 0]
+    const look = testTool('look', 'pure', async (n) => {
+      most = Math.max(most, ++now)
+      await new Promise(setImmediate)
+      now--
+      made++
+      return `${JSON.stringify(n)}`
+    })
+    const calls = Array.from({ length: 500 }, (_, n) => ({ name: 'look', input: { n } }))
+    const model = scriptedModel([{ calls }, { text: 'done' }])
+    under = await newEngine(database, model, { tools: [look] })
+    await under.work()
+    await under.say('look everywhere')
+    const [placed] = await under.turns(1)
+    expect(placed?.turn.status).toBe('completed')
+    expect({ made, most }).toEqual({ made: 64, most: 8 })
+    const answers = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
+    expect(answers).toHaveLength(500)
+    expect(answers.filter(({ content }) => content.includes('only 64 calls'))).toHaveLength(436)
+  })
+
+  test.each([
+    ['pure', 'error'],
+    ['unsafe', 'unknown'],
+  ] as const)('ends when its time is up, though a %s tool never does: that is told as %s', async (effect, status) => {
+    const clock = manualClock()
+    const [begun, never] = [gate(), gate()]
+    const signals: AbortSignal[] = []
+    const deaf = testTool('deaf', effect, async (_, signal) => {
+      signals.push(signal)
+      begun.open()
+      await never.pass(new AbortController().signal)
+      return 'too late'
+    })
+    const model = scriptedModel([{ calls: [{ name: 'deaf' }] }, { text: 'on we go' }])
+    const tools = [{ ...deaf, deadlineMs: 30_000 }]
+    under = await newEngine(database, model, { tools, clock, limits: { timeoutMs: 10 ** 9, leaseMs: 10 ** 9 } })
+    await under.work()
+    await under.say('go')
+    await begun.pass(new AbortController().signal)
+    expect(signals[0]?.aborted).toBe(false)
+    await clock.advance(30_000)
+    const [placed] = await under.turns(1)
+    never.open()
+    expect(signals[0]?.aborted).toBe(true)
+    expect(placed?.turn).toMatchObject({ status: 'completed', toolCalls: [{ name: 'deaf', status }] })
+    expect(contents(model.requests[1]?.messages).at(-1)).toContain('took longer than 30 s')
+  })
+})
