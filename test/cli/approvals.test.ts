@@ -1,0 +1,123 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Answered, ApprovalView, GrantView } from '../../src/domain/app.ts'
+import { type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
+import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
+
+// Each test starts several processes, one after the other.
+vi.setConfig({ testTimeout: 90_000 })
+
+let heddle: TestHeddle
+let provider: TestProvider
+let daemon: Started | undefined
+
+/** Runs what it is asked to run, and tells what came of it. */
+const obedient: ProviderRule = ({ messages }) => {
+  const last = messages.at(-1)
+  if (last?.role === 'tool') return { text: `it said ${last.content}` }
+  const [, command] = /^run (.*)$/.exec(last?.content ?? '') ?? []
+  return command === undefined ? { text: 'yes' } : { calls: [{ name: 'exec', input: { command } }] }
+}
+
+beforeEach(async () => {
+  heddle = newHeddle()
+  provider = await startProvider({ answer: obedient })
+  await heddle.run('init')
+  const model = `{ provider: openai-compatible, baseURL: "${provider.url}", model: tiny }`
+  writeFileSync(join(heddle.home, 'heddle.yaml'), `models:\n  main: ${model}\ntools:\n  ask: [exec]\n`)
+})
+afterEach(async () => {
+  daemon?.stop('SIGKILL')
+  await daemon?.ended
+  daemon = undefined
+  await provider.close()
+  heddle.remove()
+})
+
+const made = () => existsSync(join(heddle.folder, 'made'))
+const approvals = async () => (await heddle.json<{ approvals: ApprovalView[] }>('approvals')).approvals
+
+test('without a terminal a question ends the command with 3, and a yes later completes the run', async () => {
+  const asked = await heddle.runWith({}, 'ask', 'run echo hi > made', '--json')
+  expect(asked.code).toBe(3)
+  expect(JSON.parse(asked.out)).toMatchObject({ ok: false, status: 'waiting', approvals: [1] })
+  expect(made()).toBe(false)
+  expect(await approvals()).toMatchObject([{ id: 1, tool: 'exec', agent: 'general', requestSession: 'main' }])
+  const page = await heddle.run('approvals')
+  expect(page.out).toContain('$ echo hi > made')
+  expect((await heddle.run('status')).out).toContain('needs you  1, first approval:1    heddle approvals')
+
+  const approved = await heddle.json<Answered>('approve', '1')
+  expect(approved).toMatchObject({ ok: true, status: 'completed', text: expect.stringContaining('[exit 0]') })
+  expect(readFileSync(join(heddle.folder, 'made'), 'utf8')).toBe('hi\n')
+  expect(await approvals()).toEqual([])
+  const again = await heddle.run('approve', '1')
+  expect(again.code).toBe(1)
+  expect(again.err).toContain('has ended')
+})
+
+test('a no is told to the agent with its reason; --on-approval deny says it by itself', async () => {
+  expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
+  const denied = await heddle.json<Answered>('deny', '1', '--reason', 'not now')
+  expect(denied.text).toContain('the user said no: not now')
+  const unattended = await heddle.json<Answered>('ask', 'run touch made', '--on-approval', 'deny')
+  expect(unattended.text).toContain('nobody was there to ask')
+  expect(made()).toBe(false)
+})
+
+test('a daemon goes on as soon as somebody says yes, and a kill in between loses nothing', async () => {
+  daemon = heddle.start('up')
+  await daemon.says('at work')
+  expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
+  daemon.stop('SIGKILL')
+  await daemon.ended
+  daemon = heddle.start('up')
+  await daemon.says('at work')
+  const approved = await heddle.json<Answered>('approve', 'approval:1', '--scope', 'session')
+  expect(approved).toMatchObject({ ok: true, status: 'completed' })
+  expect(made()).toBe(true)
+  // What was granted for the session is not asked again, until it is taken back.
+  expect(await heddle.json<Answered>('ask', 'run touch made')).toMatchObject({ status: 'completed' })
+  const { grants } = await heddle.json<{ grants: GrantView[] }>('grants')
+  expect(grants).toMatchObject([{ scope: 'session', session: 'main', covers: 'exec in .: touch made' }])
+  await heddle.run('grants', 'revoke', String(grants[0]?.id))
+  expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
+})
+
+test('on a terminal the person is asked, and what they type decides', async () => {
+  const terminal = heddle.terminal('ask', 'run touch made')
+  await terminal.shows('$ touch made')
+  await terminal.shows('in this session')
+  terminal.type('perhaps\n')
+  await terminal.shows('type y, s, a, or n and why')
+  terminal.type('y\n')
+  const { code, out } = await terminal.ended
+  expect(code).toBe(0)
+  expect(out).toContain('[exit 0]')
+  expect(made()).toBe(true)
+})
+
+test('in a chat the next line is the answer', async () => {
+  const terminal = heddle.terminal('chat')
+  await terminal.shows('main>')
+  terminal.type('run touch made\r')
+  await terminal.shows('$ touch made')
+  await terminal.shows('approval:1 y/s/a/n>')
+  terminal.type('n not yet\r')
+  await terminal.shows('denied')
+  await terminal.shows('the user said no: not yet')
+  await terminal.shows('main>')
+  terminal.type('/quit\r')
+  expect((await terminal.ended).code).toBe(0)
+  expect(made()).toBe(false)
+})
+
+test('what cannot be meant is refused in words', async () => {
+  expect((await heddle.run('approve', 'seven')).err).toContain('heddle approvals lists them')
+  expect((await heddle.run('approve', '7')).err).toContain('approval')
+  expect((await heddle.run('approve', '7', '--scope', 'always')).err).toContain('use --scope once, session, agent')
+  expect((await heddle.run('grants', 'revoke', 'x')).err).toContain('heddle grants lists them')
+  expect((await heddle.run('ask', 'x', '--on-approval', 'maybe')).err).toContain('wait, fail, deny')
+  expect((await heddle.run('approvals')).out).toContain('nothing waits for you')
+})
