@@ -33,6 +33,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    model: claude-sonnet-5-5
 #    apiKey: \${ANTHROPIC_API_KEY}
 #    thinking: medium
+#    timeout: { idle: 120, total: 600 }
 #  local:
 #    provider: openai-compatible
 #    baseURL: http://127.0.0.1:11434/v1
@@ -78,16 +79,23 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #skills: []
 
 # allow: only these tools ([] = none; without the line: all). deny: never these.
-# ask: these need your yes ([] = never ask).
-# exec.network: may commands reach the network? exec.sandbox: off lets them reach
-# everything that you can.
+# ask: these need your yes ([] = never ask; without the line: writing, and
+# commands that have the network or no sandbox).
+# exec.network: may commands reach the network? exec.sandbox: off lets them
+# reach everything that you can.
 # fetch.allow: servers to fetch from although they are not public.
 # subagents.memoryShareMode: isolated, handoff or inherit-readonly.
 #tools:
 #  #allow: [read_file, list_dir, search_files]
 #  deny: []
-#  ask: [write_file, edit_file, exec]
-#  exec: { sandbox: on, network: false }
+#  #ask: [write_file, edit_file, exec]
+#  exec:
+#    sandbox: on
+#    network: false
+#    timeoutSeconds: 120
+#    maxTimeoutSeconds: 600
+#    memoryMB: 4096
+#    processes: 512
 #  fetch: { allow: [] }
 #  subagents:
 #    maxSpawnDepth: 1

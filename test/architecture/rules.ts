@@ -60,7 +60,7 @@ export const turns = /^(setImmediate|queueMicrotask)$/
 /** Who may reach the network, by a module or by what the platform has; all others get a SafeFetch as an argument. */
 export const network = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dgram)(\/|$)|^undici(\/|$)/,
-  moduleUsers: /^src\/(tools\/fetch|models|gateway|testing)\//,
+  moduleUsers: /^src\/(tools\/fetch|models|gateway|testing)\/|^src\/tools\/sandbox\/self-test\.ts$/,
   globals: /^(fetch|WebSocket|EventSource)$/,
   globalUsers: /^src\/models\//,
 }

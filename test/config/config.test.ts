@@ -246,7 +246,13 @@ test('the guide documents every key with its default, and its examples are valid
     'timeout.idle',
     'timeout.total',
   ]
-  const optional = ['agent.model', 'notify.command', 'tools.allow', 'tools.ask', ...model.map((key) => `models.*.${key}`)]
+  const optional = [
+    'agent.model',
+    'notify.command',
+    'tools.allow',
+    'tools.ask',
+    ...model.map((key) => `models.*.${key}`),
+  ]
   expect([...rows.keys()].sort()).toEqual([...keys.map(([path]) => path), ...optional].sort())
   for (const [, example] of guide.matchAll(/```yaml\n(.*?)```/gs)) {
     await loadConfig(written(example ?? ''), { ANTHROPIC_API_KEY: 'k', PGPASSWORD: 'p' }, options)

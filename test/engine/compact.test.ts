@@ -83,7 +83,9 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     const fetch = testTool('fetch', 'pure', () => 'x'.repeat(4000))
     const model = small(
       (request) =>
-        request.messages.length > 0 && rounds(model.requests) <= 6 ? { calls: [{ name: 'fetch' }] } : { text: 'done' },
+        request.messages.length > 0 && rounds(model.requests) <= 6
+          ? { calls: [{ name: 'fetch', input: { page: rounds(model.requests) } }] }
+          : { text: 'done' },
       'five pages of x',
     )
     const rounds = (requests: readonly ModelRequest[]) => requests.filter((request) => !isSummary(request)).length

@@ -2,8 +2,10 @@ import { ModelFailure } from '../../domain/model.ts'
 import { countThings } from './count.ts'
 import { findText } from './find.ts'
 import { outlineFile } from './outline.ts'
+import { runCommand } from './run.ts'
 import type { Seen, Step } from './seen.ts'
 import { surveyFolder } from './survey.ts'
+import { writeSurvey, writeWords } from './write.ts'
 
 /** One thing that the stand-in can do. */
 export interface Piece {
@@ -20,6 +22,30 @@ export interface Piece {
 
 /** Everything the stand-in can do: whatever is not here it refuses. */
 export const repertoire: readonly Piece[] = [
+  {
+    name: 'write a survey',
+    example: 'survey into REPORT.md',
+    does: 'surveys the folder, and writes what it counted into a file',
+    needs: ['list_dir', 'search_files', 'write_file'],
+    hears: (asked) => /^(?:please )?survey\b.*\b(?:into|to|as)\s+(\S+\.(?:md|txt))\s*[.]?$/is.exec(asked),
+    plays: writeSurvey,
+  },
+  {
+    name: 'write',
+    example: 'write NOTES.md: buy milk',
+    does: 'writes the words you give into a file',
+    needs: ['write_file'],
+    hears: (asked) => /^(?:please )?write\s+([^\s:]+)(?::|\s+with)\s+(.+)$/is.exec(asked),
+    plays: writeWords,
+  },
+  {
+    name: 'run',
+    example: 'run npm test',
+    does: 'runs the command you give, and quotes what it wrote',
+    needs: ['exec'],
+    hears: (asked) => /^(?:please )?(?:run|execute)\s+(.+)$/is.exec(asked),
+    plays: runCommand,
+  },
   {
     name: 'survey',
     example: 'survey this folder',
