@@ -154,6 +154,12 @@ describe('SQL lives in the store', () => {
     expect(violations([file('src/store/runs.ts', text)])).toEqual([])
   })
 
+  test('but for the lock of the configuration, which has no rows', () => {
+    const text = "await import('node:sqlite')\nconst q = 'BEGIN EXCLUSIVE'"
+    expect(violations([file('src/config/lock.ts', text)])).toEqual([])
+    expect(violations([file('src/config/set.ts', text)])).toHaveLength(2)
+  })
+
   test.each([
     "const method = 'DELETE'",
     '// SELECT is spoken of here\nexport {}',

@@ -130,8 +130,8 @@ export function load(here: Here) {
   return loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })
 }
 
-export function replaceOptions({ env, home, crash }: Here) {
-  return { env, previousConfigs: homePaths(home).previousConfigs, crash }
+export function replaceOptions({ env, home, clock, crash }: Here) {
+  return { env, clock, previousConfigs: homePaths(home).previousConfigs, crash }
 }
 
 async function runEditor(here: Here, file: string): Promise<number> {

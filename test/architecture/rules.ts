@@ -35,6 +35,9 @@ export const vagueWords = ['util', 'utils', 'helper', 'helpers']
 
 export const databaseModules = /^(kysely|pg|node:sqlite|sqlite|better-sqlite3)(\/|$)/
 
+/** Outside the store, which is made after the configuration is read: a lock without rows. */
+export const lockFile = 'src/config/lock.ts'
+
 /** A literal that starts as a statement does; DELETE alone is also a word of HTTP. */
 export const sql =
   /^\s*(SELECT|INSERT|UPDATE|DELETE\s+FROM|CREATE|ALTER|DROP|PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|VACUUM|WITH)\b/

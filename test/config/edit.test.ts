@@ -12,11 +12,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { editConfig } from '../../src/config/edit.ts'
+import { systemClock } from '../../src/system.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-edit-')))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
 
-const options = { env: {} }
+const options = { env: {}, clock: systemClock }
 
 function written(text?: string): { folder: string; file: string; read: () => string } {
   const folder = mkdtempSync(join(place, 'case-'))

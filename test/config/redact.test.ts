@@ -10,6 +10,7 @@ import { editConfig } from '../../src/config/edit.ts'
 import { redact } from '../../src/config/redact.ts'
 import { configSet } from '../../src/config/set.ts'
 import { configGet, configShow } from '../../src/config/show.ts'
+import { systemClock } from '../../src/system.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-redact-')))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
@@ -124,8 +125,8 @@ test.each(places)('a secret in %j is in no output and no error', async (text) =>
     output.push(Object.values(config.models).map(({ apiKey }) => apiKey))
   }, keep)
   await loadConfig(file, {}).then((config) => output.push(configShow(config)), keep)
-  await configSet(file, 'agents.maxConcurrent', canary, { env }).catch(keep)
-  await editConfig(file, edit, { env }).catch(keep)
+  await configSet(file, 'agents.maxConcurrent', canary, { env, clock: systemClock }).catch(keep)
+  await editConfig(file, edit, { env, clock: systemClock }).catch(keep)
   for (const value of output) {
     expect(printed(value)).not.toMatch(/sk.canary.4f9a17/)
     expect(printed(value)).not.toContain(password)
@@ -137,7 +138,7 @@ test.each(places)('a secret in %j is in no output and no error', async (text) =>
 
 test('a key that was set is stored, and what is shown afterwards does not contain it', async () => {
   const file = written('models: { main: { provider: openai, model: m } }\n')
-  await configSet(file, 'models.main.apiKey', canary, { env: {} })
+  await configSet(file, 'models.main.apiKey', canary, { env: {}, clock: systemClock })
   const config = await loadConfig(file, {})
   expect(config.models['main']?.apiKey?.reveal()).toBe(canary)
   expect(configGet(config, 'models.main.apiKey')).toBe('[redacted]')

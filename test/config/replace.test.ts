@@ -15,16 +15,18 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 import { configProblems, loadConfig } from '../../src/config/config.ts'
 import { keptVersions, replaceConfig } from '../../src/config/replace.ts'
 import { configSet } from '../../src/config/set.ts'
+import { systemClock } from '../../src/system.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-replace-')))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
 
 const root = join(import.meta.dirname, '../..')
-const options = { env: {} }
+const options = { env: {}, clock: systemClock }
 
 function written(text: string): { folder: string; file: string; read: () => string } {
   const folder = mkdtempSync(join(place, 'case-'))
@@ -40,12 +42,13 @@ const setter = join(place, 'setter.mjs')
 writeFileSync(
   setter,
   `import { configSet } from ${JSON.stringify(join(root, 'src/config/set.ts'))}
+import { systemClock as clock } from ${JSON.stringify(join(root, 'src/system.ts'))}
 const [file, path, first, last, diesAt] = process.argv.slice(2)
 const crash = (point) => { if (point === diesAt) process.kill(process.pid, 'SIGKILL') }
 console.log('ready')
 await new Promise((resolve) => process.stdin.once('data', resolve))
 for (let value = Number(first); value <= Number(last); value++) {
-  await configSet(file, path, String(value), { env: {}, crash })
+  await configSet(file, path, String(value), { env: {}, clock, crash })
   console.log(value)
 }
 process.exit(0)
@@ -110,11 +113,8 @@ test('new files are for the owner only, whatever the umask', async () => {
     process.umask(umask)
   }
   const mode = (path: string) => (statSync(join(folder, path)).mode & 0o777).toString(8)
-  expect([mode('heddle.yaml'), mode('backups/config'), mode('backups/config/heddle.yaml.1')]).toEqual([
-    '600',
-    '700',
-    '600',
-  ])
+  expect([mode('heddle.yaml'), mode('backups/config')]).toEqual(['600', '700'])
+  expect([mode('backups/config/heddle.yaml.1'), mode('backups/config/.heddle.yaml.lock')]).toEqual(['600', '600'])
 })
 
 test('a configuration that is a link stays one, and the file behind it changes', async () => {
@@ -125,14 +125,15 @@ test('a configuration that is a link stays one, and the file behind it changes',
   await replaceConfig(link, 'name: two\n', 'name: one\n', { ...options, previousConfigs })
   expect(lstatSync(link).isSymbolicLink()).toBe(true)
   expect(readFileSync(file, 'utf8')).toBe('name: two\n')
-  expect(readdirSync(previousConfigs)).toEqual(['heddle.yaml.1'])
+  expect(readdirSync(previousConfigs)).toEqual(['.heddle.yaml.lock', 'heddle.yaml.1'])
 })
 
 test('the last twenty versions are kept', async () => {
   const { folder, file } = written('agents: { maxConcurrent: 1 }\n')
   for (let value = 2; value <= 26; value++) await configSet(file, 'agents.maxConcurrent', String(value), options)
   const versions = join(folder, 'backups/config')
-  const names = readdirSync(versions).sort((a, b) => Number(a.split('.')[2]) - Number(b.split('.')[2]))
+  const numbered = readdirSync(versions).filter((name) => name.startsWith('heddle.yaml.'))
+  const names = numbered.sort((a, b) => Number(a.split('.')[2]) - Number(b.split('.')[2]))
   expect(names).toHaveLength(keptVersions)
   expect([names[0], names.at(-1)]).toEqual(['heddle.yaml.6', 'heddle.yaml.25'])
   expect(readFileSync(join(versions, 'heddle.yaml.25'), 'utf8')).toBe('agents: { maxConcurrent: 25 }\n')
@@ -147,6 +148,25 @@ test('a folder that cannot be written is an error with its remedy, and the file 
     remedy: expect.stringMatching(/./),
   })
   expect(read()).toBe('name: one\n')
+})
+
+test('lines that many callers add at once are all there in the end, each of them once', async () => {
+  const { folder, file, read } = written('# mine\n')
+  async function add(line: string): Promise<void> {
+    const oldText = read()
+    await replaceConfig(file, `${oldText}${line}\n`, oldText, options).catch((error) => {
+      if (error.code !== 'config_changed') throw error
+      return add(line)
+    })
+  }
+  const lines = Array.from({ length: 8 }, (_, caller) => Array.from({ length: 10 }, (_, n) => `# ${caller}-${n}`))
+  await Promise.all(
+    lines.map(async (own) => {
+      for (const line of own) await add(line)
+    }),
+  )
+  expect(read().trim().split('\n').sort()).toEqual(['# mine', ...lines.flat()].sort())
+  expect(leftovers(folder)).toEqual([])
 })
 
 test('changes of many callers at once are all there in the end', async () => {
@@ -178,6 +198,68 @@ test('changes of four processes at once are all there in the end, each one on to
   expect(leftovers(folder)).toEqual([])
 })
 
+describe('a lock that another process holds', () => {
+  function held(folder: string): DatabaseSync {
+    mkdirSync(join(folder, 'backups/config'), { recursive: true })
+    const holder = new DatabaseSync(join(folder, 'backups/config/.heddle.yaml.lock'))
+    holder.exec('BEGIN EXCLUSIVE')
+    return holder
+  }
+
+  test('is waited for', async () => {
+    const { folder, file, read } = written('name: one\n')
+    const holder = held(folder)
+    const pauses: string[] = []
+    const sleep = async () => {
+      pauses.push(read())
+      if (pauses.length === 3) holder.close()
+    }
+    await replaceConfig(file, 'name: two\n', 'name: one\n', { ...options, clock: { ...systemClock, sleep } })
+    expect(pauses).toEqual(['name: one\n', 'name: one\n', 'name: one\n'])
+    expect(read()).toBe('name: two\n')
+  })
+
+  test('is given up after ten seconds, with a word on how to find the holder, and the file stays', async () => {
+    const { folder, file, read } = written('name: one\n')
+    const holder = held(folder)
+    let time = 0
+    const sleep = async (duration: number) => {
+      time += duration
+    }
+    const clock = { ...systemClock, monotonic: () => time, sleep }
+    await expect(replaceConfig(file, 'name: two\n', 'name: one\n', { ...options, clock })).rejects.toMatchObject({
+      code: 'config_busy',
+      retry: 'later',
+      remedy: expect.stringContaining(`lsof ${join(folder, 'backups/config/.heddle.yaml.lock')}`),
+    })
+    expect([time, read()]).toEqual([10_000, 'name: one\n'])
+    holder.close()
+    await replaceConfig(file, 'name: two\n', 'name: one\n', options)
+    expect(read()).toBe('name: two\n')
+  })
+})
+
+test('a lock file that is none is an error with its remedy, and the file stays', async () => {
+  const { folder, file, read } = written('name: one\n')
+  mkdirSync(join(folder, 'backups/config'), { recursive: true })
+  writeFileSync(join(folder, 'backups/config/.heddle.yaml.lock'), 'not a lock'.repeat(100))
+  await expect(replaceConfig(file, 'name: two\n', 'name: one\n', options)).rejects.toMatchObject({
+    code: 'config_unwritable',
+    remedy: expect.stringContaining('move that file away'),
+  })
+  expect(read()).toBe('name: one\n')
+})
+
+test('what killed processes left beside the file is cleared away, and nothing else', async () => {
+  const { folder, file, read } = written('name: one\n')
+  const left = ['.heddle.yaml.next', '.heddle.yaml.0123456789abcdef.next', '..heddle.yaml.next.12-0.tmp']
+  const others = ['.other.yaml.next', 'heddle.yaml.next', 'heddle.edit-1.yaml']
+  for (const name of [...left, ...others]) writeFileSync(join(folder, name), 'name: left\n')
+  await replaceConfig(file, 'name: two\n', 'name: one\n', options)
+  expect(read()).toBe('name: two\n')
+  expect(leftovers(folder).sort()).toEqual(others.sort())
+})
+
 describe('a process that is killed', () => {
   async function killedAt(point: string, file: string): Promise<void> {
     const child = start(file, 'agents.maxConcurrent', '9', '9', point)
@@ -191,7 +273,7 @@ describe('a process that is killed', () => {
     await killedAt('config.before_rename', file)
     expect(read()).toBe('name: one\n')
     await configSet(file, 'name', 'two', options)
-    expect(read()).toBe('name: two\nagents:\n  maxConcurrent: 9\n')
+    expect(read()).toBe('name: two\n')
     expect(leftovers(folder)).toEqual([])
   })
 

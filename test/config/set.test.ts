@@ -8,6 +8,7 @@ import { configProblems, loadConfig } from '../../src/config/config.ts'
 import { configSet } from '../../src/config/set.ts'
 import { configGet } from '../../src/config/show.ts'
 import { homeTemplates } from '../../src/home/templates.ts'
+import { systemClock } from '../../src/system.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-set-')))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
@@ -22,7 +23,7 @@ function written(text?: string): string {
 
 async function after(text: string | undefined, path: string, value: string): Promise<string> {
   const file = written(text)
-  await configSet(file, path, value, { env })
+  await configSet(file, path, value, { env, clock: systemClock })
   return readFileSync(file, 'utf8')
 }
 
@@ -112,11 +113,11 @@ test('setting what is set already changes nothing', async () => {
 test('a shared value is not changed behind the back of the other place that uses it', async () => {
   const text = 'agents: { maxConcurrent: &many 4 }\nengine: { maxRunning: *many }\n'
   const file = written(text)
-  await configSet(file, 'agents.maxConcurrent', '9', { env }).catch(({ code }) =>
+  await configSet(file, 'agents.maxConcurrent', '9', { env, clock: systemClock }).catch(({ code }) =>
     expect(code).toBe('config_unwritable'),
   )
   expect((await loadConfig(file, env)).engine.maxRunning).toBe(4)
-  await configSet(file, 'engine.maxRunning', '8', { env })
+  await configSet(file, 'engine.maxRunning', '8', { env, clock: systemClock })
   expect((await loadConfig(file, env)).engine.maxRunning).toBe(8)
   expect(readFileSync(file, 'utf8')).toContain('&many')
 })
@@ -136,14 +137,16 @@ test.each([
   ['models.constructor.model', '3', 'config_key_unknown'],
 ])('setting %s to %j is refused and the file stays as it is', async (path, value, code) => {
   const file = written(arranged)
-  await expect(configSet(file, path, value, { env })).rejects.toMatchObject({ code })
+  await expect(configSet(file, path, value, { env, clock: systemClock })).rejects.toMatchObject({ code })
   expect(readFileSync(file, 'utf8')).toBe(arranged)
 })
 
 test('a file that is broken already is not made worse', async () => {
   const broken = 'agents: [\n'
   const file = written(broken)
-  await expect(configSet(file, 'name', 'x', { env })).rejects.toMatchObject({ code: 'config_invalid' })
+  await expect(configSet(file, 'name', 'x', { env, clock: systemClock })).rejects.toMatchObject({
+    code: 'config_invalid',
+  })
   expect(readFileSync(file, 'utf8')).toBe(broken)
 })
 
@@ -179,7 +182,7 @@ test('any edits leave a valid file with the last good value of each key and all 
       for (const [path, value] of edits) {
         const before = readFileSync(file, 'utf8')
         const old = await loadConfig(file, env)
-        const accepted = await configSet(file, path, value, { env }).then(
+        const accepted = await configSet(file, path, value, { env, clock: systemClock }).then(
           () => true,
           (error) => expect(error).toHaveProperty('remedy') ?? false,
         )
