@@ -23,6 +23,7 @@ import { show } from './engine/show.ts'
 import { statusOf } from './engine/status.ts'
 import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
+import { undo } from './engine/undo.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
@@ -137,7 +138,10 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
 
 /** What needs no model. */
 type TreeApp = Omit<App, keyof WorkApp>
-type WorkApp = Pick<App, 'submit' | 'answer' | 'listen' | 'work' | 'runs' | 'cancel' | 'retry' | 'usage' | 'status'>
+type WorkApp = Pick<
+  App,
+  'submit' | 'answer' | 'listen' | 'work' | 'runs' | 'cancel' | 'retry' | 'undo' | 'usage' | 'status'
+>
 
 function assembleWork(world: World, context: StoreContext, settings: AppSettings): WorkApp {
   const { store } = world
@@ -196,6 +200,7 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
       return { id, state: await cancel(engine, id, reason) }
     },
     retry: async (name) => retry(world, (await store.read((rows) => runNamed(rows, name))).id),
+    undo: async (name, options) => undo(engine, (await store.read((rows) => runNamed(rows, name))).id, options),
     usage: (by, options) => store.read((rows) => listUsage(rows, by, world.clock.now(), options)),
     status: (folder, since) =>
       store.read((rows) => statusOf(rows, { folder, since, now: world.clock.now(), ...usualOf(settings) })),

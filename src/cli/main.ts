@@ -21,6 +21,7 @@ import { registerSetUp } from './set-up.ts'
 import { registerShow } from './show.ts'
 import { registerStatus } from './status.ts'
 import { registerTransfer } from './transfer.ts'
+import { registerUndo } from './undo.ts'
 import { registerUp } from './up.ts'
 import { registerWatch } from './watch.ts'
 
@@ -33,6 +34,7 @@ const commands: Register[] = [
   registerWatch,
   registerShow,
   registerRuns,
+  registerUndo,
   registerSessions,
   registerLog,
   registerUp,

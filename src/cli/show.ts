@@ -1,4 +1,4 @@
-import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import type { ResultView, RunView, Shown, TurnView } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { Here, Register } from './cli.ts'
@@ -8,7 +8,7 @@ export const registerShow: Register = (program, run) => {
   program
     .command('show <ref>')
     .helpGroup('SEE')
-    .description('the whole of a turn, run, session or persona')
+    .description('all of a turn, run, result, session, persona')
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
@@ -25,6 +25,8 @@ function page(here: Here, shown: Shown): string {
       return turnPage(here, shown)
     case 'run':
       return runPage(here, shown)
+    case 'result':
+      return resultPage(here, shown)
     case 'session':
       return facts(here, `session:${printable(shown.label)}`, [
         ['folder', printable(shown.folder)],
@@ -94,7 +96,9 @@ function runPage(here: Here, run: RunView): string {
     ['tools', run.effectiveTools.map((name) => printable(name)).join(', ') || null],
     ['error', run.error ? `${printable(run.error.message)}\n${' '.repeat(10)}→ ${printable(run.error.remedy)}` : null],
     ['turn', run.turnId && `turn:${run.turnId}`],
-    ['next', run.finishedAt === null ? `heddle watch run:${tail(run.id)}` : null],
+    ['result', run.result ? `result:${run.result.id}` : null],
+    ['files', run.files.map(({ path, undone }) => printable(path) + (undone ? ' (undone)' : '')).join(', ') || null],
+    ['next', nextOf(run)],
   ])
   const steps = run.steps.map(({ seq, kind, name, status, at }) => [
     `  ${seq}`,
@@ -104,6 +108,25 @@ function runPage(here: Here, run: RunView): string {
     status ?? '',
   ])
   return steps.length === 0 ? head : `${head}\n${table(here.screen, steps, 3)}`
+}
+
+function nextOf({ id, finishedAt, files }: RunView): string | null {
+  if (finishedAt === null) return `heddle watch run:${tail(id)}`
+  return files.some(({ undone }) => !undone) ? `heddle undo run:${tail(id)}` : null
+}
+
+function resultPage(here: Here, result: ResultView): string {
+  const files = result.artifacts.map(
+    ({ path, bytes, verified }) =>
+      `${printable(path)} (${bytes === null ? '' : `${bytes} bytes, `}${verified ? 'verified' : 'not verified'})`,
+  )
+  const head = facts(here, `result:${result.id}`, [
+    ['run', `run:${result.runId}`],
+    ['status', result.status],
+    ['at', result.createdAt],
+    ['files', files.join(', ') || null],
+  ])
+  return `${head}\n\n${printable(result.output, { lines: true })}`
 }
 
 /** A title and its facts; those that are empty are left out. */

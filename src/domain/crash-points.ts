@@ -15,6 +15,7 @@ export const writeAreas = [
   'park',
   'recover',
   'cancel',
+  'undo',
   'owner',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]

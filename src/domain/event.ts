@@ -23,5 +23,6 @@ export const eventKinds = [
   'run.waiting',
   'run.fallback',
   'run.ended',
+  'run.undone',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

@@ -1,7 +1,7 @@
 import type { Fetched, SafeFetch } from './fetch.ts'
 import type { Label } from './label.ts'
 import type { ToolSpec } from './model.ts'
-import type { PathHandle } from './path-handle.ts'
+import type { FilePlace, PathHandle } from './path-handle.ts'
 import type { CallStatus } from './turn.ts'
 
 /**
@@ -16,7 +16,26 @@ export interface ToolOutcome {
   status: CallStatus
   output: unknown
   label?: Label
+  /** Files whose content the model knows after this call. Kept with the call, never shown. */
+  seen?: SeenFile[]
 }
+
+export interface SeenFile {
+  /** From the folder on. */
+  path: string
+  /** Of the whole content; null when it was too large to tell. */
+  sha256: string | null
+}
+
+/**
+ * Changes a file: refuses when it is not what this run saw last, and keeps durably what was there and what will be
+ * before it is touched. `make` gives the new content, the same for the same place; a repeated call that finds its change
+ * made does not ask it.
+ */
+export type ChangeFile = (
+  handle: PathHandle,
+  make: (place: FilePlace) => Buffer,
+) => Promise<SeenFile & { sha256: string }>
 
 /** Who calls, and what stops the call. */
 export interface CallContext {
@@ -29,6 +48,8 @@ export interface CallContext {
   without: readonly string[]
   /** Without one the call reaches nothing on the network. */
   network?: SafeFetch
+  /** Without it the call changes no file. */
+  change?: ChangeFile
 }
 
 /** A call as its tool is given it. */
@@ -54,6 +75,11 @@ export type Tool<T = unknown> = ToolSpec & {
         /** Parameters that are URLs: the runtime fetches them, and nothing else for the tool. */
         urls?: readonly string[]
         run(input: T, call: Call): Promise<ToolOutcome>
+        /**
+         * What the call would change, for people to read before it does, and what that rests on. Changes nothing; throws
+         * what the call would be refused with.
+         */
+        preview?(input: T, call: Call): Promise<{ change: string; frozen: unknown }>
       }
     | { effect: 'transactional'; write(tx: unknown, input: T, call: CallContext): Promise<ToolOutcome> }
   )

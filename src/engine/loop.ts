@@ -6,6 +6,7 @@ import { requeueRun } from '../store/runs.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
 import { explained, makeCall, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
+import { changeFor } from './change.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
@@ -92,7 +93,8 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   signal.throwIfAborted()
   const { folder } = claimed.session
   const { offLimits: without, network } = engine
-  const context = { runId: claimed.run.id, callId: ready.call.id, signal, folder, without, network }
+  const change = changeFor(run, ready.call.id)
+  const context = { runId: claimed.run.id, callId: ready.call.id, signal, folder, without, network, change }
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   run.mayAct()
@@ -167,8 +169,8 @@ function done({ journal }: ActiveRun): string[] {
   return [...(text === '' ? [] : [text]), ...(call ? [`(last tool call: ${call.name}, ${call.status})`] : [])]
 }
 
-function ended({ id, name }: RequestedCall, { status, output }: ToolOutcome): EndedStep {
-  return { id, name, status, output }
+function ended({ id, name }: RequestedCall, { status, output, label, seen }: ToolOutcome): EndedStep {
+  return { id, name, status, output, ...(label && { label }), ...(seen && { seen }) }
 }
 
 /** Providers repeat ids from reply to reply; in a run each call has its own. */

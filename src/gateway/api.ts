@@ -12,6 +12,7 @@ export const routeNames = {
   run: '/v1/runs/:id',
   cancel: '/v1/runs/:id/cancel',
   retry: '/v1/runs/:id/retry',
+  undo: '/v1/runs/:id/undo',
   status: '/v1/status',
   usage: '/v1/usage',
   cursor: '/v1/cursor',
@@ -55,7 +56,7 @@ export interface StreamQuery {
 
 /** What can be asked of a heddle that may be another process: the same whether its engine runs there or here. */
 export interface Door
-  extends Pick<App, 'submit' | 'answer' | 'runs' | 'cancel' | 'retry' | 'status' | 'usage' | 'cursor'> {
+  extends Pick<App, 'submit' | 'answer' | 'runs' | 'cancel' | 'retry' | 'undo' | 'status' | 'usage' | 'cursor'> {
   run(name: string): Promise<RunView>
   /** Ends when the signal aborts. Signs are heard only of runs of the process behind the door. */
   stream(query: StreamQuery): AsyncIterable<Told>

@@ -68,6 +68,7 @@ export function doorOn(socket: string, clock: Clock): Door {
     run: (name) => get(to(routeNames.run, name)),
     cancel: (name, reason) => post(to(routeNames.cancel, name), { reason }),
     retry: (name) => post(to(routeNames.retry, name), {}),
+    undo: (name, options = {}) => ask(socket, 'POST', to(routeNames.undo, name), { body: options }),
     status: (folder, since) => get(routeNames.status, { folder, since }),
     usage: (by, options = {}) => get(routeNames.usage, { by, ...options }),
     cursor: async () => (await get<{ cursor: string | null }>(routeNames.cursor)).cursor,

@@ -32,6 +32,7 @@ const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(0).max(
 const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
 const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
 const nothing = z.strictObject({})
+const undoing = z.strictObject({ dryRun: z.boolean().default(false) })
 const usageQuery = z.strictObject({ by: z.enum(spendingKeys).default('model'), today: z.stringbool().default(false) })
 const statusQuery = z.strictObject({ folder, since: z.coerce.number().int().min(0).default(0) })
 const eventsQuery = z.strictObject({ after: z.string().max(500).optional(), run: z.string().max(100).optional() })
@@ -74,6 +75,7 @@ export function routes(app: App, doorway: Doorway): Hono<{ Bindings: HttpBinding
     await body(c, nothing)
     return c.json({ ok: true, ...(await app.retry(id(c))) }, 202)
   })
+  http.post(routeNames.undo, async (c) => c.json(await app.undo(id(c), await body(c, undoing))))
   http.get(routeNames.status, async (c) => {
     const { folder, since } = query(c, statusQuery)
     return c.json(await app.status(folder, since))

@@ -33,13 +33,17 @@ export function prepareCall(
 export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
   try {
-    const { network: _, ...rest } = context
-    const reach = { handle: handlesFor(tool, value, context), fetch: fetchFor(tool, value, context) }
-    return await tool.run(value, { ...rest, ...reach })
+    return await tool.run(value, callFor({ tool, value }, context))
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
     return explained(error)
   }
+}
+
+/** A call with what its tool may reach: the paths and URLs that it was asked for, and nothing else. */
+export function callFor({ tool, value }: Pick<ReadyCall, 'tool' | 'value'>, context: CallContext): Call {
+  const { network: _, ...rest } = context
+  return { ...rest, handle: handlesFor(tool, value, context), fetch: fetchFor(tool, value, context) }
 }
 
 /** Makes a call that only writes our rows, in the transaction that also stores its answer. */
