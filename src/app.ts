@@ -24,6 +24,7 @@ import { show } from './engine/show.ts'
 import { statusOf } from './engine/status.ts'
 import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
+import { undo } from './engine/undo.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
@@ -153,6 +154,7 @@ type WorkApp = Pick<
   | 'runs'
   | 'cancel'
   | 'retry'
+  | 'undo'
   | 'usage'
   | 'status'
 >
@@ -228,6 +230,7 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
     },
     grants: () => store.read(viewGrants),
     revokeGrant: (id) => revoke(world, id),
+    undo: async (name, options) => undo(engine, (await store.read((rows) => runNamed(rows, name))).id, options),
     usage: (by, options) => store.read((rows) => listUsage(rows, by, world.clock.now(), options)),
     status: (folder, since) =>
       store.read((rows) => statusOf(rows, { folder, since, now: world.clock.now(), ...usualOf(settings) })),

@@ -19,6 +19,7 @@ const commands: readonly Loaded[] = [
     names: ['approvals', 'approve', 'deny', 'grants'],
     load: async () => (await import('./approvals.ts')).registerApprovals,
   },
+  { names: ['undo'], load: async () => (await import('./undo.ts')).registerUndo },
   { names: ['sessions', 'fork'], load: async () => (await import('./sessions.ts')).registerSessions },
   { names: ['log', 'diff'], load: async () => (await import('./log.ts')).registerLog },
   { names: ['up'], load: async () => (await import('./up.ts')).registerUp },

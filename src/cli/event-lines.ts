@@ -47,6 +47,8 @@ export class EventLines {
         const colour = payload['state'] === 'completed' ? 'green' : 'red'
         return paint(screen, colour, word('state')) + lasting(run.startedAt, at)
       }
+      case 'run.undone':
+        return `undone: ${word('restored')} put back, ${word('refused')} left as they are`
       default:
         return this.#step(run, event)
     }

@@ -1,4 +1,4 @@
-import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import type { ResultView, RunView, Shown, TurnView } from '../domain/app.ts'
 import { describePart } from '../domain/attachment.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
@@ -10,7 +10,7 @@ export const registerShow: Register = (program, run) => {
   program
     .command('show <ref>')
     .helpGroup('SEE')
-    .description('the whole of a turn, run, approval, session or persona')
+    .description('all of a turn, run, result, approval, session, persona')
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
@@ -29,6 +29,8 @@ function page(here: Here, shown: Shown): string {
       return runPage(here, shown)
     case 'approval':
       return questionPage(here.screen, shown, { whole: true })
+    case 'result':
+      return resultPage(here, shown)
     case 'session':
       return facts(here, `session:${printable(shown.label)}`, [
         ['folder', printable(shown.folder)],
@@ -98,7 +100,9 @@ function runPage(here: Here, run: RunView): string {
     ['tools', run.effectiveTools.map((name) => printable(name)).join(', ') || null],
     ['error', run.error ? `${printable(run.error.message)}\n${' '.repeat(10)}→ ${printable(run.error.remedy)}` : null],
     ['turn', run.turnId && `turn:${run.turnId}`],
-    ['next', run.finishedAt === null ? `heddle watch run:${tail(run.id)}` : null],
+    ['result', run.result ? `result:${run.result.id}` : null],
+    ['files', run.files.map(({ path, undone }) => printable(path) + (undone ? ' (undone)' : '')).join(', ') || null],
+    ['next', nextOf(run)],
   ])
   const steps = run.steps.map(({ seq, kind, name, status, at }) => [
     `  ${seq}`,
@@ -108,6 +112,25 @@ function runPage(here: Here, run: RunView): string {
     status ?? '',
   ])
   return steps.length === 0 ? head : `${head}\n${table(here.screen, steps, 3)}`
+}
+
+function nextOf({ id, finishedAt, files }: RunView): string | null {
+  if (finishedAt === null) return `heddle watch run:${tail(id)}`
+  return files.some(({ undone }) => !undone) ? `heddle undo run:${tail(id)}` : null
+}
+
+function resultPage(here: Here, result: ResultView): string {
+  const files = result.artifacts.map(
+    ({ path, bytes, verified }) =>
+      `${printable(path)} (${bytes === null ? '' : `${bytes} bytes, `}${verified ? 'verified' : 'not verified'})`,
+  )
+  const head = facts(here, `result:${result.id}`, [
+    ['run', `run:${result.runId}`],
+    ['status', result.status],
+    ['at', result.createdAt],
+    ['files', files.join(', ') || null],
+  ])
+  return `${head}\n\n${printable(result.output, { lines: true })}`
 }
 
 /** A title and its facts; those that are empty are left out. */

@@ -108,8 +108,51 @@ export interface RunView {
   /** What it handed to the run that began it. */
   result?: { id: number; status: Outcome; summary: string }
   error?: RunError
+  /** Files that it changed, from the session's folder on, and the hash it left each with; null for one it removed. */
+  files: { path: string; sha256: string | null; undone: boolean }[]
   /** `at` is null for a step whose time is no longer kept. */
   steps: { seq: number; kind: StepKind; name?: string; status?: string; at: string | null }[]
+}
+
+/** A file that a run wrote. */
+export interface Artifact {
+  /** From the session's folder on. */
+  path: string
+  /** Of its content as the run left it. */
+  sha256: string
+  /** Null where nobody looked. */
+  bytes: number | null
+  /** Whether the file on the disk was so when the run ended. */
+  verified: boolean
+}
+
+/** The durable output of a run that another one began. */
+export interface ResultView {
+  kind: 'result'
+  id: number
+  taskId: string | null
+  runId: string
+  skillUsed: string | null
+  status: Outcome
+  summary: string
+  processed: boolean
+  createdAt: string
+  output: string
+  artifacts: Artifact[]
+  memoryIds: string[]
+}
+
+/** What taking back a run's changes came to, or would come to. */
+export interface Undone {
+  /** Whether nothing was refused. */
+  ok: boolean
+  /** Whole paths of the files that are again as they were before the run. */
+  restored: string[]
+  /** Those that are so already, whoever saw to it. */
+  unchanged: string[]
+  refused: { path: string; why: string }[]
+  /** Calls of which nobody knows what they changed. */
+  cannotUndo: { runId: string; name: string; about: string }[]
 }
 
 /** A run in a list. */
@@ -243,6 +286,7 @@ export type Shown =
   | TurnView
   | RunView
   | ({ kind: 'approval' } & ApprovalView)
+  | ResultView
   | ({ kind: 'session' } & SessionView)
   | ({ kind: 'persona' } & Persona)
 
@@ -318,6 +362,8 @@ export interface App {
   ): Promise<{ id: number; runId: string; session: string; folder: string; itemId: string }>
   grants(): Promise<GrantView[]>
   revokeGrant(id: number): Promise<void>
+  /** Puts the files that a run and everything it began have changed back to what they were before. */
+  undo(run: string, options?: { dryRun?: boolean }): Promise<Undone>
   usage(
     by: SpendingKey,
     options?: { today?: boolean },

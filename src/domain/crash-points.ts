@@ -16,6 +16,7 @@ export const writeAreas = [
   'recover',
   'cancel',
   'approve',
+  'undo',
   'owner',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]

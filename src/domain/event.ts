@@ -26,5 +26,6 @@ export const eventKinds = [
   'approval.asked',
   'approval.answered',
   'grant.revoked',
+  'run.undone',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

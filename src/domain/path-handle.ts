@@ -30,7 +30,30 @@ export interface PathHandle {
   openFile<T>(use: (file: OpenFile) => Promise<T>): Promise<T>
   /** Likewise for a directory. */
   openDirectory<T>(use: (directory: OpenDirectory) => Promise<T>): Promise<T>
+  /**
+   * Decides what becomes of the file here while its place is held, and does it: whoever looks sees the old content or the
+   * new, whole. Directories that are missing are made. Refuses what is not a place for a file inside the folder.
+   */
+  replaceFile<T>(decide: (place: FilePlace) => Promise<{ fate: Fate; answer: T }>): Promise<T>
 }
+
+/** A place where a file is or could be, known to lie inside. */
+export interface FilePlace {
+  /** The folder's real path, and the names that lead to the place from there on. */
+  readonly folder: string
+  readonly names: readonly string[]
+  /** What lies there; undefined when nothing does. */
+  readonly before: FoundFile | undefined
+}
+
+export interface FoundFile {
+  bytes: Buffer
+  /** Who may read, write and execute it. */
+  mode: number
+}
+
+/** What becomes of a file; one that had a mode keeps it unless told otherwise. */
+export type Fate = { bytes: Buffer; mode?: number } | 'removed' | 'kept'
 
 export interface PathAddress {
   folder: string
@@ -42,6 +65,8 @@ export interface PathAddress {
 /** A file that is open and known to lie inside. */
 export interface OpenFile {
   readonly bytes: number
+  /** The names that lead to it from the folder on. */
+  readonly names: string[]
   /** Fills the buffer from a position of the file on; tells how much there was, 0 at the end. */
   read(into: Uint8Array, position: number): Promise<number>
 }

@@ -2,7 +2,7 @@ import type { Millis } from './clock.ts'
 import type { Fetched, SafeFetch } from './fetch.ts'
 import type { Label } from './label.ts'
 import type { ToolSpec } from './model.ts'
-import type { PathHandle } from './path-handle.ts'
+import type { FilePlace, PathHandle } from './path-handle.ts'
 import type { CallStatus } from './turn.ts'
 
 /**
@@ -19,6 +19,8 @@ export interface ToolOutcome {
   label?: Label
   /** Not made, since it had led nowhere so often. */
   repeated?: true
+  /** Files whose content the model knows after this call. Kept with the call, never shown. */
+  seen?: SeenFile[]
 }
 
 /** What a call would do, told before it does it. */
@@ -28,6 +30,23 @@ export interface Preview {
   /** Everything outside the input that decides what the call does: it must be the same when the call is made. */
   frozen: unknown
 }
+
+export interface SeenFile {
+  /** From the folder on. */
+  path: string
+  /** Of the whole content; null when it was too large to tell. */
+  sha256: string | null
+}
+
+/**
+ * Changes a file: refuses when it is not what this run saw last, and keeps durably what was there and what will be
+ * before it is touched. `make` gives the new content, the same for the same place; a repeated call that finds its change
+ * made does not ask it.
+ */
+export type ChangeFile = (
+  handle: PathHandle,
+  make: (place: FilePlace) => Buffer,
+) => Promise<SeenFile & { sha256: string }>
 
 /** Who calls, and what stops the call. */
 export interface CallContext {
@@ -42,6 +61,8 @@ export interface CallContext {
   without: readonly string[]
   /** Without one the call reaches nothing on the network. */
   network?: SafeFetch
+  /** Without it the call changes no file. */
+  change?: ChangeFile
 }
 
 /** A call as its tool is given it. */
@@ -74,7 +95,10 @@ export type Tool<T = unknown> = ToolSpec & {
         paths?: readonly string[]
         /** Parameters that are URLs: the runtime fetches them, and nothing else for the tool. */
         urls?: readonly string[]
-        /** What a call would change, and what that rests on: shown to whoever is asked, and compared before it is made. */
+        /**
+         * What a call would change, and what that rests on: shown to whoever is asked, and compared before it is made.
+         * Changes nothing; throws what the call would be refused with.
+         */
         preview?(input: T, call: Call): Promise<Preview>
         /** What somebody grants who says yes for more than this call; without it, exactly this call. */
         covers?(input: T): string

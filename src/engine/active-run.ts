@@ -12,6 +12,7 @@ import { Chain } from './chain.ts'
 import type { Claimant, Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext, timeNote } from './context.ts'
 import { Journal, signOf } from './journal.ts'
+import { Lanes } from './lanes.ts'
 import { type Shown, toolSpecs } from './model-request.ts'
 import type { Engine } from './world.ts'
 
@@ -48,6 +49,8 @@ export class ActiveRun {
   readonly claimed: Claimed
   readonly journal: Journal
   readonly signal: AbortSignal
+  /** Calls of one reply are made side by side; those that change the same file are not. */
+  readonly lanes = new Lanes()
   readonly #hands: HandsOn
   /** The same for the whole of a claim, whatever happens to the files it is made of. */
   readonly prompt: string

@@ -1,3 +1,4 @@
+import type { Artifact } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
 import type { InboxItem } from '../domain/inbox.ts'
 import type { Ending, Run } from '../domain/run.ts'
@@ -7,6 +8,7 @@ import { finishMember, fireJoin, hasOpenJoin, insertJoin, joinOver } from '../st
 import { insertResult } from '../store/results.ts'
 import { countChildren, findRun, liveRunOf } from '../store/runs.ts'
 import type { Reading, Tx } from '../store/store.ts'
+import { unseenArtifacts } from './artifacts.ts'
 import { nextRun } from './submit.ts'
 import type { World } from './world.ts'
 
@@ -48,12 +50,14 @@ export async function deliverResult(
   ending: Ending,
   ids: EndIds,
   now: number,
+  artifacts?: Artifact[],
 ): Promise<void> {
   if (!requester) return
   const { id, summary } = await insertResult(tx, {
     runId: run.id,
     status: ending.state,
     output: ending.text,
+    artifacts: artifacts ?? (await unseenArtifacts(tx, run)),
     createdAt: now,
   })
   const content = `[agent_result:${id}] run:${tail(run.id)} ${run.agent ?? ''} ${ending.state}: ${summary}`

@@ -3,7 +3,7 @@ import { mainArgument } from '../domain/main-argument.ts'
 import type { Part } from '../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
-import type { Effect } from '../domain/tool.ts'
+import type { Effect, SeenFile } from '../domain/tool.ts'
 import type { CallStatus, ToolCallEntry } from '../domain/turn.ts'
 import { said, summaryOf } from './context.ts'
 
@@ -29,6 +29,7 @@ export interface EndedStep {
   label?: Label
   /** Not made, since it had led nowhere so often. */
   repeated?: true
+  seen?: SeenFile[]
 }
 export interface SteerStep {
   items: { id: string; content: string; parts?: Part[] }[]
@@ -112,6 +113,19 @@ export class Journal {
     return new Set(ends.filter((id, at) => ends.indexOf(id) !== at)).size
   }
 
+  /** Whether a call has a good end. */
+  isDone(callId: string): boolean {
+    return this.#payloads<EndedStep>('ended').some(({ id, status }) => id === callId && status === 'ok')
+  }
+
+  /** Calls that may have changed anything, unless they were refused: nobody can take them back. */
+  get unsafe(): BegunStep[] {
+    const refused = new Set(
+      this.#payloads<EndedStep>('ended').flatMap(({ id, status }) => (status === 'forbidden' ? [id] : [])),
+    )
+    return this.#payloads<BegunStep>('begun').filter(({ id, effect }) => effect === 'unsafe' && !refused.has(id))
+  }
+
   get lastReply(): ReplyStep | undefined {
     return this.#payloads<ReplyStep>('reply').at(-1)
   }
@@ -131,6 +145,13 @@ export class Journal {
   /** Inputs that came while the run was under way: they are told in their place, not before it. */
   get heard(): Set<string> {
     return new Set(this.#payloads<SteerStep>('steer').flatMap(({ items }) => items.map(({ id }) => id)))
+  }
+
+  /** What this run knows of files, by their paths from the folder on: the hash that it read or wrote last. */
+  get seen(): Map<string, string | null> {
+    return new Map(
+      this.#payloads<EndedStep>('ended').flatMap(({ seen = [] }) => seen.map(({ path, sha256 }) => [path, sha256])),
+    )
   }
 
   /** What a turn keeps of its calls: where their payload is. A call without an end is told as unknown. */

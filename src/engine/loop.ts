@@ -7,6 +7,7 @@ import { loseUsage, settleUsage } from '../store/usage.ts'
 import { explained, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
 import { heardAnswers, putQuestion, type Refused, waitForAnswers, weigh } from './approve.ts'
+import { changeFor } from './change.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
@@ -110,7 +111,7 @@ const finishCalls = (run: ActiveRun, calls: ReadyCall[]) => sideBySide(calls, (c
 async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   const { engine, signal } = run
   signal.throwIfAborted()
-  const context = run.contextOf(ready.call.id)
+  const context = { ...run.contextOf(ready.call.id), change: changeFor(run, ready.call.id) }
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
   engine.crash('tool.before_run')
   run.mayAct()
@@ -185,8 +186,8 @@ function done({ journal }: ActiveRun): string[] {
   return [...(text === '' ? [] : [text]), ...(call ? [`(last tool call: ${call.name}, ${call.status})`] : [])]
 }
 
-function ended({ id, name }: RequestedCall, { status, output, label, repeated }: ToolOutcome): EndedStep {
-  return { id, name, status, output, ...(label && { label }), ...(repeated && { repeated }) }
+function ended({ id, name }: RequestedCall, { status, output, label, seen, repeated }: ToolOutcome): EndedStep {
+  return { id, name, status, output, ...(label && { label }), ...(seen && { seen }), ...(repeated && { repeated }) }
 }
 
 function looping({ journal }: ActiveRun): HeddleError {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Artifact } from '../domain/app.ts'
 import { wishesOf } from '../domain/inbox.ts'
 import { joinLabels, type Label } from '../domain/label.ts'
 import { labelOf, type Message } from '../domain/message.ts'
@@ -15,6 +16,7 @@ import { findThread, insertPlacedTurn } from '../store/threads.ts'
 import { keepPrompt } from '../store/turns.ts'
 import { loseUsage, settleUsage, spentBy } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
+import { artifactsOf } from './artifacts.ts'
 import { type Claimed, claimAtOnce } from './claim.ts'
 import { messageOf } from './context.ts'
 import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deliver.ts'
@@ -31,6 +33,7 @@ import type { Engine } from './world.ts'
  */
 export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Promise<Claimed | undefined> {
   const { engine, claimed } = run
+  const artifacts = await artifactsOf(engine, claimed.run)
   return engine.store.write('settle', async (tx) => {
     const places = await lockPlaces(tx, claimed.run)
     const { cancelReason } = await run.hold(tx)
@@ -47,6 +50,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       journal: run.journal,
       prompt: run.prompt,
       label: run.label,
+      artifacts,
     }
     await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
     const { claimant } = run
@@ -69,6 +73,8 @@ export interface Work extends Places {
   prompt: string | null
   /** Of everything that led to the end. */
   label: Label
+  /** Files that it wrote, if somebody has looked at them. */
+  artifacts?: Artifact[]
 }
 
 export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>): Promise<Places> {
@@ -83,7 +89,7 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
 export async function leaveTurn(
   tx: Tx,
   engine: Pick<Engine, 'clock'>,
-  { run, session, requester, journal, prompt, label }: Work,
+  { run, session, requester, journal, prompt, label, artifacts }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
@@ -125,7 +131,7 @@ export async function leaveTurn(
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })
   // A child that waits for children of its own, or goes on with them, is heard of when it is done with that.
   if (requester && (ending.state === 'cancelled' || (await isDone(tx, session.id))))
-    await deliverResult(tx, { ...run, label }, requester, ending, ids, now)
+    await deliverResult(tx, { ...run, label }, requester, ending, ids, now, artifacts)
   await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
 }
 

@@ -1,12 +1,13 @@
-import type { RunView, Shown, TurnView } from '../domain/app.ts'
+import type { ResultView, RunView, Shown, TurnView } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { joinLabels } from '../domain/label.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
+import { changesOf } from '../store/file-changes.ts'
 import { itemsOfRun } from '../store/inbox.ts'
 import { findPersona } from '../store/personas.ts'
-import { resultOf } from '../store/results.ts'
+import { findResult, resultOf } from '../store/results.ts'
 import { lastAnswered } from '../store/run-signs.ts'
 import { findSessions } from '../store/sessions.ts'
 import { readSteps, toolCallsOf } from '../store/steps.ts'
@@ -14,6 +15,7 @@ import type { Reading } from '../store/store.ts'
 import { findTurn, readThreads } from '../store/threads.ts'
 import { promptText } from '../store/turns.ts'
 import { spentBy } from '../store/usage.ts'
+import { lastOfEach } from './artifacts.ts'
 import { noPersona } from './fork.ts'
 import { preview } from './history.ts'
 import { Journal } from './journal.ts'
@@ -41,6 +43,8 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       return viewRun(rows, id, around)
     case 'approval':
       return { kind: 'approval', ...(await approvalNamed(rows, id)) }
+    case 'result':
+      return viewResult(rows, id)
     case 'turn':
       return viewTurn(rows, await routeToThread(rows, text, folder))
     case null:
@@ -49,7 +53,7 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       throw new HeddleError(
         'wrong_kind',
         `there are no ${kind} references yet`,
-        'use turn:, run:, approval:, session: or persona:',
+        'use turn:, run:, result:, approval:, session: or persona:',
       )
   }
 }
@@ -109,7 +113,7 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
 async function viewRun(rows: Reading, id: string, { now, limits }: Around): Promise<RunView> {
   const run = await runNamed(rows, id)
   const [session] = run.sessionId === null ? [] : await findSessions(rows, { id: run.sessionId })
-  const [{ kind, ...line }, usage, request, items, result, steps, answered] = await Promise.all([
+  const [{ kind, ...line }, usage, request, items, result, steps, answered, changes] = await Promise.all([
     runLine(rows, run, session, now),
     spentBy(rows, { runId: run.id }),
     spentBy(rows, { rootRunId: run.rootRunId }),
@@ -117,6 +121,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     resultOf(rows, run.id),
     readSteps(rows, run.id),
     lastAnswered(rows, run.id),
+    changesOf(rows, [run.id]),
   ])
   return {
     ...line,
@@ -136,8 +141,17 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     turnId: items.find(({ consumedByTurn }) => consumedByTurn !== null)?.consumedByTurn ?? null,
     ...(result && { result: { id: result.id, status: result.status, summary: result.summary } }),
     ...(run.error && { error: run.error }),
+    files: lastOfEach(changes).map(({ path, after, undoneAt }) => ({ path, sha256: after, undone: undoneAt !== null })),
     steps: steps.map(({ seq, kind, payload, at }) => ({ seq, kind, ...named(payload), at: moment(at) })),
   }
+}
+
+async function viewResult(rows: Reading, id: string): Promise<ResultView> {
+  const result = /^\d{1,15}$/.test(id) ? await findResult(rows, Number(id)) : undefined
+  if (!result) throw notFound('result', id)
+  const { createdAt, ...rest } = result
+  const later = { taskId: null, skillUsed: null, memoryIds: [] }
+  return { kind: 'result', ...rest, ...later, createdAt: new Date(createdAt).toISOString() }
 }
 
 function moment(at: Millis | null): string | null {

@@ -16,6 +16,7 @@ export const routeNames = {
   decide: '/v1/approvals/:id',
   grants: '/v1/grants',
   revoke: '/v1/grants/:id/revoke',
+  undo: '/v1/runs/:id/undo',
   status: '/v1/status',
   usage: '/v1/usage',
   cursor: '/v1/cursor',
@@ -66,6 +67,7 @@ export interface Door
     | 'runs'
     | 'cancel'
     | 'retry'
+    | 'undo'
     | 'approvals'
     | 'decide'
     | 'grants'

@@ -74,6 +74,7 @@ export function doorOn(socket: string, clock: Clock): Door {
       post(routeNames.decide.replace(':id', encodeURIComponent(name.replace(/^approval:/, ''))), said),
     grants: async () => (await get<{ grants: Awaited<ReturnType<Door['grants']>> }>(routeNames.grants)).grants,
     revokeGrant: (id) => post(routeNames.revoke.replace(':id', String(id)), {}),
+    undo: (name, options = {}) => ask(socket, 'POST', to(routeNames.undo, name), { body: options }),
     status: (folder, since) => get(routeNames.status, { folder, since }),
     usage: (by, options = {}) => get(routeNames.usage, { by, ...options }),
     cursor: async () => (await get<{ cursor: string | null }>(routeNames.cursor)).cursor,

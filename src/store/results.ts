@@ -1,7 +1,9 @@
+import type { Artifact } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import type { Outcome } from '../domain/run.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
+import type { Tables } from './tables.ts'
 
 const longestSummary = 400
 
@@ -12,6 +14,8 @@ export interface Result {
   status: Outcome
   summary: string
   output: string
+  /** Files that the run wrote. */
+  artifacts: Artifact[]
   processed: boolean
   createdAt: Millis
 }
@@ -19,28 +23,36 @@ export interface Result {
 /** Writes a run's output and answers the small number people and models name it by. */
 export async function insertResult(
   tx: Tx,
-  result: { runId: string; status: Outcome; output: string; createdAt: Millis },
+  result: { runId: string; status: Outcome; output: string; artifacts: Artifact[]; createdAt: Millis },
 ): Promise<{ id: number; summary: string }> {
   // PostgreSQL keeps no NUL in a text.
   const output = result.output.replaceAll('\0', '\ufffd')
   const summary = summaryOf(output)
-  const row = await tx.first(insert({ ...result, output, summary }))
+  const row = await tx.first(insert({ ...result, output, summary, artifacts: JSON.stringify(result.artifacts) }))
   return { id: row?.id ?? 0, summary }
 }
 
 export async function resultOf(rows: Reading, runId: string): Promise<Result | undefined> {
   const row = await rows.first(rows.build.selectFrom('agent_results').selectAll().where('run_id', '=', runId))
-  return (
-    row && {
-      id: row.id,
-      runId: row.run_id,
-      status: row.status,
-      summary: row.summary,
-      output: row.output,
-      processed: row.processed === 1,
-      createdAt: row.created_at,
-    }
-  )
+  return row && resultFrom(row)
+}
+
+export async function findResult(rows: Reading, id: number): Promise<Result | undefined> {
+  const row = await rows.first(rows.build.selectFrom('agent_results').selectAll().where('id', '=', id))
+  return row && resultFrom(row)
+}
+
+function resultFrom(row: Omit<Tables['agent_results'], 'id'> & { id: number }): Result {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    status: row.status,
+    summary: row.summary,
+    output: row.output,
+    artifacts: JSON.parse(row.artifacts_json),
+    processed: row.processed === 1,
+    createdAt: row.created_at,
+  }
 }
 
 /** The first paragraph, else the opening. */
@@ -51,7 +63,10 @@ export function summaryOf(output: string): string {
 }
 
 const insert = statement(
-  (db, arg: { runId: string; status: Outcome; output: string; summary: string; createdAt: number }) =>
+  (
+    db,
+    arg: { runId: string; status: Outcome; output: string; summary: string; artifacts: string; createdAt: number },
+  ) =>
     db
       .insertInto('agent_results')
       .values({
@@ -61,7 +76,7 @@ const insert = statement(
         status: arg.status,
         summary: arg.summary,
         output: arg.output,
-        artifacts_json: '[]',
+        artifacts_json: arg.artifacts,
         memory_ids: '[]',
         processed: 0,
         created_at: arg.createdAt,

@@ -34,7 +34,7 @@ export function prepareCall(
 export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
   try {
-    return await tool.run(value, callFor(tool, value, context))
+    return await tool.run(value, callFor({ tool, value }, context))
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
     return explained(error)
@@ -45,13 +45,19 @@ export async function makeCall({ tool, value }: ReadyCall, context: CallContext)
 export async function previewCall({ call, tool, value }: ReadyCall, context: CallContext): Promise<Preview> {
   const plain = { change: visible(`${call.name} ${JSON.stringify(call.input, null, 2)}`), frozen: null }
   if (tool.effect === 'transactional' || !tool.preview) return plain
-  return tool.preview(value, callFor(tool, value, context))
+  return tool.preview(value, callFor({ tool, value }, context))
 }
 
 /** What an answer for more than one call would cover. */
 export function coveredBy({ call, tool, value }: ReadyCall): string {
   const covers = tool.effect === 'transactional' ? undefined : tool.covers?.(value)
   return covers ?? `${call.name} ${JSON.stringify(call.input)}`
+}
+
+/** A call with what its tool may reach: the paths and URLs that it was asked for, and nothing else. */
+export function callFor({ tool, value }: Pick<ReadyCall, 'tool' | 'value'>, context: CallContext): Call {
+  const { network: _, ...rest } = context
+  return { ...rest, handle: handlesFor(tool, value, context), fetch: fetchFor(tool, value, context) }
 }
 
 /** Makes a call that only writes our rows, in the transaction that also stores its answer. */
@@ -70,19 +76,6 @@ export function explained(error: unknown): ToolOutcome {
   const message = error instanceof Error ? error.message : String(error)
   if (!(error instanceof HeddleError)) return failed('error', message)
   return failed(error.code === 'forbidden' ? 'forbidden' : 'error', message, error.remedy)
-}
-
-/** A call as its tool is given it: what it may reach, and no more. */
-function callFor(tool: Reaching, value: unknown, context: CallContext): Call {
-  const { network: _, ...rest } = context
-  return { ...rest, handle: handlesFor(tool, value, context), fetch: fetchFor(tool, value, context) }
-}
-
-/** What a tool wants to reach, by the parameters that say where. */
-interface Reaching {
-  name: string
-  paths?: readonly string[]
-  urls?: readonly string[]
 }
 
 /** Resolves the paths of a call: a tool gets to files by these handles, and by nothing else. */

@@ -3,6 +3,7 @@ import {
   constants,
   type Dirent,
   fstatSync,
+  fsyncSync,
   lstatSync,
   opendirSync,
   openSync,
@@ -11,7 +12,7 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { lstat, open, opendir, readlink, realpath } from 'node:fs/promises'
+import { lstat, mkdir, open, opendir, readlink, realpath, rename, unlink } from 'node:fs/promises'
 
 type Awaitable<T> = T | Promise<T>
 
@@ -23,6 +24,12 @@ export interface Disk {
   /** Opens for reading: follows no link at the end, and waits for nobody. */
   open(path: string): Awaitable<Descriptor>
   entries(path: string): AsyncIterable<Dirent>
+  /** Makes a file and opens it for writing: refuses a name that is taken, also by a link that leads nowhere. */
+  create(path: string): Promise<NewFile>
+  makeDirectory(path: string): Promise<void>
+  /** Takes the place of what has that name. */
+  rename(from: string, to: string): Promise<void>
+  remove(path: string): Promise<void>
   /** Where the system tells what a descriptor stands for. */
   descriptors: string
 }
@@ -31,15 +38,47 @@ export interface Descriptor {
   fd: number
   stat(): Awaitable<Stats>
   read(into: Uint8Array, position: number): Awaitable<number>
+  /** Resolves when it would survive a loss of power: of a directory its names, of a file its content. */
+  sync(): Awaitable<void>
   close(): Awaitable<void>
 }
 
+/** A file that nobody else knows of yet. */
+export interface NewFile {
+  stat(): Promise<Stats>
+  write(bytes: Uint8Array): Promise<void>
+  setMode(mode: number): Promise<void>
+  setOwner(uid: number, gid: number): Promise<void>
+  sync(): Promise<void>
+  close(): Promise<void>
+}
+
 const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const making = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+const newMode = 0o644
 const descriptors = '/proc/self/fd'
+
+const changes: Pick<Disk, 'create' | 'makeDirectory' | 'rename' | 'remove'> = {
+  async create(path) {
+    const file = await open(path, making, newMode)
+    return {
+      stat: () => file.stat(),
+      write: (bytes) => file.writeFile(bytes),
+      setMode: (mode) => file.chmod(mode),
+      setOwner: (uid, gid) => file.chown(uid, gid),
+      sync: () => file.sync(),
+      close: () => file.close(),
+    }
+  },
+  makeDirectory: async (path) => void (await mkdir(path)),
+  rename: (from, to) => rename(from, to),
+  remove: (path) => unlink(path),
+}
 
 /** The disk as seen from the main thread, which it never holds up. */
 export const patientDisk: Disk = {
   descriptors,
+  ...changes,
   lstat: (path) => lstat(path),
   readlink: (path) => readlink(path),
   realpath: (path) => realpath(path),
@@ -49,6 +88,7 @@ export const patientDisk: Disk = {
       fd: file.fd,
       stat: () => file.stat(),
       read: async (into, position) => (await file.read(into, 0, into.length, position)).bytesRead,
+      sync: () => file.sync(),
       close: () => file.close(),
     }
   },
@@ -60,6 +100,7 @@ export const patientDisk: Disk = {
 /** The disk as seen from a thread that may be held up: several times as fast. */
 export const directDisk: Disk = {
   descriptors,
+  ...changes,
   lstat: (path) => lstatSync(path),
   readlink: (path) => readlinkSync(path),
   realpath: (path) => realpathSync.native(path),
@@ -69,6 +110,7 @@ export const directDisk: Disk = {
       fd,
       stat: () => fstatSync(fd),
       read: (into, position) => readSync(fd, into, 0, into.length, position),
+      sync: () => fsyncSync(fd),
       close: () => closeSync(fd),
     }
   },

@@ -4,7 +4,19 @@ import { HeddleError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
 import type { Kind, OpenDirectory, OpenFile, PathAddress, PathHandle } from '../domain/path-handle.ts'
 import { type Disk, directDisk, patientDisk } from './disk.ts'
-import { type End, follow, fromRoot, isSame, isWithin, type Opened, openInside, type Root } from './inside.ts'
+import {
+  follow,
+  fromRoot,
+  isSame,
+  isWithin,
+  namesBelow,
+  type Opened,
+  openInside,
+  type Root,
+  type Way,
+} from './inside.ts'
+import { changed, kindOf, outside, wrongKind } from './path-refusals.ts'
+import { takePlace } from './place.ts'
 import { shownName } from './shown-name.ts'
 
 const longestPath = 4096
@@ -35,11 +47,6 @@ export function directHandle(address: PathAddress): PathHandle {
   return pathHandle(address, directDisk)
 }
 
-interface Way {
-  root: Root
-  end: End
-}
-
 function handleOf(shown: string, address: PathAddress, find: () => Promise<Way>): PathHandle {
   const inside = async (wanted: 'file' | 'directory') => {
     const { root, end } = await find()
@@ -64,12 +71,22 @@ function handleOf(shown: string, address: PathAddress, find: () => Promise<Way>)
         return { kind, path, names, bytes: opened.size }
       }),
     async openFile(use) {
-      const { opened } = await explaining(shown, () => inside('file'))
-      return use(openFile(opened)).finally(() => opened.file.close())
+      const { root, path, opened } = await explaining(shown, () => inside('file'))
+      return use(openFile(namesBelow(root, path), opened)).finally(() => opened.file.close())
     },
     async openDirectory(use) {
       const { root, path, opened } = await explaining(shown, () => inside('directory'))
       return use(openDirectory(root, shown, path, opened)).finally(() => opened.file.close())
+    },
+    async replaceFile(decide) {
+      const place = await explaining(shown, () => find().then((way) => takePlace(shown, way)))
+      try {
+        const { fate, answer } = await decide(place)
+        await explaining(shown, () => place.become(fate), 'written')
+        return answer
+      } finally {
+        await place.leave()
+      }
     },
   }
 }
@@ -89,8 +106,8 @@ async function openAs(
   throw wrongKind(wanted, shown, opened.stats)
 }
 
-function openFile({ file, stats }: Opened): OpenFile {
-  return { bytes: stats.size, read: async (into, position) => file.read(into, position) }
+function openFile(names: string[], { file, stats }: Opened): OpenFile {
+  return { names, bytes: stats.size, read: async (into, position) => file.read(into, position) }
 }
 
 function openDirectory(root: Root, shown: string, path: string, { stats, byDescriptor }: Opened): OpenDirectory {
@@ -117,16 +134,6 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
       }))
     },
   }
-}
-
-function namesBelow(root: Root, path: string): string[] {
-  return path.slice(root.path.length).split('/').filter(Boolean)
-}
-
-function kindOf(of: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Kind {
-  if (of.isFile()) return 'file'
-  if (of.isDirectory()) return 'directory'
-  return of.isSymbolicLink() ? 'link' : 'other'
 }
 
 function checkSpelling(text: string): void {
@@ -158,7 +165,7 @@ async function rootPath(disk: Disk, folder: string): Promise<string> {
 }
 
 /** What the system refuses, in words that tell what to do. */
-async function explaining<T>(shown: string, act: () => Promise<T>): Promise<T> {
+async function explaining<T>(shown: string, act: () => Promise<T>, done: 'opened' | 'written' = 'opened'): Promise<T> {
   try {
     return await act()
   } catch (error) {
@@ -166,24 +173,19 @@ async function explaining<T>(shown: string, act: () => Promise<T>): Promise<T> {
     if (error instanceof HeddleError || code === undefined) throw error
     // It was there a moment ago.
     if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes(code)) throw changed(shown)
+    const forbidden = done === 'opened' ? 'its permissions do not let it be read' : 'the permissions do not allow it'
     const why = {
-      EACCES: 'its permissions do not let it be read',
-      EPERM: 'its permissions do not let it be read',
+      EACCES: forbidden,
+      EPERM: forbidden,
       ENAMETOOLONG: 'the name is too long',
       ENXIO: 'it is not a file',
+      ENOSPC: 'the disk is full',
+      EDQUOT: 'the disk is full',
+      EROFS: 'the disk can only be read',
     }[code]
-    const message = `${shownName(shown)} cannot be opened: ${why ?? (error as Error).message}`
+    const message = `${shownName(shown)} cannot be ${done}: ${why ?? (error as Error).message}`
     throw new HeddleError('unreadable', message, 'go on without it, or tell the user', { cause: error })
   }
-}
-
-function outside(shown: string): HeddleError {
-  const message = `${shownName(shown)} leads out of the session's folder`
-  return new HeddleError(
-    'forbidden',
-    message,
-    'give a path inside the folder; list_dir with path . shows what is there',
-  )
 }
 
 /** Tells what was probably meant: the nearest name where the path breaks off. */
@@ -210,22 +212,4 @@ async function namesIn(root: Root, directory: string): Promise<string[]> {
   } finally {
     await opened.file.close()
   }
-}
-
-function wrongKind(wanted: 'file' | 'directory', shown: string, stats: Stats): HeddleError {
-  const is = { directory: 'a directory', file: 'a file', link: 'a link', other: 'a device, pipe or socket' }[
-    kindOf(stats)
-  ]
-  const remedy = {
-    directory: 'list_dir shows what is in it',
-    file: 'read_file shows what is in it',
-    link: 'try again',
-    other: 'go on without it',
-  }[kindOf(stats)]
-  return new HeddleError('wrong_kind', `${shownName(shown)} is ${is}, not a ${wanted}`, remedy)
-}
-
-function changed(shown: string): HeddleError {
-  const message = `${shownName(shown)} was changed while it was opened`
-  return new HeddleError('changed', message, 'try again', { retry: 'later' })
 }

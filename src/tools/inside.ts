@@ -15,13 +15,21 @@ export interface Root {
 /** Where a way inside a root ends. */
 export type End =
   | { at: 'inside'; path: string; stats: Stats }
-  | { at: 'missing'; directory: string; name: string }
+  | { at: 'missing'; directory: string; name: string /** What would come after the name. */; rest: string[] }
   | { at: 'outside' }
+
+/** A way that was gone: from which root, and where it ended. */
+export interface Way {
+  root: Root
+  end: End
+}
 
 /** A descriptor that is known to lie inside, and a path that leads to nothing but it, where there is one. */
 export interface Opened {
   file: Descriptor
   stats: Stats
+  /** Where it really was when it was opened. */
+  real: string
   byDescriptor: string | undefined
 }
 
@@ -52,7 +60,7 @@ export async function follow(root: Root, from: string, names: readonly string[])
     const next = join(here, name)
     if (isWithout(root, next)) return { at: 'outside' }
     const seen = await unlessMissing(() => disk.lstat(next))
-    if (!seen) return { at: 'missing', directory: here, name }
+    if (!seen) return { at: 'missing', directory: here, name, rest: left }
     if (!seen.isSymbolicLink()) {
       here = next
       stats = seen
@@ -86,7 +94,7 @@ export async function openInside(root: Root, path: string): Promise<Opened | und
       !isWithout(root, real) &&
       (told !== undefined || (await isSame(root, stats, real)))
     )
-      return { file, stats, byDescriptor: told === undefined ? undefined : byDescriptor }
+      return { file, stats, real, byDescriptor: told === undefined ? undefined : byDescriptor }
   } catch (error) {
     await file.close()
     throw error
@@ -110,12 +118,16 @@ function isWithout({ without }: Root, path: string): boolean {
   return without.some((folder) => isWithin(path, folder))
 }
 
+export function namesBelow(root: Root, path: string): string[] {
+  return path.slice(root.path.length).split('/').filter(Boolean)
+}
+
 /** A path as people and models are told it. */
 export function fromRoot(root: Pick<Root, 'path'>, path: string): string {
   return path === root.path ? '.' : path.slice(root.path.length).replace(/^\//, '')
 }
 
-async function unlessMissing<T>(ask: () => T | Promise<T>): Promise<T | undefined> {
+export async function unlessMissing<T>(ask: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await ask()
   } catch (error) {

@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { Label } from '../domain/label.ts'
 import type { OpenFile } from '../domain/path-handle.ts'
-import type { Tool } from '../domain/tool.ts'
+import type { SeenFile, Tool } from '../domain/tool.ts'
+import { hashOf, pathOf } from './change-file.ts'
 import { type Page, readPage } from './line-page.ts'
 import { noteOn } from './text-kind.ts'
 import { parsedBy } from './tool-input.ts'
@@ -8,6 +10,8 @@ import { parsedBy } from './tool-input.ts'
 const mostLines = 2000
 const mostBytes = 48_000
 const mostLineBytes = 2000
+// Files that are read whole, so that a later change of them is noticed.
+const mostHashed = 5 * 1024 * 1024
 
 const input = z.strictObject({
   path: z.string(),
@@ -37,12 +41,32 @@ export const readFile: Tool<z.output<typeof input>> = {
   async run({ offset, limit }, call) {
     const handle = call.handle('path')
     const wanted = { offset, lines: Math.min(limit, mostLines), bytes: mostBytes, lineBytes: mostLineBytes }
-    const output = await handle.openFile(async (file) => {
+    return handle.openFile(async (opened) => {
+      const { file, seen } = await held(opened)
       const page = await readPage(file, wanted, call.signal)
-      return 'binary' in page ? tellBinary(handle.shown, file, page.binary) : tellPage(handle.shown, page, offset)
+      const output =
+        'binary' in page ? tellBinary(handle.shown, file, page.binary) : tellPage(handle.shown, page, offset)
+      const label: Label = { integrity: 'trusted', sources: [`file:${handle.shown}`] }
+      return { status: 'ok', output, seen: [seen], label }
     })
-    return { status: 'ok', output, label: { integrity: 'trusted', sources: [`file:${handle.shown}`] } }
   },
+}
+
+/** Reads a file that is not too large at once: what is shown and what is remembered of it are the same. */
+async function held(file: OpenFile): Promise<{ file: OpenFile; seen: SeenFile }> {
+  const path = pathOf(file)
+  if (file.bytes > mostHashed) return { file, seen: { path, sha256: null } }
+  // One more than it has: a file that grew since is not held.
+  const into = Buffer.alloc(file.bytes + 1)
+  let filled = 0
+  for (let count = -1; filled < into.length && count !== 0; filled += count)
+    count = await file.read(into.subarray(filled), filled)
+  if (filled > file.bytes) return { file, seen: { path, sha256: null } }
+  const bytes = into.subarray(0, filled)
+  return {
+    file: { ...file, bytes: filled, read: async (to, at) => bytes.copy(to, 0, at) },
+    seen: { path, sha256: hashOf(bytes) },
+  }
 }
 
 function tellBinary(shown: string, { bytes }: OpenFile, looks: string): string {

@@ -82,7 +82,10 @@ export const handlesOnly = {
     ],
     'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],
-    'src/tools/handle.ts': ['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts'],
+    'src/tools/handle.ts': [
+      ...['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts'],
+      ...['src/engine/undo.ts', 'src/engine/artifacts.ts'],
+    ],
   } as Record<string, readonly string[]>,
   /** Ways to a module that no import shows. */
   detours: /^(process\.(getBuiltinModule|binding|dlopen)|require)$|^(node:)?module$/,

@@ -19,8 +19,14 @@ export interface Mortal {
   kill(): void
 }
 
-/** Starts a process on the rows of an engine. It dies by itself at the n-th thing that it asks of the world. */
-export function startMortal(under: TestEngine, options: { dieAt?: number; model?: Model; clock?: Clock } = {}): Mortal {
+/**
+ * Starts a process on the rows of an engine. It dies by itself at the n-th thing that it asks of the world, or that it
+ * does of the kind that is named: how often it looks around meanwhile differs from time to time.
+ */
+export function startMortal(
+  under: TestEngine,
+  options: { dieAt?: number; counting?: RegExp; model?: Model; clock?: Clock } = {},
+): Mortal {
   const { engine, locks } = under
   const death = new AbortController()
   const died = Promise.withResolvers<void>()
@@ -33,6 +39,7 @@ export function startMortal(under: TestEngine, options: { dieAt?: number; model?
   }
   const pass = async (what: string): Promise<void> => {
     if (death.signal.aborted) return never
+    if (options.counting?.test(what) === false) return
     if (passes.push(what) !== options.dieAt) return
     kill()
     return never

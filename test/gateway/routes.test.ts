@@ -49,6 +49,8 @@ test('through the socket everything is answered as by the heddle itself', async 
   expect(await door.usage('agent', { today: true })).toEqual(await app.usage('agent', { today: true }))
   expect(await door.status(folder, 0)).toEqual(await app.status(folder, 0))
   expect(await door.cursor()).toBe(await app.cursor())
+  const nothing = { ok: true, restored: [], unchanged: [], refused: [], cannotUndo: [] }
+  expect(await door.undo(`run:${answer.runId}`, { dryRun: true })).toEqual(nothing)
   const { runId } = await door.retry(answer.runId ?? '')
   expect(await door.run(runId ?? '')).toMatchObject({ via: 'retry' })
 })

@@ -2,13 +2,21 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../../src/domain/clock.ts'
-import type { ToolOutcome } from '../../src/domain/tool.ts'
+import type { ChangeFile, ToolOutcome } from '../../src/domain/tool.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
+import { hashOf, pathOf } from '../../src/tools/change-file.ts'
 import { fileTools } from '../../src/tools/file-tools.ts'
 
 /** What must never be seen: it lies beside the folder, in content and in a name. */
 export const canary = 'CANARY-e5b1'
+
+/** Lets every change be made, and keeps nothing of it. */
+export const changeFreely: ChangeFile = (handle, make) =>
+  handle.replaceFile(async (place) => {
+    const bytes = make(place)
+    return { fate: { bytes }, answer: { path: pathOf(place), sha256: hashOf(bytes) } }
+  })
 
 /** A session's folder with files, a neighbour that no tool may reach, and the tools as a model calls them. */
 export interface TestFolder {
@@ -43,7 +51,7 @@ export function newFolder(files: Record<string, string | Uint8Array> = {}, clock
     async call(name, input, signal = new AbortController().signal) {
       const ready = prepareCall({ id: 'call', name, input }, known, [...known.keys()])
       if ('refused' in ready) return ready.refused
-      return makeCall(ready, { runId: 'run', callId: 'call', signal, folder: path, without })
+      return makeCall(ready, { runId: 'run', callId: 'call', signal, folder: path, without, change: changeFreely })
     },
     async text(name, input) {
       const { status, output } = await folder.call(name, input)

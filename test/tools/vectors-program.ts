@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
 import { fileTools } from '../../src/tools/file-tools.ts'
-import { vectors } from './vectors.ts'
+import { changeFreely } from './folder.ts'
+import { inputFor, vectors } from './vectors.ts'
 
 // Calls every file tool with every vector, for a test that watches what the system is asked for, and prints how often.
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-vectors-')))
@@ -22,10 +23,11 @@ const known = new Map(tools.map((tool) => [tool.name, tool]))
 let asked = 0
 for (const path of ['a.txt', ...vectors({ path: folder, outside })])
   for (const { name } of tools) {
-    const input = { path, ...(name === 'search_files' && { pattern: 'x' }) }
+    const input = inputFor(name, path)
     const ready = prepareCall({ id: 'call', name, input }, known, [...known.keys()])
     const signal = new AbortController().signal
-    if ('tool' in ready) await makeCall(ready, { runId: 'run', callId: 'call', signal, folder, without: [] })
+    const context = { runId: 'run', callId: 'call', signal, folder, without: [], change: changeFreely }
+    if ('tool' in ready) await makeCall(ready, context)
     asked++
   }
 rmSync(place, { recursive: true })

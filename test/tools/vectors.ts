@@ -19,6 +19,16 @@ export function addLinksOut({ path, outside }: TestFolder): void {
   for (const [name, target] of Object.entries(links)) symlinkSync(target, join(path, name))
 }
 
+/** What a file tool is called with, besides the path. */
+export function inputFor(tool: string, path: string): Record<string, unknown> {
+  const more: Record<string, object> = {
+    search_files: { pattern: 'CANARY' },
+    write_file: { content: 'written\n' },
+    edit_file: { old_text: 'CANARY', new_text: 'edited' },
+  }
+  return { ...more[tool], path }
+}
+
 /** Ways in which a path was ever made to lead out of where it should stay. */
 export function vectors({ path, outside }: Pick<TestFolder, 'path' | 'outside'>): string[] {
   const beside = 'folder-beside/secret.txt'

@@ -1,0 +1,129 @@
+const around = 3
+const mostLines = 200
+const longestLine = 500
+// Differences that are looked for line by line; beyond that the whole is one difference.
+const mostDifferences = 1000
+
+/** What changes in a text, as people read it before they allow it: nothing invisible stays so. */
+export function unifiedDiff(path: string, before: string | undefined, after: string): string {
+  const [old, fresh] = [linesOf(before ?? ''), linesOf(after)]
+  const name = visible(path)
+  const head = [`--- ${before === undefined ? '/dev/null' : `a/${name}`}`, `+++ b/${name}`]
+  const lines = hunks(script(old, fresh)).flatMap(shownHunk)
+  const all = [...head, ...lines]
+  if (all.length <= mostLines) return all.join('\n')
+  return [...all.slice(0, mostLines - 1), `… [cut: ${all.length - mostLines + 1} more lines]`].join('\n')
+}
+
+/** Writes out what cannot be seen, or looks like something else, as its number; a tab stays one. */
+export function visible(text: string): string {
+  return text.replace(invisible, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`)
+}
+
+const invisible = /(?![\t ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
+
+interface Line {
+  sign: ' ' | '-' | '+'
+  text: string
+}
+
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.split(/(?<=\n)/)
+}
+
+/** Every line of both texts: those that stay, those that go, those that come. */
+function script(old: string[], fresh: string[]): Line[] {
+  let start = 0
+  while (start < old.length && start < fresh.length && old[start] === fresh[start]) start++
+  let end = 0
+  const shorter = Math.min(old.length, fresh.length)
+  while (end < shorter - start && old.at(-1 - end) === fresh.at(-1 - end)) end++
+  const [gone, come] = [old.slice(start, old.length - end), fresh.slice(start, fresh.length - end)]
+  return [
+    ...old.slice(0, start).map(stays),
+    ...(shortest(gone, come) ?? [...gone.map(goes), ...come.map(comes)]),
+    ...old.slice(old.length - end).map(stays),
+  ]
+}
+
+const stays = (text: string): Line => ({ sign: ' ', text })
+const goes = (text: string): Line => ({ sign: '-', text })
+const comes = (text: string): Line => ({ sign: '+', text })
+
+/** Myers' shortest edit script; undefined when the texts differ in too much. */
+function shortest(a: string[], b: string[]): Line[] | undefined {
+  const reach: Map<number, number>[] = []
+  let last = new Map([[1, 0]])
+  for (let edits = 0; edits <= mostDifferences; edits++) {
+    const furthest = new Map<number, number>()
+    for (let k = -edits; k <= edits; k += 2) {
+      const down = k === -edits || (k !== edits && (last.get(k - 1) ?? -1) < (last.get(k + 1) ?? -1))
+      let x = down ? (last.get(k + 1) ?? 0) : (last.get(k - 1) ?? 0) + 1
+      while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++
+      furthest.set(k, x)
+      if (x >= a.length && x - k >= b.length) return wayBack(a, b, [...reach, last])
+    }
+    reach.push(last)
+    last = furthest
+  }
+  return undefined
+}
+
+function wayBack(a: string[], b: string[], reach: Map<number, number>[]): Line[] {
+  const lines: Line[] = []
+  let [x, y] = [a.length, b.length]
+  for (let edits = reach.length - 1; edits >= 0; edits--) {
+    const last = reach[edits] ?? new Map<number, number>()
+    const k = x - y
+    const down = k === -edits || (k !== edits && (last.get(k - 1) ?? -1) < (last.get(k + 1) ?? -1))
+    const from = down ? k + 1 : k - 1
+    const [fromX, fromY] = edits === 0 ? [0, 0] : [last.get(from) ?? 0, (last.get(from) ?? 0) - from]
+    while (x > fromX && y > fromY) {
+      lines.push(stays(a[--x] ?? ''))
+      y--
+    }
+    if (edits > 0) lines.push(down ? comes(b[--y] ?? '') : goes(a[--x] ?? ''))
+  }
+  return lines.reverse()
+}
+
+interface Hunk {
+  lines: Line[]
+  /** Line numbers, from 1, of its first line in either text. */
+  old: number
+  fresh: number
+}
+
+/** Differences with some lines around them; those that nearly touch are one. */
+function hunks(lines: Line[]): Hunk[] {
+  const spans: { from: number; to: number }[] = []
+  for (const [at, { sign }] of lines.entries()) {
+    if (sign === ' ') continue
+    const [from, to] = [Math.max(0, at - around), at + around + 1]
+    const last = spans.at(-1)
+    if (last && from <= last.to) last.to = to
+    else spans.push({ from, to })
+  }
+  let [old, fresh, passed] = [1, 1, 0]
+  return spans.map(({ from, to }) => {
+    for (; passed < from; passed++) {
+      if (lines[passed]?.sign !== '+') old++
+      if (lines[passed]?.sign !== '-') fresh++
+    }
+    return { lines: lines.slice(from, to), old, fresh }
+  })
+}
+
+function shownHunk({ lines, old, fresh }: Hunk): string[] {
+  const count = (sign: '-' | '+') => lines.filter((line) => line.sign === ' ' || line.sign === sign).length
+  const [gone, come] = [count('-'), count('+')]
+  const place = `@@ -${gone === 0 ? old - 1 : old},${gone} +${come === 0 ? fresh - 1 : fresh},${come} @@`
+  return [place, ...lines.flatMap(shownLine)]
+}
+
+function shownLine({ sign, text }: Line): string[] {
+  const isEnded = text.endsWith('\n')
+  const line = isEnded ? text.slice(0, -1) : text
+  const shown = line.length > longestLine ? `${line.slice(0, longestLine).toWellFormed()}… [line cut]` : line
+  return [sign + visible(shown), ...(isEnded ? [] : ['\\ No newline at end of file'])]
+}

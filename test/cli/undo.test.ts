@@ -1,0 +1,102 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { Answered, RunView } from '../../src/domain/app.ts'
+import { callTools, startProvider, type TestProvider } from '../../src/testing.ts'
+import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
+
+// Each test starts several processes, one after the other.
+vi.setConfig({ testTimeout: 90_000 })
+
+let heddle: TestHeddle
+let provider: TestProvider
+let daemon: Started | undefined
+beforeEach(async () => {
+  heddle = newHeddle()
+  provider = await startProvider({ answer: callTools })
+  await heddle.run('init')
+  writeFileSync(
+    join(heddle.home, 'heddle.yaml'),
+    `models:\n  main: { provider: openai-compatible, baseURL: "${provider.url}", model: tiny }\ntools: { ask: [] }\n`,
+  )
+  writeFileSync(join(heddle.folder, 'a.txt'), 'one\n')
+})
+afterEach(async () => {
+  daemon?.stop('SIGKILL')
+  await daemon?.ended
+  daemon = undefined
+  await provider.close()
+  heddle.remove()
+})
+
+const at = (name: string) => join(heddle.folder, name)
+const content = (name: string) => readFileSync(at(name), 'utf8')
+const changing =
+  'call read_file({"path":"a.txt"}) then write_file({"path":"a.txt","content":"two\\n"}) and write_file({"path":"new/b.txt","content":"b\\n"})'
+
+test.each(['without a daemon', 'with one'])('undo puts back what a question changed, %s', async (how) => {
+  if (how === 'with one') {
+    daemon = heddle.start('up')
+    await daemon.says('at work')
+  }
+  const { runId } = await heddle.json<Answered>('ask', changing)
+  expect([content('a.txt'), content('new/b.txt')]).toEqual(['two\n', 'b\n'])
+  const view = await heddle.json<RunView>('show', `run:${runId}`)
+  expect(view.files.map(({ path, undone }) => [path, undone]).sort()).toEqual([
+    ['a.txt', false],
+    ['new/b.txt', false],
+  ])
+  expect((await heddle.run('show', `run:${runId}`)).out).toContain(`heddle undo run:${runId?.slice(-6)}`)
+
+  const dry = await heddle.run('undo', `run:${runId?.slice(-6)}`, '--dry-run')
+  expect({ code: dry.code, err: dry.err, lines: dry.out.split('\n').sort() }).toEqual({
+    code: 0,
+    err: '',
+    lines: ['', '  → leave out --dry-run to do it', 'would put back  a.txt', 'would put back  new/b.txt'],
+  })
+  expect(content('a.txt')).toBe('two\n')
+
+  const undone = await heddle.json<{ restored: string[] }>('undo', `run:${runId}`)
+  expect({ ...undone, restored: undone.restored.toSorted() }).toEqual({
+    ok: true,
+    restored: [at('a.txt'), at('new/b.txt')],
+    unchanged: [],
+    refused: [],
+    cannotUndo: [],
+  })
+  expect([content('a.txt'), existsSync(at('new/b.txt'))]).toEqual(['one\n', false])
+  expect((await heddle.run('show', `run:${runId}`)).out).toContain('a.txt (undone)')
+  const again = await heddle.run('undo', `run:${runId}`)
+  expect([again.code, again.out]).toEqual([0, 'nothing to put back: this run left no change that is not undone\n'])
+})
+
+test('a kill between the row and the file, or between the file and its end, is made good by the next command', async () => {
+  for (const point of ['step.after_commit#2', 'tool.after_run#1']) {
+    const before = content('a.txt')
+    const asked = `call write_file({"path":"a.txt","content":"${point}"})`
+    const env = { HEDDLE_CRASH_AT: point }
+    expect((await heddle.runWith({ env }, 'ask', asked, '-s', point.slice(0, 4))).signal).toBe('SIGKILL')
+    expect(content('a.txt')).toBe(point.startsWith('step') ? before : point)
+    await heddle.run('ask', 'hello', '-s', point.slice(0, 4))
+    expect(content('a.txt')).toBe(point)
+    const { runs } = await heddle.json<{ runs: RunView[] }>('ps', '--all')
+    const { id } = runs.find(({ session, state }) => session === point.slice(0, 4) && state === 'completed') as RunView
+    expect((await heddle.json<RunView>('show', `run:${id}`)).files).toHaveLength(1)
+    expect(await heddle.json('undo', `run:${id}`)).toMatchObject({ ok: true, restored: [at('a.txt')] })
+    expect(content('a.txt')).toBe(before)
+  }
+})
+
+test('what is not as the run left it is told with what to do, and the exit code says so', async () => {
+  const { runId } = await heddle.json<Answered>('ask', changing)
+  writeFileSync(at('a.txt'), 'mine\n')
+  const { code, out } = await heddle.run('undo', `run:${runId}`)
+  expect({ code, out }).toEqual({
+    code: 1,
+    out:
+      'put back  new/b.txt\nleft as it is  a.txt: changed outside heddle since\n' +
+      '  → look at what is left with git diff or your editor, and change it by hand\n',
+  })
+  expect(content('a.txt')).toBe('mine\n')
+  expect(await heddle.run('undo', 'run:zzzzzz')).toMatchObject({ code: 1, err: expect.stringContaining('no run') })
+})

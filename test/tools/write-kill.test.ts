@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { systemClock } from '../../src/system.ts'
+import { newFolder, type TestFolder } from './folder.ts'
+
+const kills = 12
+
+let folder: TestFolder
+afterEach(() => folder.remove())
+
+test('a process that is killed while it writes leaves a whole file, and nothing that the next write does not remove', async () => {
+  folder = newFolder({ 'sub/file': '0'.repeat(300_000) })
+  const sub = join(folder.path, 'sub')
+  const program = join(import.meta.dirname, 'write-program.ts')
+  let left = 0
+  for (let kill = 0; kill < kills; kill++) {
+    const child = spawn(process.execPath, [program, folder.path], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    // At another moment each time.
+    await systemClock.sleep(kill * 1.7)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect(readFileSync(join(sub, 'file'), 'utf8')).toMatch(/^(\d)\1{299999}$/)
+    const beside = readdirSync(sub).filter((name) => name !== 'file')
+    left += beside.length
+    for (const name of beside) utimesSync(join(sub, name), new Date(1000), new Date(1000))
+    await folder.call('write_file', { path: 'sub/file', content: '5'.repeat(300_000) })
+    expect(readdirSync(sub)).toEqual(['file'])
+  }
+  console.log(`${kills} kills, ${left} of them in the middle of a write`)
+}, 60_000)
