@@ -1,7 +1,7 @@
-// Controls, marks that turn the direction of text around, characters of no width or of no ink, and tags.
-const invisible = /(?![\t\n])[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\ufff9-\ufffb]/gu
+// Controls, marks that turn text around, letters without ink or width, blanks that are not one, and what no font knows.
+const invisible = /(?![\t\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
-/** Text in which nothing is hidden: for whoever decides by what they see. */
+/** Text in which nothing is hidden: for whoever decides by what they see. Lines and tabs stay. */
 export function visible(text: string): string {
-  return text.replace(invisible, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+  return text.replace(invisible, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`)
 }

@@ -1,6 +1,7 @@
 import type { Ending, Run, RunState } from '../domain/run.ts'
+import { askToCancel, noteCancelled, stoppedInPart } from '../store/cancels.ts'
 import { closeJoin, isWaiting } from '../store/joins.ts'
-import { askToCancel, childrenOf, findRun, lastChildRun, noteCancelled, runsOf, stoppedInPart } from '../store/runs.ts'
+import { childrenOf, findRun, lastChildRun, runsOf } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { deliverResult, isDone, newIds } from './deliver.ts'
 import { endUnowned, lockedRun } from './recover.ts'

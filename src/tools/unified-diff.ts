@@ -1,3 +1,5 @@
+import { visible } from '../domain/visible.ts'
+
 const around = 3
 const mostLines = 200
 const longestLine = 500
@@ -14,13 +16,6 @@ export function unifiedDiff(path: string, before: string | undefined, after: str
   if (all.length <= mostLines) return all.join('\n')
   return [...all.slice(0, mostLines - 1), `… [cut: ${all.length - mostLines + 1} more lines]`].join('\n')
 }
-
-/** Writes out what cannot be seen, or looks like something else, as its number; a tab stays one. */
-export function visible(text: string): string {
-  return text.replace(invisible, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`)
-}
-
-const invisible = /(?![\t ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 interface Line {
   sign: ' ' | '-' | '+'

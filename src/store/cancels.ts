@@ -1,0 +1,45 @@
+import { sql } from 'kysely'
+import type { Run } from '../domain/run.ts'
+import { requeueRun } from './runs.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+
+/** Keeps why a run was stopped: what it began wakes nobody from then on. */
+export async function noteCancelled(tx: Tx, id: string, reason: string): Promise<void> {
+  await tx.run(tx.build.updateTable('runs').set({ cancel_reason: reason }).where('id', '=', id))
+}
+
+/** Asks for a locked run's end: of its owner, or of whoever claims it next, which need not wait for anything any more. */
+export async function askToCancel(tx: Tx, run: Pick<Run, 'id' | 'state'>, reason: string): Promise<void> {
+  await noteCancelled(tx, run.id, reason)
+  if (run.state === 'waiting') await requeueRun(tx, run.id)
+  tx.hint(run.state === 'running' ? 'cancel' : 'runs')
+}
+
+/**
+ * What goes on although the run it belongs to was stopped: a child that was not told, and a run that had ended and waits
+ * for what it began. Whoever tried a part again wants that part.
+ */
+export async function stoppedInPart(rows: Reading): Promise<{ id: string; reason: string }[]> {
+  const found = await rows.all(inPart({}))
+  return found.map(({ id, reason }) => ({ id, reason: reason ?? '' }))
+}
+
+const inPart = statement((db, _arg: object) =>
+  db
+    .selectFrom('runs as child')
+    .innerJoin('runs as parent', 'parent.id', 'child.parent_run_id')
+    .select(['child.id', 'parent.cancel_reason as reason'])
+    .where('child.finished_at', 'is', null)
+    .where('child.cancel_reason', 'is', null)
+    .where('child.via', '!=', sql.lit('retry'))
+    .where('parent.cancel_reason', 'is not', null)
+    .union(
+      db
+        .selectFrom('joins')
+        .innerJoin('runs', 'runs.id', 'joins.run_id')
+        .select(['runs.id', 'runs.cancel_reason as reason'])
+        .where('joins.fired_at', 'is', null)
+        .where('runs.cancel_reason', 'is not', null),
+    ),
+)
