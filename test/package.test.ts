@@ -42,6 +42,13 @@ describe('the packed package, installed elsewhere', () => {
     expect(beside.filter((path) => !existsSync(path))).toEqual([])
   })
 
+  test('brings its agents along and finds them', () => {
+    const asked = [join(installed, 'bin/heddle'), '--home', join(place, 'home'), 'agents', '--json']
+    const { agents } = JSON.parse(run([process.execPath, ...asked]).stdout) as { agents: Record<string, unknown>[] }
+    expect(agents).toHaveLength(6)
+    expect(agents).toContainEqual(expect.objectContaining({ name: 'coder', source: 'built-in', status: 'ready' }))
+  })
+
   test('runs on Node 24, also through the link that npm makes', () => {
     const answer = { code: 0, stdout: `${manifest.version}\n`, stderr: '' }
     expect(run([process.execPath, join(installed, 'bin/heddle'), '--version'])).toEqual(answer)
@@ -81,7 +88,8 @@ describe('the packed package, installed elsewhere', () => {
 function pack(): string {
   const workshop = join(place, 'workshop')
   mkdirSync(workshop)
-  for (const name of ['package.json', 'bin', 'src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE']) {
+  const names = ['package.json', 'agents', 'bin', 'src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE']
+  for (const name of names) {
     cpSync(join(root, name), join(workshop, name), { recursive: true })
   }
   symlinkSync(join(root, 'node_modules'), join(workshop, 'node_modules'))

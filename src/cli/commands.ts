@@ -24,6 +24,7 @@ const commands: readonly Loaded[] = [
   { names: ['log', 'diff'], load: async () => (await import('./log.ts')).registerLog },
   { names: ['up'], load: async () => (await import('./up.ts')).registerUp },
   { names: ['config', 'doctor', 'init'], load: async () => (await import('./set-up.ts')).registerSetUp },
+  { names: ['agents', 'skills'], load: async () => (await import('./agents.ts')).registerAgents },
   { names: ['models'], load: async () => (await import('./models.ts')).registerModels },
   { names: ['secret'], load: async () => (await import('./secret.ts')).registerSecret },
   { names: ['append'], load: async () => (await import('./append.ts')).registerAppend },

@@ -60,7 +60,11 @@ export const registerSetUp: Register = (program, run) => {
     .action(
       run(async (here) => {
         await ensureHome(here.home)
-        const { changed } = await editConfig(here.configFile, (copy) => runEditor(here, copy), replaceOptions(here))
+        const { changed } = await editConfig(
+          here.configFile,
+          (copy) => runEditor(here, copy, 'config edit'),
+          replaceOptions(here),
+        )
         return { json: { ok: true, changed }, text: changed ? `${here.configFile} is changed` : 'nothing was changed' }
       }),
     )
@@ -134,9 +138,9 @@ export function replaceOptions({ env, home, clock, crash }: Here) {
   return { env, clock, previousConfigs: homePaths(home).previousConfigs, crash }
 }
 
-async function runEditor(here: Here, file: string): Promise<number> {
+export async function runEditor(here: Here, file: string, command: string): Promise<number> {
   const editor = here.env['VISUAL'] || here.env['EDITOR']
-  if (!editor) throw new Misuse('no editor is named', 'set EDITOR, as in: EDITOR=nano heddle config edit')
+  if (!editor) throw new Misuse('no editor is named', `set EDITOR, as in: EDITOR=nano heddle ${command}`)
   // The owner's own setting, which may carry arguments, as in EDITOR="code --wait".
   const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit' })
   const [code] = (await once(child, 'exit')) as [number | null]

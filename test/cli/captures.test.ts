@@ -58,6 +58,8 @@ describe('the main screens', () => {
     ['show-session', ['show', 'session:main']],
     ['diff', ['diff', 'main', 'second-try']],
     ['personas', ['personas']],
+    ['agents', ['agents']],
+    ['agents-help', ['agents', '--help']],
     ['doctor', ['doctor']],
     ['help', ['--help']],
   ])('%s fits 80 columns and reads as agreed', async (name, args) => {

@@ -1,0 +1,16 @@
+import type { AgentDiagnostic } from '../domain/agent.ts'
+
+/** A diagnostic of a file that is being read: its path is added once, by the reader. */
+export type Finding = Omit<AgentDiagnostic, 'path'>
+
+export function error(message: string, remedy: string, line?: number): Finding {
+  return { level: 'error', message, ...(line !== undefined && { line }), remedy }
+}
+
+export function warning(message: string, remedy: string, line?: number): Finding {
+  return { level: 'warning', message, ...(line !== undefined && { line }), remedy }
+}
+
+export function note(message: string, remedy?: string, line?: number): Finding {
+  return { level: 'note', message, ...(line !== undefined && { line }), ...(remedy !== undefined && { remedy }) }
+}

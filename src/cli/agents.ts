@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { type Agents, type AgentsHere, agentsIn, openAgents } from '../app-agents.ts'
+import { loadConfig } from '../config/config.ts'
+import type { Agent } from '../domain/agent.ts'
+import { Misuse } from '../domain/errors.ts'
+import { nearest } from '../domain/nearest.ts'
+import { homePaths } from '../home/home.ts'
+import { secretReader } from '../home/secrets.ts'
+import { editAgent, newAgent, trustAgent } from './agents-keep.ts'
+import { agentNamed, agentsMeant, noSuchAgent } from './agents-named.ts'
+import { agentCounts, agentFacts, agentList, agentRow, findingLines, findingPages } from './agents-page.ts'
+import type { Answer, Here, Register } from './cli.ts'
+import { printable } from './screen.ts'
+
+export const registerAgents: Register = (program, run) => {
+  const agents = program
+    .command('agents')
+    .alias('skills')
+    .helpGroup('SET UP')
+    .description('who can be given work: markdown files, yours and ours')
+  agents
+    .command('list [name]', { isDefault: true })
+    .alias('ls')
+    .description('everyone there is here')
+    .action(run((here, [name]) => (name === undefined ? list(here) : showOrAdvise(here, name, agents))))
+  agents
+    .command('show <name>')
+    .description('the whole file, and everything heddle has to say about it')
+    .action(run((here, [name = '']) => show(here, name)))
+  agents
+    .command('new <name>')
+    .description('write a file to fill in, in the home')
+    .option('--folder', 'in this folder (.heddle/agents), for everyone who works in it')
+    .addHelpText('after', '\nExample: heddle agents new release-notes')
+    .action(run(async (here, [name = ''], options) => newAgent(here, await openHere(here), name, options)))
+  agents
+    .command('edit <name>')
+    .description('open its file in $EDITOR and check it; of one of ours, a copy in the home')
+    .action(
+      run(async (here, [name = '']) => {
+        const known = await agentsHere(here)
+        return editAgent(here, agentNamed(here, openAgents(known), name), () => openAgents(known))
+      }),
+    )
+  agents
+    .command('check [dirs...]')
+    .description('say everything about the files, here or in any directories; trusts nothing')
+    .addHelpText('after', '\nExample: heddle agents check ~/.claude/agents')
+    .action(run((here, dirs) => check(here, dirs)))
+  agents
+    .command('trust <name>')
+    .description('let a file of this folder count, as it is now; by name or path')
+    .option('-y, --yes', 'without asking')
+    .action(run(async (here, [name = ''], options) => trustAgent(here, await openHere(here), name, options)))
+}
+
+async function list(here: Here): Promise<Answer> {
+  const { agents, diagnostics } = (await openHere(here)).look(here.folder)
+  const counts = agentCounts(agents, diagnostics.length)
+  const next = counts === '' ? 'heddle agents show NAME    heddle agents new NAME' : `${counts}    heddle agents check`
+  const text =
+    agents.length === 0 ? 'none yet    heddle agents new NAME' : `${agentList(here.screen, agents)}\n\n${next}`
+  return { json: { agents: agents.map(agentRow), diagnostics }, text }
+}
+
+/** `heddle agents coder` means the agent; a word that is none was meant as a command, as likely as not. */
+async function showOrAdvise(here: Here, word: string, { commands }: Command): Promise<Answer> {
+  const known = (await openHere(here)).list(here.folder)
+  if (agentsMeant(known, word).length > 0) return show(here, word)
+  const close = nearest(
+    word,
+    commands.map((command) => command.name()),
+  )
+  if (close) throw new Misuse(`there is no command "${printable(word)}"`, `did you mean: heddle agents ${close}`)
+  throw noSuchAgent(known, word)
+}
+
+async function show(here: Here, name: string): Promise<Answer> {
+  const agent = agentNamed(here, await openHere(here), name)
+  const parts = [
+    [agentFacts(here.screen, agent), ...findingLines(here.screen, agent.diagnostics)].join('\n'),
+    printable(fileText(agent), { lines: true }),
+  ]
+  return { json: agent, text: parts.filter((part) => part !== '').join('\n\n') }
+}
+
+async function check(here: Here, directories: string[]): Promise<Answer> {
+  const known = await agentsHere(here)
+  const { agents, diagnostics } =
+    directories.length === 0
+      ? openAgents(known).look(here.folder)
+      : agentsIn(
+          directories.map((path) => resolve(path)),
+          known,
+        ).look()
+  const ok = agents.every(({ status }) => status !== 'broken') && diagnostics.every(({ level }) => level !== 'error')
+  const counts = agentCounts(agents, diagnostics.length)
+  const sum = `${agents.length} agents${counts === '' ? ', all ready' : `: ${counts}`}`
+  const text = [
+    ...findingPages(here.screen, agents),
+    ...(diagnostics.length === 0 ? [] : [findingLines(here.screen, diagnostics, { paths: true }).join('\n')]),
+    agents.length === 0 && directories.length > 0 ? 'no agents: there are no .md files with a head' : sum,
+  ].join('\n\n')
+  return { json: { ok, agents: agents.map(agentRow), diagnostics }, text, code: ok ? 0 : 1 }
+}
+
+async function openHere(here: Here): Promise<Agents> {
+  return openAgents(await agentsHere(here))
+}
+
+async function agentsHere(here: Here): Promise<AgentsHere> {
+  const paths = homePaths(here.home)
+  const secrets = secretReader(paths.secrets)
+  const config = await loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })
+  return { paths, config, clock: here.clock }
+}
+
+/** The file as it stands, or nothing where it is no text. */
+function fileText({ path, hash }: Agent): string {
+  if (hash === '') return ''
+  const text = readFileSync(path, 'utf8')
+  return text.includes('\0') || text.length > 1024 * 1024 ? '' : text.trimEnd()
+}

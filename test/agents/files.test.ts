@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { newPlace, type Place, said, whole } from './place.ts'
+
+let place: Place
+afterEach(() => place.remove())
+
+const inHome = (name: string) => join(place.root, 'home/skills', name)
+const only = () => {
+  const [agent, ...others] = place.open().list()
+  expect(others).toEqual([])
+  if (!agent) throw new Error('there is no agent')
+  return agent
+}
+
+describe('files that are no agents are told, and disturb nobody', () => {
+  test.each([
+    ['bytes that are no text', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2]), 'error: the file is not UTF-8 text'],
+    ['another encoding', Buffer.from('---\nname: caf\u00e9\n---\n', 'latin1'), 'error: the file is not UTF-8 text'],
+    ['UTF-16', Buffer.from('\ufeff---\nname: a\n---\n', 'utf16le'), 'error: the file is not UTF-8 text'],
+    ['text with a zero in it', '---\nname: a\ndescription: b\u0000\n---\nc', 'error: the file is not UTF-8 text'],
+    ['nothing', '', 'error 1: the file is empty'],
+    [
+      'more than 1 MB',
+      `${whole('a')}${'x'.repeat(1024 * 1024)}`,
+      'error: the file is larger than 1 MB and was not read',
+    ],
+  ])('%s', (_, content, message) => {
+    place = newPlace({ 'home/skills/a.md': content })
+    expect(only()).toMatchObject({ name: 'a', status: 'broken' })
+    expect(said(only())).toEqual([message])
+    expect(only().diagnostics[0]?.remedy).toEqual(expect.any(String))
+  })
+
+  test('a pipe holds nobody up', () => {
+    place = newPlace()
+    execFileSync('mkfifo', [inHome('a.md')])
+    expect(said(only())).toEqual(['error: it is not a file'])
+  })
+
+  test('a directory that is called like a file', () => {
+    place = newPlace({ 'home/skills/dir.md/a.md': whole('a') })
+    expect(only().name).toBe('a')
+  })
+
+  test('links: those that stay are followed, those that leave, lead nowhere or in circles are told', () => {
+    place = newPlace({ 'outside/secret.md': whole('secret'), 'home/skills/deep/a.md': whole('a') })
+    symlinkSync(join(place.root, 'outside/secret.md'), inHome('secret.md'))
+    symlinkSync('/nowhere/at/all.md', inHome('nowhere.md'))
+    symlinkSync(inHome('circle.md'), inHome('circle.md'))
+    symlinkSync(join(place.root, 'outside'), inHome('elsewhere'))
+    symlinkSync(inHome(''), inHome('deep/up'))
+    symlinkSync(inHome('deep/a.md'), inHome('also-a.md'))
+    const { agents, diagnostics } = place.open().look()
+    expect(agents.map(({ name, status, diagnostics: [first] }) => [name, status, first?.message])).toEqual([
+      ['a', 'ready', 'it is called a, its file also-a'],
+      ['a', 'ready', expect.stringContaining('comes first')],
+      ['circle', 'broken', 'it is a link that leads nowhere'],
+      ['nowhere', 'broken', 'it is a link that leads nowhere'],
+      ['secret', 'broken', expect.stringContaining('it is a link out of its directory')],
+    ])
+    expect(diagnostics).toMatchObject([{ path: inHome('elsewhere'), message: expect.stringContaining('not followed') }])
+    expect(JSON.stringify(agents)).not.toContain('Does secret')
+  })
+
+  test('a directory of a folder that leads out of it is not looked into', () => {
+    place = newPlace({ 'outside/a.md': whole('a') })
+    mkdirSync(join(place.folder, '.claude'))
+    symlinkSync(join(place.root, 'outside'), join(place.folder, '.claude/agents'))
+    const { agents, diagnostics } = place.open().look(place.folder)
+    expect(agents).toEqual([])
+    expect(diagnostics).toMatchObject([
+      { level: 'warning', message: expect.stringContaining('link out of the folder') },
+    ])
+  })
+
+  test('directories deeper than six levels are left out, with a word', () => {
+    place = newPlace({
+      'home/skills/1/2/3/4/5/6/in.md': whole('in'),
+      'home/skills/1/2/3/4/5/6/7/out.md': whole('out'),
+    })
+    const { agents, diagnostics } = place.open().look()
+    expect(agents.map(({ name }) => name)).toEqual(['in'])
+    expect(diagnostics).toMatchObject([{ message: '1 folders are deeper than 6 levels and were left out' }])
+  })
+
+  test('more than 2,000 directories are not walked', () => {
+    place = newPlace({ 'home/skills/a.md': whole('a') })
+    for (let at = 0; at < 2100; at++) mkdirSync(inHome(`d${at}`))
+    const { agents, diagnostics } = place.open().look()
+    expect(agents).toHaveLength(1)
+    expect(diagnostics).toMatchObject([
+      { message: expect.stringMatching(/^there are too many .* 101 folders were left out/) },
+    ])
+  })
+
+  test.skipIf(process.getuid?.() === 0)('files and directories that may not be read', () => {
+    place = newPlace({ 'home/skills/a.md': whole('a'), 'home/skills/dir/b.md': whole('b') })
+    chmodSync(inHome('a.md'), 0)
+    chmodSync(inHome('dir'), 0)
+    const { agents, diagnostics } = place.open().look()
+    chmodSync(inHome('dir'), 0o700)
+    expect(agents.map(said)).toEqual([['error: it may not be read']])
+    expect(diagnostics).toMatchObject([{ level: 'warning', message: 'it may not be read' }])
+  })
+
+  test('a directory of the configuration that is a file', () => {
+    place = newPlace({ 'home/agents': 'not a directory' })
+    expect(place.open().look().diagnostics).toMatchObject([{ level: 'warning', remedy: expect.any(String) }])
+  })
+})
