@@ -99,6 +99,6 @@ test('a failing test is mended: one write is approved, the tests run in the sand
   expect(called).toBe(0)
 
   const undone = await heddle.json('undo', `run:${answered.runId}`)
-  expect(undone).toMatchObject({ ok: true, restored: ['src/sum.js'], refused: [] })
+  expect(undone).toMatchObject({ ok: true, restored: [at('src/sum.js')], refused: [] })
   expect(readFileSync(at('src/sum.js'), 'utf8')).toBe(broken)
 })
