@@ -6,7 +6,7 @@ import type { Tx } from '../store/store.ts'
 import { deliverResult, isDone, newIds } from './deliver.ts'
 import { endUnowned, lockedRun } from './recover.ts'
 import { notFound } from './route.ts'
-import type { Places } from './settle.ts'
+import { cancelChildren, type Places } from './settle.ts'
 import type { Engine } from './world.ts'
 
 /**
@@ -75,6 +75,7 @@ async function giveUpWaiting(
   const now = engine.clock.now()
   if (!(await closeJoin(tx, run.id, now))) return
   await noteCancelled(tx, run.id, reason)
+  await cancelChildren(tx, run.id, reason)
   const last = (await lastChildRun(tx, session.id, run.rootRunId)) ?? run
   if (requester && (await isDone(tx, session.id)))
     await deliverResult(tx, last, requester, cancelled(last, reason), newIds(engine), now)

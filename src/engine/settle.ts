@@ -137,7 +137,7 @@ export async function leaveTurn(
 }
 
 /** Asks for their end in the commit of their parent's: a process that dies here leaves no orphan. */
-async function cancelChildren(tx: Tx, runId: string, reason: string): Promise<void> {
+export async function cancelChildren(tx: Tx, runId: string, reason: string): Promise<void> {
   for (const { id } of await childrenOf(tx, runId)) {
     const child = await lockRun(tx, id)
     if (child?.cancelReason !== null) continue

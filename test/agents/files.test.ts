@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { withoutRights } from '../setup/root.ts'
 import { newPlace, type Place, said, whole } from './place.ts'
 
 let place: Place
@@ -96,11 +97,12 @@ describe('files that are no agents are told, and disturb nobody', () => {
     ])
   })
 
-  test.skipIf(process.getuid?.() === 0)('files and directories that may not be read', () => {
+  test('files and directories that may not be read', () => {
     place = newPlace({ 'home/skills/a.md': whole('a'), 'home/skills/dir/b.md': whole('b') })
     chmodSync(inHome('a.md'), 0)
     chmodSync(inHome('dir'), 0)
-    const { agents, diagnostics } = place.open().look()
+    for (const folder of ['', 'home', 'home/skills']) chmodSync(join(place.root, folder), 0o755)
+    const { agents, diagnostics } = withoutRights(() => place.open().look())
     chmodSync(inHome('dir'), 0o700)
     expect(agents.map(said)).toEqual([['error: it may not be read']])
     expect(diagnostics).toMatchObject([{ level: 'warning', message: 'it may not be read' }])

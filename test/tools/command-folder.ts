@@ -6,7 +6,7 @@ import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
 import { type ExecConfig, execTool } from '../../src/tools/sandbox/exec-tool.ts'
 
-export const isRoot = process.getuid?.() === 0
+export { isRoot } from '../setup/root.ts'
 /** Somebody who owns nothing else. */
 export const nobody = 65534
 

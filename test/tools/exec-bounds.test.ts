@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/system.ts'
+import { describeAsRoot, testAsRoot } from '../setup/root.ts'
 import { type CommandFolder, commandFolder, isRoot, nobody, processesWith, untilNone } from './command-folder.ts'
 
 let folder: CommandFolder
@@ -150,7 +151,7 @@ describe('a command takes no more than it may', () => {
     expect(await untilNone(mark)).toEqual([])
   })
 
-  test.runIf(isRoot)('of processes: a bomb', async () => {
+  testAsRoot('of processes: a bomb', async () => {
     folder = await commandFolder({ processes: 40 }, { owner: nobody })
     const text = await folder.run('bomb() { bomb | bomb & }; bomb; sleep 1; echo still here', { timeout_seconds: 3 })
     expect(text).toMatch(/\[(exit \d+|killed: [^\]]+)\]$/)
@@ -179,7 +180,7 @@ describe('many commands at once', () => {
   })
 })
 
-describe.runIf(isRoot)('for an ordinary user', () => {
+describeAsRoot('for an ordinary user', () => {
   test('a command runs, within its walls and its bounds', async () => {
     folder = await commandFolder({}, { owner: nobody })
     const commands = [

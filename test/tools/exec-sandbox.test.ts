@@ -7,7 +7,8 @@ import { notInstalled, notThisSystem, notWorking, type SystemFacts, tooOld } fro
 import { bwrapArguments } from '../../src/tools/sandbox/bwrap-arguments.ts'
 import { identityIn } from '../../src/tools/sandbox/identity.ts'
 import { viewOf } from '../../src/tools/sandbox/view.ts'
-import { commandFolder, isRoot, nobody } from './command-folder.ts'
+import { testAsRoot } from '../setup/root.ts'
+import { commandFolder, nobody } from './command-folder.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-sandbox-')))
 chmodSync(place, 0o755)
@@ -172,7 +173,7 @@ describe('as whom commands run', () => {
     expect(await identityIn(place, { uid: 1234, gid: 1234 })).toEqual({ uid: 1234, gid: 1234 })
   })
 
-  test.runIf(isRoot)('root becomes the owner of the folder only where that one can get there and write', async () => {
+  testAsRoot('root becomes the owner of the folder only where that one can get there and write', async () => {
     const make = (name: string, mode: number) => {
       const path = join(place, name, 'theirs')
       mkdirSync(path, { recursive: true })

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CommandFolder, commandFolder, isRoot, nobody } from './command-folder.ts'
+import { describeAsRoot } from '../setup/root.ts'
+import { type CommandFolder, commandFolder, nobody } from './command-folder.ts'
 
 let folder: CommandFolder
 beforeEach(async () => {
@@ -116,7 +117,7 @@ describe('what projects need works', () => {
   })
 })
 
-describe.runIf(isRoot)('root steps down where it can', () => {
+describeAsRoot('root steps down where it can', () => {
   test('to the owner of the folder', async () => {
     const theirs = await commandFolder({}, { owner: nobody })
     expect(await theirs.run('id -u; touch made; node -p 1')).toBe(`${nobody}\n1\n[exit 0]`)

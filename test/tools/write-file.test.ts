@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Disk, directDisk, patientDisk } from '../../src/tools/disk.ts'
 import { pathHandle } from '../../src/tools/handle.ts'
+import { testAsRoot } from '../setup/root.ts'
 import { canary, newFolder, type TestFolder } from './folder.ts'
 import { addLinksOut, vectors } from './vectors.ts'
 
@@ -63,7 +64,7 @@ describe('write_file', () => {
     expect(statSync(at('sub/b.txt')).mode & 0o7777).toBe(0o755)
   })
 
-  test.runIf(process.getuid?.() === 0)('keeps the owner of a file', async () => {
+  testAsRoot('keeps the owner of a file', async () => {
     execFileSync('chown', ['1234:2345', at('a.txt')])
     await write('a.txt')
     expect(statSync(at('a.txt'))).toMatchObject({ uid: 1234, gid: 2345 })
