@@ -1,3 +1,5 @@
+import { toolNamed } from './tool-names.ts'
+
 /** Names that may be used and names that may not; `*` stands for any letters. */
 export interface NameLists {
   allow?: readonly string[]
@@ -9,9 +11,9 @@ export function isAllowed(name: string, { allow, deny = [] }: NameLists): boolea
   return !isNamed(name, deny) && (allow === undefined || isNamed(name, allow))
 }
 
-/** Whether a name is one of these. */
+/** Whether a tool is one of these, however they are spelled: `Bash` is `exec`. */
 export function isNamed(name: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => matches(pattern, name))
+  return patterns.some((pattern) => matches(pattern.includes('*') ? pattern : (toolNamed(pattern) ?? pattern), name))
 }
 
 function matches(pattern: string, name: string): boolean {

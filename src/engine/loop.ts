@@ -2,6 +2,7 @@ import { HeddleError } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Ending, Step } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
+import { toolNamed } from '../domain/tool-names.ts'
 import { requeueRun } from '../store/runs.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
 import { explained, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
@@ -45,7 +46,7 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: Hands
  * come last: they may wait.
  */
 async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<'parked' | undefined> {
-  const calls = withOwnIds(reply.calls, run.journal.callIds)
+  const calls = withOwnIds(named(reply.calls, run.claimed.run.effectiveTools), run.journal.callIds)
   const { allowed, questions, refused } = await weigh(run, calls)
   const replyStep = run.journal.next('reply', {
     text: reply.text,
@@ -193,6 +194,11 @@ function ended({ id, name }: RequestedCall, { status, output, label, seen, repea
 function looping({ journal }: ActiveRun): HeddleError {
   const message = `the model made the same call of ${journal.lastCall?.name} ${hopelessRepeats} times in a row`
   return new HeddleError('looping', message, 'ask otherwise, or ask another model: -m NAME')
+}
+
+/** Models that were raised on other programs call tools by the names they had there. */
+function named(calls: RequestedCall[], tools: readonly string[]): RequestedCall[] {
+  return calls.map((call) => (tools.includes(call.name) ? call : { ...call, name: toolNamed(call.name) ?? call.name }))
 }
 
 /** Providers repeat ids from reply to reply; in a run each call has its own. */

@@ -18,9 +18,12 @@ async function ask(content: string): Promise<string> {
   app ??= await openTestApp({ models: [rehearsal({ clock: systemClock })] })
   const work = await app.work()
   const { itemId } = await app.submit(folder, { session: 'main', content })
-  const { text } = await app.answer(folder, itemId, new AbortController().signal)
+  const never = new AbortController().signal
+  let answered = await app.answer(folder, itemId, never)
+  for (const id of answered.approvals ?? []) await app.decide(String(id), { answer: 'once' })
+  if (answered.approvals) answered = await app.answer(folder, itemId, never)
   await work.stop()
-  return text
+  return answered.text
 }
 
 /** The folders that people have: path → content. */
@@ -137,6 +140,19 @@ test('it finds, outlines and counts, with path and line', async () => {
   expect(await ask('count lines in src/ship.ts')).toBe('REHEARSAL: src/ship.ts: 3 lines.')
   expect(await ask('how many files are there?')).toBe('REHEARSAL: this folder: 2 files.')
   expect(await ask('count "export"')).toContain('2 lines in 1 files. The first is src/ship.ts:1.')
+})
+
+test('it writes what it is given or counted, and runs what it is given, when somebody lets it', async () => {
+  make({ 'src/a.txt': 'TODO one\n', 'b.txt': 'two\n' })
+  const at = (path: string) => join(folder, path)
+  expect(await ask('write NOTES.md: buy milk')).toBe('REHEARSAL: wrote NOTES.md: 1 line, 9 bytes.')
+  expect(readFileSync(at('NOTES.md'), 'utf8')).toBe('buy milk\n')
+  expect(await ask('survey this folder into REPORT.md')).toMatch(/^REHEARSAL: wrote REPORT.md: \d+ lines/)
+  const report = readFileSync(at('REPORT.md'), 'utf8')
+  expect(report).toContain('REHEARSAL: counted by a script')
+  expect(report).toContain('src/: 1 file, 1 TODO')
+  expect(await ask('run `cat src/a.txt; exit 3`')).toBe('REHEARSAL: $ cat src/a.txt; exit 3\nTODO one\nexit 3, 1 line.')
+  expect(await ask('write ../out.txt: no')).toMatch(/^REHEARSAL: I did not write/)
 })
 
 test('what is not in its repertoire it refuses, with the way to a real model', async () => {
