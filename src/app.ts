@@ -31,7 +31,7 @@ import type { HomePaths } from './home/home.ts'
 import { identityFilesOf } from './home/identity.ts'
 import { rehearsalName } from './models/rehearsal/rehearsal.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
-import { followEvents, newestCursor, pruneEvents, readEvents } from './store/events.ts'
+import { followEvents, newestCursor, pruneEvents, readEvents, recordEvent } from './store/events.ts'
 import { itemsOfRun } from './store/inbox.ts'
 import { openStore, type Place } from './store/open.ts'
 import { fileLocks, holdAlone, noLocks } from './store/owner-locks.ts'
@@ -196,6 +196,7 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
       const session = only && (await store.read((rows) => sessionNamed(rows, `session:${only.session}`, only.folder)))
       const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
       await engine.prepare()
+      if (settings.config.tools.exec.sandbox === 'off') await auditUnconfined(world)
       const worker = await startWorker(engine, {
         locks: settings.config.database === 'sqlite' ? fileLocks(settings.paths.run) : noLocks,
         pid: process.pid,
@@ -235,6 +236,12 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
     status: (folder, since) =>
       store.read((rows) => statusOf(rows, { folder, since, now: world.clock.now(), ...usualOf(settings) })),
   }
+}
+
+/** Whoever looks back shall find when commands could do whatever the owner can. */
+function auditUnconfined({ store, clock }: World): Promise<void> {
+  const event = { kind: 'sandbox.off' as const, subject: `process:${process.pid}`, payload: {} }
+  return store.write('owner', (tx) => recordEvent(tx, { at: clock.now(), ...event }))
 }
 
 function acceptPart(part: Part, model: Model): void {

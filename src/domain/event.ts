@@ -26,6 +26,7 @@ export const eventKinds = [
   'approval.asked',
   'approval.answered',
   'grant.revoked',
+  'sandbox.off',
   'run.undone',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

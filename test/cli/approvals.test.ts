@@ -113,6 +113,16 @@ test('in a chat the next line is the answer', async () => {
   expect(made()).toBe(false)
 })
 
+test('a command without a sandbox asks by itself, says so, and leaves a trace', async () => {
+  const model = `{ provider: openai-compatible, baseURL: "${provider.url}", model: tiny }`
+  const settings = `models:\n  main: ${model}\ntools:\n  exec: { sandbox: off }\n`
+  writeFileSync(join(heddle.home, 'heddle.yaml'), settings)
+  expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
+  expect((await heddle.run('approvals')).out).toContain('WITHOUT A SANDBOX: it can do whatever you can')
+  const { events } = await heddle.json<{ events: { kind: string }[] }>('event')
+  expect(events.map(({ kind }) => kind)).toContain('sandbox.off')
+})
+
 test('what cannot be meant is refused in words', async () => {
   expect((await heddle.run('approve', 'seven')).err).toContain('heddle approvals lists them')
   expect((await heddle.run('approve', '7')).err).toContain('approval')
