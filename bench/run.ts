@@ -17,7 +17,7 @@ interface Benchmark {
 
 const benchmarks: Record<string, Benchmark> = {
   turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
-  tools: { about: 'a command in its sandbox against the same command without one', run: tools },
+  tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }

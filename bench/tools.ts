@@ -6,14 +6,19 @@ import { makeCall, prepareCall } from '../src/tools/call.ts'
 import { execTool } from '../src/tools/sandbox/exec-tool.ts'
 import { type Figure, figure, measure, measurePairs, median, missing, shown } from './figures.ts'
 import type { Scratch } from './scratch.ts'
+import { fileFigures } from './tools-files.ts'
 
 const pairs = 200
 const atOnce = 50
 const rounds = 5
 const config = { sandbox: 'on', network: false, timeoutSeconds: 60, maxTimeoutSeconds: 60, memoryMB: 4096 } as const
 
-/** What a command costs in its sandbox, over the same command without any. */
+/** What tools cost over what they do: file tools over the bare operation, a command in its sandbox over one without. */
 export async function tools(scratch: Scratch): Promise<Figure[]> {
+  return [...(await fileFigures(scratch)), ...(await execFigures(scratch))]
+}
+
+async function execFigures(scratch: Scratch): Promise<Figure[]> {
   const names = ['exec of true over a bare spawn of it', `${atOnce} commands at once`, 'proof that the sandbox holds']
   const settings = { ...config, processes: 512 }
   const found = await execTool(settings, { clock, env: process.env })

@@ -14,12 +14,14 @@ const longestRest: Millis = 200
 // All that is started is one process group, and lives as long as a descriptor that this process holds: a guard reads
 // from it, and kills the group once it ends, by our hand or with us. Node's pipes are sockets, and /dev/stdout cannot be
 // opened where it is one: cat makes a pipe of it. It is not of the group, so that it brings to an end what was written
-// however that ended. Descriptors that we inherited from whoever started us are not for commands.
+// however that ended. Descriptors that we inherited from whoever started us are not for commands. What is started looks at
+// the lifeline once more and closes it (`stillWanted`): bubblewrap may lose its parent before it has said that it minds.
 const lifeline = 7
+export const stillWanted = `read -t 0 -u ${lifeline} && exit 1; exec ${lifeline}<&-`
 const launcher = `cat=$1 setsid=$2; shift 2
 { read -r -u ${lifeline}; kill -KILL 0; } < /dev/null > /dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &
 exec > >(exec "$setsid" "$cat" ${lifeline}>&-)
-for fd in /dev/fd/*; do fd=\${fd##*/}; (( fd > 6 )) && eval "exec $fd>&-"; done
+for fd in /dev/fd/*; do fd=\${fd##*/}; (( fd > ${lifeline} )) && eval "exec $fd>&-"; done
 exec "$@"`
 
 /** A process to start, with everything it gets. */

@@ -4,7 +4,7 @@ import { bwrapArguments, environmentIn, type Limits, userFiles } from './bwrap-a
 import { callFilter } from './call-filter.ts'
 import type { Identity } from './host.ts'
 import { identityIn } from './identity.ts'
-import { type Bounds, type Ended, type Launch, launch } from './launch.ts'
+import { type Bounds, type Ended, type Launch, launch, stillWanted } from './launch.ts'
 import type { Programs } from './programs.ts'
 import { usualPath, viewOf } from './view.ts'
 import { type Inside, watchFor } from './watch.ts'
@@ -106,7 +106,7 @@ function insideOf(status: string): Inside | undefined {
 function limited({ memoryBytes, processes }: { memoryBytes: number; processes?: number }, shell: string[]): string[] {
   const [program = '', ...more] = shell
   const most = [`-d ${Math.floor((2 * memoryBytes) / 1024)}`, ...(processes === undefined ? [] : [`-u ${processes}`])]
-  const script = `ulimit -c 0 ${most.join(' ')}; exec "$0" "$@" 2>&1`
+  const script = `${stillWanted}; ulimit -c 0 ${most.join(' ')}; exec "$0" "$@" 2>&1`
   return [shell.at(-1) ?? program, '--norc', '-c', script, program, ...more, '-c']
 }
 
