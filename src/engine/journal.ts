@@ -46,11 +46,14 @@ export class Journal {
   readonly steps: Step[]
   readonly #runId: string
   #last: number
+  /** Where what tools answered came from. */
+  readonly labels: Label[]
 
   constructor(runId: string, steps: Step[]) {
     this.#runId = runId
     this.steps = steps
     this.#last = steps.at(-1)?.seq ?? 0
+    this.labels = labelsIn(steps)
   }
 
   /** A step with the next number; `add` it once it is committed. Calls that end together each have a number at once. */
@@ -61,6 +64,7 @@ export class Journal {
 
   add(...steps: Step[]): void {
     this.steps.push(...steps)
+    this.labels.push(...labelsIn(steps))
     this.steps.sort((a, b) => a.seq - b.seq)
   }
 
@@ -78,15 +82,13 @@ export class Journal {
     return (this.lastReply?.calls ?? []).filter(({ id }) => !known.has(id))
   }
 
-  /** Where what tools answered came from. */
-  get labels(): Label[] {
-    return this.#payloads<EndedStep>('ended').flatMap(({ label }) => label ?? [])
-  }
-
   /** How often in a row this very call was made last, with always the same answer or a refusal because of that. */
   repeatsOf({ name, input }: RequestedCall): number {
-    const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
+    // Of a reply with very many calls each is looked at: most are seen to be new at once.
+    const last = this.steps.findLast(({ kind }) => kind === 'begun')?.payload as BegunStep | undefined
     const asked = JSON.stringify(input)
+    if (last?.name !== name || JSON.stringify(last.input) !== asked) return 0
+    const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
     let [count, answer] = [0, undefined as string | undefined]
     for (const call of this.#payloads<BegunStep>('begun').reverse()) {
       const end = ends.get(call.id)
@@ -191,6 +193,10 @@ export class Journal {
   #payloads<T>(kind: Step['kind']): T[] {
     return this.steps.filter((step) => step.kind === kind).map(({ payload }) => payload as T)
   }
+}
+
+function labelsIn(steps: readonly Step[]): Label[] {
+  return steps.flatMap(({ kind, payload }) => (kind === 'ended' ? ((payload as EndedStep).label ?? []) : []))
 }
 
 /** What followers are told of a step: enough to see which call began or ended, without its whole payload. */

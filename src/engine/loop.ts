@@ -81,10 +81,14 @@ async function finishAsked(run: ActiveRun): Promise<'parked' | undefined> {
 
 /** The beginnings of calls, in the order of the reply; those that are not made are answered at once. */
 function begin(run: ActiveRun, calls: RequestedCall[], made: ReadyCall[], refused: Refused[]): Step[] {
+  const [ready, outcomes] = [
+    new Map(made.map((each) => [each.call.id, each])),
+    new Map(refused.map((each) => [each.call.id, each.outcome])),
+  ]
   return calls.flatMap((call) => {
-    const ready = made.find((each) => each.call.id === call.id)
-    if (ready) return [run.journal.next('begun', { ...call, effect: ready.tool.effect })]
-    const outcome = refused.find((each) => each.call.id === call.id)?.outcome
+    const tool = ready.get(call.id)?.tool
+    if (tool) return [run.journal.next('begun', { ...call, effect: tool.effect })]
+    const outcome = outcomes.get(call.id)
     if (!outcome) return []
     return [run.journal.next('begun', { ...call, effect: 'pure' }), run.journal.next('ended', ended(call, outcome))]
   })
