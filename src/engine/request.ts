@@ -2,7 +2,7 @@ import type { Run } from '../domain/run.ts'
 import type { PlacedTurn, Usage } from '../domain/turn.ts'
 import { openApprovals } from '../store/approvals.ts'
 import { findItem, isUnanswered, turnsOfRequest } from '../store/inbox.ts'
-import { findRun, hasUnfinished, runsOf } from '../store/runs.ts'
+import { findRun, hasGoingOn, hasUnfinished } from '../store/runs.ts'
 import type { Hint, Reading } from '../store/store.ts'
 import { findTurn } from '../store/threads.ts'
 import { spentBy } from '../store/usage.ts'
@@ -76,8 +76,7 @@ function concerns(hint: Hint, rootRunId: string | undefined): boolean {
 
 /** What people are asked, when everything else that the request could do is done. */
 async function questionsOf(rows: Reading, rootRunId: string): Promise<number[]> {
-  const live = await runsOf(rows, { rootRunId, live: true })
-  if (live.length === 0 || live.some(({ waitingFor }) => waitingFor !== 'approval')) return []
+  if (await hasGoingOn(rows, rootRunId)) return []
   return (await openApprovals(rows, rootRunId)).map(({ id }) => id)
 }
 

@@ -133,6 +133,11 @@ export async function hasUnfinished(rows: Reading, rootRunId: string): Promise<b
   return (await rows.first(unfinished({ rootRunId }))) !== undefined
 }
 
+/** Whether a request has a run that has not ended and does not wait for somebody's word. */
+export async function hasGoingOn(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(goingOn({ rootRunId }))) !== undefined
+}
+
 /** How many others a run has begun: each has a session of its own. */
 export async function countChildren(rows: Reading, parentRunId: string): Promise<number> {
   return Number((await rows.first(children({ parentRunId })))?.count ?? 0)
@@ -209,6 +214,16 @@ const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>
 
 const liveOf = statement((db, arg: { sessionId: string }) =>
   db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
+)
+
+const goingOn = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('finished_at', 'is', null)
+    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), eb('waiting_for', '!=', sql.lit('approval'))]))
+    .limit(sql.lit(1)),
 )
 
 const unfinished = statement((db, arg: { rootRunId: string }) =>
