@@ -1,8 +1,7 @@
 import type { Artifact } from '../domain/app.ts'
 import type { OpenFile } from '../domain/path-handle.ts'
 import type { Run } from '../domain/run.ts'
-import { changesOf, type KeptChange } from '../store/file-changes.ts'
-import { runsOf } from '../store/runs.ts'
+import { changesFor, type KeptChange } from '../store/file-changes.ts'
 import type { Reading } from '../store/store.ts'
 import { hashOf } from '../tools/change-file.ts'
 import { pathHandle } from '../tools/handle.ts'
@@ -38,9 +37,7 @@ export function lastOfEach(changes: KeptChange[]): KeptChange[] {
 
 /** By the run, and by those before it in its session that belong to the same request: one result stands for them all. */
 async function written(rows: Reading, run: Run): Promise<(KeptChange & { after: string })[]> {
-  const request = await runsOf(rows, { rootRunId: run.rootRunId })
-  const ids = request.filter(({ sessionId }) => sessionId === run.sessionId).map(({ id }) => id)
-  const last = lastOfEach(await changesOf(rows, ids))
+  const last = lastOfEach(await changesFor(rows, { sessionId: run.sessionId ?? '', rootRunId: run.rootRunId }))
   return last.flatMap((change) => (change.after === null ? [] : [{ ...change, after: change.after }]))
 }
 

@@ -73,6 +73,14 @@ export async function changesOf(rows: Reading, runIds: readonly string[]): Promi
   return found.sort((a, b) => a.id - b.id)
 }
 
+/** All that the runs of a session have changed for one request, oldest first. */
+export async function changesFor(
+  rows: Reading,
+  asked: { sessionId: string; rootRunId: string },
+): Promise<KeptChange[]> {
+  return (await rows.all(ofSession(asked))).map(changeFrom)
+}
+
 /**
  * The newest change that left a file with this content, whichever folder it was made from: sessions of a folder and of
  * one inside it name the same file by different paths.
@@ -159,6 +167,18 @@ const lastBy = statement((db, arg: { runId: string; folder: string; path: string
     .where('path', '=', arg.path)
     .orderBy('id', 'desc')
     .limit(1),
+)
+
+const ofSession = statement((db, arg: { sessionId: string; rootRunId: string }) =>
+  db
+    .selectFrom('file_changes')
+    .innerJoin('runs', 'runs.id', 'file_changes.run_id')
+    .selectAll('file_changes')
+    .where('runs.session_id', '=', arg.sessionId)
+    .where('runs.root_run_id', '=', arg.rootRunId)
+    // By which a child's runs are found without reading any others.
+    .where('runs.parent_run_id', 'is not', null)
+    .orderBy('file_changes.id'),
 )
 
 const ofRun = statement((db, arg: { runId: string }) =>
