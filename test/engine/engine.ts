@@ -98,13 +98,7 @@ export async function newEngine(
             reject(error)
           })
       }
-      const stopListening = world.store.onHint(ask)
-      // Hints may be lost, and some changes come without one.
-      const looking = setInterval(ask, 100)
-      const stop = () => {
-        stopListening()
-        clearInterval(looking)
-      }
+      const stop = world.store.onHint(ask)
       ask()
     })
   return {

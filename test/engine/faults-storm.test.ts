@@ -10,6 +10,7 @@ import { insertOwner, removeOwner } from '../../src/store/owners.ts'
 import { findRun, parkRun, runsOf } from '../../src/store/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { untilSo } from '../setup/until.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 
 const many = 1000
@@ -74,14 +75,15 @@ describe.each(databases)('a storm on %s', patience, (database) => {
   })
 
   /** In the order in which they began. Events are shown when nothing older can come any more, which may take a while. */
-  const started = (count: number) =>
-    under.until(async (rows) => {
-      const events = await readEvents(rows, undefined, 10 * many)
-      const begun = events
-        .filter(({ kind }) => kind === 'run.started')
-        .map(({ subject }) => subject.replace('run:', ''))
-      return begun.length >= count && begun
+  const started = async (count: number) => {
+    let begun: string[] = []
+    await untilSo(async () => {
+      const events = await under.world.store.read((rows) => readEvents(rows, undefined, 10 * many))
+      begun = events.filter(({ kind }) => kind === 'run.started').map(({ subject }) => subject.replace('run:', ''))
+      return begun.length >= count
     })
+    return begun
+  }
 })
 
 // One disk that all wait for: elsewhere commits do not queue behind each other.

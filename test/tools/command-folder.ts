@@ -6,6 +6,8 @@ import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
 import { type ExecConfig, execTool } from '../../src/tools/sandbox/exec-tool.ts'
 
+import { untilSo } from '../setup/until.ts'
+
 export { isRoot } from '../setup/root.ts'
 /** Somebody who owns nothing else. */
 export const nobody = 65534
@@ -79,9 +81,31 @@ export function processesWith(text: string): number[] {
     .map(Number)
 }
 
+/** How many processes there are that another began, and those began in turn. */
+export function descendantsOf(pid: number): number {
+  const parents = new Map(
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((name): [number, number][] => {
+        try {
+          // The name of the program, in brackets, may hold anything.
+          const after = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1) ?? ''
+          return [[Number(name), Number(after.split(' ')[1])]]
+        } catch {
+          return []
+        }
+      }),
+  )
+  const isBelow = (each: number): boolean => {
+    const parent = parents.get(each)
+    return parent !== undefined && (parent === pid || isBelow(parent))
+  }
+  return [...parents.keys()].filter(isBelow).length
+}
+
 /** Processes that were killed are gone once the kernel has put them away. */
 export async function untilNone(text: string): Promise<number[]> {
   const giveUp = systemClock.monotonic() + 5000
-  while (processesWith(text).length > 0 && systemClock.monotonic() < giveUp) await systemClock.sleep(5)
+  await untilSo(() => processesWith(text).length === 0 || systemClock.monotonic() > giveUp)
   return processesWith(text)
 }

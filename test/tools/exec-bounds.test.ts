@@ -5,9 +5,17 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/system.ts'
 import { describeAsRoot, testAsRoot } from '../setup/root.ts'
-import { type CommandFolder, commandFolder, isRoot, nobody, processesWith, untilNone } from './command-folder.ts'
+import { untilSo } from '../setup/until.ts'
+import {
+  type CommandFolder,
+  commandFolder,
+  descendantsOf,
+  isRoot,
+  nobody,
+  processesWith,
+  untilNone,
+} from './command-folder.ts'
 
 let folder: CommandFolder
 afterEach(() => folder.remove())
@@ -56,7 +64,7 @@ describe('a command that does not end is killed with all it started', () => {
     folder = await commandFolder()
     const [mark, stop] = [newMark(), new AbortController()]
     const call = folder.call({ command: `touch begun; sleep ${mark}` }, stop.signal)
-    while (processesWith(mark).length === 0) await systemClock.sleep(2)
+    await untilSo(() => processesWith(mark).length > 0)
     stop.abort(new Error('given up'))
     await expect(call).rejects.toThrow('given up')
     expect(await untilNone(mark)).toEqual([])
@@ -73,14 +81,17 @@ describe('a command that does not end is killed with all it started', () => {
   test('at whichever moment of its start it is given up', async () => {
     folder = await commandFolder()
     const mark = newMark()
-    const given = Array.from({ length: 40 }, async (_, at) => {
+    // At another of its first turns each time, and with another number of processes.
+    for (let at = 0; at < 40; at++) {
       const stop = new AbortController()
       const call = folder.call({ command: `sleep ${mark}` }, stop.signal)
-      await systemClock.sleep(at)
+      let turns = 0
+      if (at < 20) await untilSo(() => turns++ === at)
+      else await untilSo(() => descendantsOf(process.pid) >= (at % 5) + 1)
       stop.abort(new Error('given up'))
       await expect(call).rejects.toThrow('given up')
-    })
-    await Promise.all(given)
+      expect(await untilNone(mark)).toEqual([])
+    }
     expect(await untilNone(mark)).toEqual([])
     expect(await untilNone(folder.path)).toEqual([])
   })
@@ -89,7 +100,7 @@ describe('a command that does not end is killed with all it started', () => {
     folder = await commandFolder()
     const mark = newMark()
     const program = runProgram(folder.path, `sleep ${mark}`)
-    while (processesWith(`sleep\0${mark}`).length === 0) await systemClock.sleep(5)
+    await untilSo(() => processesWith(`sleep\0${mark}`).length > 0)
     program.kill('SIGKILL')
     await once(program, 'exit')
     expect(await untilNone(mark)).toEqual([])
@@ -99,11 +110,11 @@ describe('a command that does not end is killed with all it started', () => {
 test('at whichever moment of a start the runtime is killed, nothing is left', async () => {
   folder = await commandFolder()
   const mark = newMark()
-  for (let delay = 0; delay < 16; delay++) {
+  for (let round = 0; round < 16; round++) {
     const program = runProgram(folder.path, 'true', `sleep ${mark}`)
-    // The next command begins right after the answer to the first.
+    // The next command begins right after the answer to the first; it is a process more at each step of its start.
     await once(program.stdout, 'data')
-    await systemClock.sleep(delay)
+    await untilSo(() => descendantsOf(program.pid ?? 0) >= round % 6)
     program.kill('SIGKILL')
     await once(program, 'exit')
   }
@@ -175,7 +186,7 @@ describe('many commands at once', () => {
     expect(await untilNone(mark)).toEqual([])
     expect(await untilNone(folder.path)).toEqual([])
     // The last look at a sandbox may still be under way.
-    for (let tries = 0; descriptors() > before && tries < 200; tries++) await systemClock.sleep(5)
+    await untilSo(() => descriptors() <= before)
     expect(descriptors()).toBe(before)
   })
 })

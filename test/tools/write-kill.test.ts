@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { watch } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { systemClock } from '../../src/system.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
 const kills = 12
@@ -19,8 +19,8 @@ test('a process that is killed while it writes leaves a whole file, and nothing 
   for (let kill = 0; kill < kills; kill++) {
     const child = spawn(process.execPath, [program, folder.path], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(child.stdout, 'data')
-    // At another moment each time.
-    await systemClock.sleep(kill * 1.7)
+    // At another step of a write each time.
+    await nthChange(sub, kill + 1)
     child.kill('SIGKILL')
     await once(child, 'exit')
     expect(readFileSync(join(sub, 'file'), 'utf8')).toMatch(/^(\d)\1{299999}$/)
@@ -32,3 +32,9 @@ test('a process that is killed while it writes leaves a whole file, and nothing 
   }
   console.log(`${kills} kills, ${left} of them in the middle of a write`)
 }, 60_000)
+
+/** Resolves when so many things have happened in a directory. */
+async function nthChange(directory: string, count: number): Promise<void> {
+  let seen = 0
+  for await (const _ of watch(directory)) if (++seen === count) return
+}

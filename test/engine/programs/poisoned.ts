@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { scriptedModel } from '../../../src/models/scripted.ts'
 import { input, say } from '../../contract/speech.ts'
+import { untilSo } from '../../setup/until.ts'
 import { folder, openHome } from './home.ts'
 
 // Works through all that there is. Some of it takes the process down.
@@ -19,7 +19,8 @@ const model = scriptedModel(({ messages }) => {
 const app = await openHome(home, 'sqlite', model)
 for (const content of questions) await app.submit(folder, { session: content.replace(' ', '-'), content })
 const work = await app.work()
-while ((await app.runs()).length > 0) await sleep(5)
+// Whatever was left by those before it is done, too.
+await untilSo(async () => (await app.runs()).length === 0)
 say({ quiet: true })
 await work.stop()
 await app.close()
