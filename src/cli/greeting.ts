@@ -15,7 +15,7 @@ export async function greeting(
   { app, door, session, model, perRequestUsd, ownRuns, daemon }: Opening,
 ): Promise<string> {
   const since = lastSeen(here)
-  const view = await door.status(here.folder, since)
+  const view = await door.status(here.folder, since.at)
   const spent = `$${view.spentTodayUsd.toFixed(2)} today`
   const limits = `stops at $${perRequestUsd.toFixed(2)} a request, $${view.dayLimitUsd.toFixed(2)} a day`
   const lines = [

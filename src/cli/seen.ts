@@ -7,15 +7,21 @@ import type { Here } from './cli.ts'
 
 const atFirst: Millis = 86_400_000
 
-/** When a person last looked at this folder: what came later is news to them. Nobody knows it: the last day is. */
-export function lastSeen(here: Here): Millis {
+/** When a person last looked at this folder: what came later is news to them. */
+export interface LastLook {
+  at: Millis
+  /** False when nobody has looked yet: then the last day is news. */
+  isKnown: boolean
+}
+
+export function lastSeen(here: Here): LastLook {
   try {
     const at = Date.parse(readFileSync(markOf(here), 'utf8').trim())
-    if (Number.isFinite(at)) return at
+    if (Number.isFinite(at)) return { at, isKnown: true }
   } catch {
     // Nobody has looked yet, or the mark was lost with everything else that may be.
   }
-  return here.clock.now() - atFirst
+  return { at: here.clock.now() - atFirst, isKnown: false }
 }
 
 /** A person has seen how things stand. Programs that ask do not take the news from them. */

@@ -5,7 +5,7 @@ import type { Daemon } from '../gateway/client.ts'
 import { version } from '../version.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { ago, cut, paint, printable } from './screen.ts'
-import { lastSeen, markSeen } from './seen.ts'
+import { type LastLook, lastSeen, markSeen } from './seen.ts'
 
 const mostNews = 5
 
@@ -21,7 +21,7 @@ export async function status(here: Here): Promise<Answer> {
   const app = await here.app()
   const daemon = await here.daemon()
   const since = lastSeen(here)
-  const view = await (await here.door()).status(here.folder, since)
+  const view = await (await here.door()).status(here.folder, since.at)
   const sessions = (await app.sessions({ folder: here.folder })).filter(({ archived }) => !archived)
   markSeen(here)
   return {
@@ -68,12 +68,12 @@ export function runningRow(here: Here, { running, queued }: StatusView, daemon: 
   return row(here, 'running', `${running}${queued > 0 ? `, ${queued} queued` : ''}${next === '' ? '' : `    ${next}`}`)
 }
 
-export function newsRows(here: Here, { sinceLast }: StatusView, since: number): string[] {
+export function newsRows(here: Here, { sinceLast }: StatusView, since: LastLook): string[] {
   if (sinceLast.length === 0) return []
   const news = sinceLast.slice(-mostNews)
-  const when = ago(new Date(since).toISOString(), here.clock.now())
+  const when = since.isKnown ? ago(new Date(since.at).toISOString(), here.clock.now()) : 'the last day'
   return [
-    row(here, 'since', `${when}: ${count(sinceLast.length, 'new turn')}    heddle log`),
+    row(here, since.isKnown ? 'since' : 'in', `${when}: ${count(sinceLast.length, 'new turn')}    heddle log`),
     ...news.map(({ turnId, session, status, preview }) => {
       const colour = status === 'completed' ? 'green' : 'red'
       const head = `${paint(here.screen, colour, status.padEnd(9))}  turn:${tail(turnId)}  ${printable(session)}  `

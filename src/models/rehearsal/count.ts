@@ -1,5 +1,6 @@
 import { unquoted } from './find.ts'
 import { askedAll, type Seen, type Step } from './seen.ts'
+import { leftToDo } from './survey.ts'
 import { linesInAll, readFiles, readMatches, reasonIn } from './tool-texts.ts'
 
 /** Counts files, the lines of a file, or how often a text stands in files. */
@@ -8,7 +9,7 @@ export function countThings(seen: Seen, heard: RegExpExecArray): Step {
   const path = heard[2] === undefined || /^(?:this|here)$/i.test(heard[2]) ? undefined : unquoted(heard[2])
   if (/^files$/i.test(what)) return countFiles(seen, path)
   if (/^lines$/i.test(what) && path !== undefined) return countLines(seen, path)
-  return countText(seen, /^todos?$/i.test(what) ? 'TODO' : what, path)
+  return countText(seen, /^todos?$/i.test(what) ? leftToDo : what, path)
 }
 
 function countFiles(seen: Seen, path: string | undefined): Step {

@@ -4,7 +4,7 @@ import { findText } from './find.ts'
 import { outlineFile } from './outline.ts'
 import { runCommand } from './run.ts'
 import type { Seen, Step } from './seen.ts'
-import { surveyFolder } from './survey.ts'
+import { leftToDo, surveyFolder } from './survey.ts'
 import { writeSurvey, writeWords } from './write.ts'
 
 /** One thing that the stand-in can do. */
@@ -49,7 +49,7 @@ export const repertoire: readonly Piece[] = [
   {
     name: 'survey',
     example: 'survey this folder',
-    does: 'counts files and TODOs in each part of the folder and quotes where they are',
+    does: `counts files and ${leftToDo}s in each part of the folder and quotes where they are`,
     needs: ['list_dir', 'search_files'],
     hears: (asked) =>
       /^(?:please )?(?:survey|overview|look around|what(?:'s| is| does)?\b.*\b(?:folder|project|repo(?:sitory)?|directory)\b)/i.exec(
@@ -59,7 +59,7 @@ export const repertoire: readonly Piece[] = [
   },
   {
     name: 'find',
-    example: 'find "TODO" in src',
+    example: `find "${leftToDo}" in src`,
     does: 'quotes the lines that hold a text, with path:line',
     needs: ['search_files'],
     hears: (asked) =>

@@ -13,6 +13,8 @@ import {
 const mostParts = 20
 const atOnce = 8
 const mostQuotes = 5
+/** What people write beside what is left to do: the one word that is looked for without being asked. */
+export const leftToDo = 'TODO'
 
 /** Counts what is in each part of a folder: a part is a directory at its top, and the files beside them. */
 export function surveyFolder(seen: Seen): Step {
@@ -28,10 +30,10 @@ export function surveyFolder(seen: Seen): Step {
   const parts = listed.directories.slice(0, mostParts)
   const looks = [
     { name: 'search_files', input: { pattern: '' } },
-    { name: 'search_files', input: { pattern: 'TODO' } },
+    { name: 'search_files', input: { pattern: leftToDo } },
     ...parts.flatMap((path) => [
       { name: 'search_files', input: { pattern: '', path } },
-      { name: 'search_files', input: { pattern: 'TODO', path } },
+      { name: 'search_files', input: { pattern: leftToDo, path } },
     ]),
   ]
   const looked = askedAll(seen, looks)
@@ -48,23 +50,23 @@ function report(seen: Seen, listed: Listed, parts: string[], readme: string | un
   const files = (path?: string): FoundFiles | undefined =>
     readFiles(answerTo(seen, 'search_files', { pattern: '', ...(path !== undefined && { path }) }) ?? '')
   const todos = (path?: string): Searched | undefined =>
-    readMatches(answerTo(seen, 'search_files', { pattern: 'TODO', ...(path !== undefined && { path }) }) ?? '')
+    readMatches(answerTo(seen, 'search_files', { pattern: leftToDo, ...(path !== undefined && { path }) }) ?? '')
   const all = files()
   const marked = todos()
   const rows = parts.map(
-    (path) => `${path}/: ${count(files(path)?.count, 'file')}, ${count(todos(path)?.matches, 'TODO')}`,
+    (path) => `${path}/: ${count(files(path)?.count, 'file')}, ${count(todos(path)?.matches, leftToDo)}`,
   )
   const left = listed.directories.length - parts.length
   const here = listed.files.length + (left === 0 && parts.length === 0 ? listed.more : 0)
   return [
-    `${count(all?.count, 'file')} in ${count(listed.directories.length, 'directory')} and beside them, ${count(marked?.matches, 'line')} with TODO.`,
+    `${count(all?.count, 'file')} in ${count(listed.directories.length, 'directory')} and beside them, ${count(marked?.matches, 'line')} with ${leftToDo}.`,
     ...quoteOf(seen, readme),
     ...rows,
     ...(left > 0 ? [`… and ${left} more directories`] : []),
     ...(here > 0 ? [`beside them: ${count(here, 'file')}`] : []),
     ...(marked?.hits.slice(0, mostQuotes).map((hit) => `${hit.path}:${hit.line}: ${hit.text.trim()}`) ?? []),
     ...(marked && marked.matches > mostQuotes
-      ? [`… and ${marked.matches - Math.min(mostQuotes, marked.hits.length)} more with TODO`]
+      ? [`… and ${marked.matches - Math.min(mostQuotes, marked.hits.length)} more with ${leftToDo}`]
       : []),
     ...(marked?.notes ?? []),
   ].join('\n')
@@ -84,6 +86,6 @@ function count(value: number | undefined, noun: string): string {
 }
 
 function plural(noun: string): string {
-  if (noun === 'TODO') return 'TODO'
+  if (noun === leftToDo) return noun
   return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
 }
