@@ -26,8 +26,9 @@ export function askLine(question: string, signal?: AbortSignal): Promise<string>
 /** Asks for something that must not be seen: nothing of it is echoed, and it is in no history. */
 export async function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process
-  stderr.write(question)
+  // First the echo goes, then the question comes: who answers at once is not seen either.
   stdin.setRawMode(true)
+  stderr.write(question)
   stdin.setEncoding('utf8')
   stdin.resume()
   try {

@@ -65,7 +65,8 @@ export async function weigh(run: ActiveRun, calls: RequestedCall[]): Promise<Wei
     else if (weighed.questions.length === mostQuestions) weighed.refused.push({ call, outcome: tooManyQuestions })
     else
       await frozen(run, prepared).then(
-        ({ change, hash }) => weighed.questions.push({ ready: prepared, change, reason, hash, pattern }),
+        ({ change, hash }) =>
+          weighed.questions.push({ ready: prepared, change, reason: reason + whereTo(prepared), hash, pattern }),
         // What cannot be done is not worth a question.
         (error) => weighed.refused.push({ call, outcome: explained(error) }),
       )
@@ -179,6 +180,13 @@ export async function decide(
 /** The name under which an agent is granted something. */
 export function agentOf(run: Pick<Run, 'agent'>, personaId: Persona['id'] | null): string {
   return run.agent ?? personaId ?? 'general'
+}
+
+/** What a person should know of a call whose input leaves the folder. */
+function whereTo({ tool }: ReadyCall): string {
+  return tool.sink === undefined
+    ? ''
+    : `; what it is given goes to ${{ network: 'the network', agents: 'another agent' }[tool.sink]}`
 }
 
 /** A child has what was granted to the request that it belongs to, and nothing that was granted to its siblings. */

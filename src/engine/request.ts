@@ -53,9 +53,9 @@ async function follow(
       if (concerns(hint, rootRunId)) changed.abort()
     })
     try {
-      const found = await world.store.read((rows) => lookUp(rows, itemId))
+      const found = await world.store.read((rows) => lookUp(rows, itemId, heedQuestions))
       if ('answer' in found) return found
-      if (heedQuestions && found.approvals.length > 0) return found
+      if (found.approvals.length > 0) return found
       if (found.rootRunId !== rootRunId) {
         // From now on we know what to listen to; what came before was perhaps not listened to.
         rootRunId = found.rootRunId
@@ -81,13 +81,17 @@ async function questionsOf(rows: Reading, rootRunId: string): Promise<number[]> 
 }
 
 /** The request, if it is quiet; otherwise what is known of it. */
-async function lookUp(rows: Reading, itemId: string): Promise<Request | (Stuck & { rootRunId: string | undefined })> {
+async function lookUp(
+  rows: Reading,
+  itemId: string,
+  heedQuestions: boolean,
+): Promise<Request | (Stuck & { rootRunId: string | undefined })> {
   const item = await findItem(rows, itemId)
   const run = item?.runId ? await findRun(rows, item.runId) : undefined
   const rootRunId = run?.rootRunId
   if (!item || !run || rootRunId === undefined) return { rootRunId, approvals: [] }
   if (item.consumedByTurn === null || (await hasUnfinished(rows, rootRunId)) || (await isUnanswered(rows, rootRunId)))
-    return { rootRunId, approvals: await questionsOf(rows, rootRunId) }
+    return { rootRunId, approvals: heedQuestions ? await questionsOf(rows, rootRunId) : [] }
   const turnIds = await turnsOfRequest(rows, run)
   const answer = await findTurn(rows, turnIds.at(-1) ?? item.consumedByTurn)
   if (!answer) return { rootRunId, approvals: [] }

@@ -1,9 +1,9 @@
 import type { Millis } from '../domain/clock.ts'
 import type { Run } from '../domain/run.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
-import { beat, insertOwner, removeOwner } from '../store/owners.ts'
+import { beat, claimsOf, insertOwner, removeOwner } from '../store/owners.ts'
 import { hasQueued } from '../store/queue.ts'
-import { findRun, runsOf } from '../store/runs.ts'
+import { findRun } from '../store/runs.ts'
 import { type HandsOn, Stop } from './active-run.ts'
 import { finishCancels } from './cancel.ts'
 import { type Claimant, type Claimed, claimNext } from './claim.ts'
@@ -252,15 +252,17 @@ class Hands {
    */
   async giveBackUnheard(): Promise<void> {
     const { store } = this.#engine
-    const ours = await store.read((rows) => runsOf(rows, { ownerId: this.ownerId }))
+    const { ownerId } = this
+    const ours = await store.read((rows) => claimsOf(rows, ownerId))
     const unheard = ours.filter(
       (run) => !this.#busy.has(claimKey(run)) && !this.#dropped.some((each) => each.run.id === run.id),
     )
     const still = unheard.filter((run) => this.#unheard.has(claimKey(run)))
     this.#unheard = new Set(unheard.map(claimKey))
-    for (const run of still) {
-      this.#givenBack.add(claimKey(run))
-      await free(this.#engine, run, this.ownerId, { begun: false })
+    for (const claim of still) {
+      this.#givenBack.add(claimKey(claim))
+      const run = await store.read((rows) => findRun(rows, claim.id))
+      if (run) await free(this.#engine, run, ownerId, { begun: false })
     }
   }
 

@@ -30,6 +30,8 @@ const inPart = statement((db, _arg: object) =>
     .selectFrom('runs as child')
     .innerJoin('runs as parent', 'parent.id', 'child.parent_run_id')
     .select(['child.id', 'parent.cancel_reason as reason'])
+    // Every root is more than nothing; said so, SQLite looks only at the runs that have not ended.
+    .where('child.root_run_id', '>', sql.lit(''))
     .where('child.finished_at', 'is', null)
     .where('child.cancel_reason', 'is', null)
     .where('child.via', '!=', sql.lit('retry'))

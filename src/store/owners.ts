@@ -1,4 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
+import type { Run } from '../domain/run.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 
@@ -54,6 +55,11 @@ export async function listOwners(rows: Reading, now: Millis): Promise<(Owner & {
   }))
 }
 
+/** What an owner has claimed, and nothing else of it: asked once a second, however much that is. */
+export async function claimsOf(rows: Reading, ownerId: string): Promise<Pick<Run, 'id' | 'epoch'>[]> {
+  return rows.all(owned({ ownerId }))
+}
+
 /** Owners that runs name although no such process is registered: it was declared dead before its runs were freed. */
 export async function lostOwners(rows: Reading): Promise<string[]> {
   const found = await rows.all(
@@ -68,6 +74,10 @@ export async function lostOwners(rows: Reading): Promise<string[]> {
 }
 
 const registered = statement((db, arg: { id: string }) => db.selectFrom('owners').select('id').where('id', '=', arg.id))
+
+const owned = statement((db, arg: { ownerId: string }) =>
+  db.selectFrom('runs').select(['id', 'epoch']).where('owner_id', '=', arg.ownerId),
+)
 
 const setBeat = statement((db, arg: { id: string; now: number }, { leaseClock }) =>
   db

@@ -75,6 +75,17 @@ describe('models add', () => {
     expect(answer).toMatchObject({ ok: true, model: { actual: 'claude-sonnet-5-5' } })
   })
 
+  test('a key that is pasted the moment the question appears is not seen either', async () => {
+    await provider()
+    // Whatever is written to the terminal takes a while to return, as it does on a busy machine.
+    const slowly = `strace -f -qq -o /dev/null -P "$(tty)" -e trace=write -e inject=write:delay_exit=200000`
+    const command = `${slowly} ${process.execPath} ${bin} secret set slow`
+    const { screen, code } = await onTerminal(command, [['slow (hidden)', `${canary}\r`]])
+    expect(code).toBe(0)
+    expect(screen).not.toContain(canary)
+    expect(readFileSync(join(heddle.home, 'secrets/slow'), 'utf8')).toBe(canary)
+  })
+
   test('a key that is typed and corrected is what remains, and Ctrl-C changes nothing', async () => {
     const { url } = await provider({ key: canary })
     const command = `${process.execPath} ${bin} models add openai --base-url ${url}`
