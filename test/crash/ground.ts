@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -10,8 +10,6 @@ import { type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { Watch } from './watch.ts'
 
 const root = join(import.meta.dirname, '../..')
-// Processes are killed here, not machines: what a dead process wrote is there, on a disk or in memory.
-const quickFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** What many cycles share: the program that is killed, a home and databases to copy, and the checker. */
 export interface Ground {
@@ -37,7 +35,7 @@ export interface CrashWorld {
 }
 
 export async function layGround(): Promise<Ground> {
-  const directory = mkdtempSync(join(quickFolder, 'heddle-ground-'))
+  const directory = mkdtempSync(join(tmpdir(), 'heddle-ground-'))
   const program = await bundle(directory)
   const checker = new Watch()
   const databases = new Databases(directory)
