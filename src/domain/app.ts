@@ -6,6 +6,8 @@ import type { Label } from './label.ts'
 import type { LiveSign } from './live.ts'
 import type { Message, Part, ThinkingConfig } from './message.ts'
 import type { Persona } from './persona.ts'
+import type { PlanStatus, TaskChange, TaskStatus } from './plan.ts'
+import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from './plan-views.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
 
@@ -127,16 +129,8 @@ export interface Artifact {
 }
 
 /** The durable output of a run that another one began. */
-export interface ResultView {
+export interface ResultView extends ResultLine {
   kind: 'result'
-  id: number
-  taskId: string | null
-  runId: string
-  skillUsed: string | null
-  status: Outcome
-  summary: string
-  processed: boolean
-  createdAt: string
   output: string
   artifacts: Artifact[]
   memoryIds: string[]
@@ -209,6 +203,10 @@ export interface Question {
   from?: string
   /** How much the model shall think before it answers. */
   thinking?: ThinkingConfig
+  /** Who shall answer, by name; without one, the configured default. */
+  agent?: string
+  /** Somebody watches and can be asked before a plan is carried out. */
+  attended?: boolean
   priority?: number
   timeoutSeconds?: number
   dedupeKey?: string
@@ -287,6 +285,8 @@ export type Shown =
   | RunView
   | ({ kind: 'approval' } & ApprovalView)
   | ResultView
+  | PlanView
+  | TaskView
   | ({ kind: 'session' } & SessionView)
   | ({ kind: 'persona' } & Persona)
 
@@ -351,8 +351,17 @@ export interface App {
   /** Runs what is queued, in this process: one session's, or everything; of the latter kind a home has only one. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
   runs(filter?: { all?: boolean }): Promise<RunLine[]>
-  cancel(run: string, reason: string): Promise<{ id: string; state: RunState }>
-  retry(run: string): Promise<{ runId: string | null }>
+  /** A run with all it began, a `task:` with its run, or a `plan:` with all its tasks. */
+  cancel(reference: string, reason: string): Promise<{ id: string; state: RunState | TaskStatus | PlanStatus }>
+  /** A run's inputs anew, or a `task:` that failed. */
+  retry(reference: string): Promise<{ runId: string | null }>
+  /** Plans, newest first: those of a folder, or all. */
+  plans(filter?: { folder?: string }): Promise<PlanLine[]>
+  tasks(filter?: { plan?: string; status?: TaskStatus }): Promise<TaskLine[]>
+  /** What agents handed over, newest first. */
+  results(filter?: { unprocessed?: boolean }): Promise<ResultLine[]>
+  /** Decides about a task. Edits of a plan that waits for its start change what its question shows. */
+  changeTask(task: string, change: TaskChange): Promise<{ id: number; status: TaskStatus; runId: string | null }>
   /** What waits for somebody's word, oldest first. */
   approvals(): Promise<ApprovalView[]>
   /** Answers one of those; the run goes on as soon as a process has a slot for it. `itemId` is the request's input. */

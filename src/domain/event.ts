@@ -28,5 +28,7 @@ export const eventKinds = [
   'grant.revoked',
   'sandbox.off',
   'run.undone',
+  'plan.changed',
+  'task.changed',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

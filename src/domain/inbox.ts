@@ -7,6 +7,10 @@ export type InboxKind = (typeof inboxKinds)[number]
 
 /** How the run that answers an item shall run. */
 export interface RunWishes {
+  /** Who shall answer, by name. */
+  agent?: string
+  /** Somebody watches and can be asked before a plan is carried out. */
+  attended?: boolean
   model?: string
   priority?: number
   /** Running time. */
@@ -32,6 +36,8 @@ export interface InboxItem {
   runId: string | null
   consumedByTurn: string | null
   createdAt: Millis
+  /** The result that it tells of. */
+  resultId?: number
 }
 
 /** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */

@@ -106,6 +106,8 @@ export interface Run {
   effectiveTools: string[]
   label: Label
   error: RunError | null
+  /** The task of a plan that it does. */
+  taskId: number | null
 }
 
 /** A run as it begins: queued, its own request, nobody's child, with nothing done yet. */
@@ -146,6 +148,7 @@ export function newRun(begin: {
     effectiveTools: [],
     label: { integrity: 'trusted', sources: [] },
     error: null,
+    taskId: null,
   }
 }
 

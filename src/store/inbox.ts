@@ -87,6 +87,7 @@ const insert = statement((db, row: InboxRow) =>
     run_id: row.run_id,
     consumed_by_turn: row.consumed_by_turn,
     created_at: row.created_at,
+    result_id: row.result_id,
     seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
                       WHERE before.session_id = ${row.session_id} AND before.consumed_by_turn IS NULL)`,
   }),
@@ -160,6 +161,7 @@ function itemRow(item: InboxItem): Omit<InboxRow, 'dedupe_key'> {
     run_id: item.runId,
     consumed_by_turn: item.consumedByTurn,
     created_at: item.createdAt,
+    result_id: item.resultId ?? null,
   }
 }
 
@@ -176,5 +178,6 @@ function itemFrom(row: InboxRow): InboxItem {
     runId: row.run_id,
     consumedByTurn: row.consumed_by_turn,
     createdAt: row.created_at,
+    ...(row.result_id !== null && { resultId: row.result_id }),
   }
 }

@@ -3,7 +3,7 @@ import type { Millis } from '../domain/clock.ts'
 import type { Run } from '../domain/run.ts'
 import type { Builder } from './dialect.ts'
 import { raw } from './raw.ts'
-import { runFrom } from './runs.ts'
+import { runFrom } from './run-rows.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 

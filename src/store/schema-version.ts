@@ -5,9 +5,10 @@ import { runs } from './migrations/0002-runs.ts'
 import { compaction } from './migrations/0003-compaction.ts'
 import { arrival } from './migrations/0004-arrival.ts'
 import { hands } from './migrations/0005-hands.ts'
+import { plans } from './migrations/0006-plans.ts'
 
 /** Every step of the schema, in order. */
-export const migrations: readonly Migration[] = [tree, runs, compaction, arrival, hands]
+export const migrations: readonly Migration[] = [tree, runs, compaction, arrival, hands, plans]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
 export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {

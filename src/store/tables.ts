@@ -4,6 +4,7 @@ import type { EventKind } from '../domain/event.ts'
 import type { InboxKind } from '../domain/inbox.ts'
 import type { Integrity } from '../domain/label.ts'
 import type { Source } from '../domain/message.ts'
+import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
 import type { TurnType } from '../domain/turn.ts'
 
@@ -60,6 +61,7 @@ export interface Tables {
     integrity: Integrity
     sources_json: string
     error_json: string | null
+    task_id: number | null
   }
   owners: { id: string; pid: number; started_at: number; beat_at: number }
   inbox: {
@@ -78,6 +80,7 @@ export interface Tables {
     created_at: number
     /** Orders what a session has not answered yet: each comes after all that were there before it. */
     seq: Generated<number>
+    result_id: number | null
   }
   agent_results: {
     id: Generated<number>
@@ -92,6 +95,40 @@ export interface Tables {
     processed: number
     created_at: number
   }
+  projects: {
+    id: Generated<number>
+    title: string
+    goal: string | null
+    status: PlanStatus
+    session_id: string
+    root_run_id: string
+    planned_by: string
+    started_by: string | null
+    revision: number
+    created_at: number
+    finished_at: number | null
+  }
+  tasks: {
+    id: Generated<number>
+    project_id: number
+    key: string
+    title: string
+    context: string
+    skill: string
+    /** Ids as JSON, as others expect to find them; `task_edges` is the truth. */
+    depends_on: string
+    status: TaskStatus
+    priority: number
+    attempts: number
+    agent_result_id: number | null
+    run_id: string | null
+    reason: string | null
+    revision: number
+    /** The planning that left it out: it does not count any more. */
+    dropped_in: number | null
+    created_at: number
+  }
+  task_edges: { task_id: number; needs_id: number }
   joins: {
     id: string
     session_id: string

@@ -1,0 +1,108 @@
+import type { Selectable } from 'kysely'
+import type { Millis } from '../domain/clock.ts'
+import type { Plan, PlanStatus } from '../domain/plan.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** Writes a plan that nobody has started. Its session's row must be locked: that lock guards its plans, too. */
+export async function insertPlan(
+  tx: Tx,
+  plan: Pick<Plan, 'title' | 'goal' | 'sessionId' | 'rootRunId' | 'plannedBy' | 'createdAt'>,
+): Promise<number> {
+  const row = await tx.first(
+    tx.build
+      .insertInto('projects')
+      .values({
+        title: plan.title,
+        goal: plan.goal,
+        status: 'proposed',
+        session_id: plan.sessionId,
+        root_run_id: plan.rootRunId,
+        planned_by: plan.plannedBy,
+        started_by: null,
+        revision: 1,
+        created_at: plan.createdAt,
+        finished_at: null,
+      })
+      .returning('id'),
+  )
+  return Number(row?.id)
+}
+
+export async function findPlan(rows: Reading, id: number): Promise<Plan | undefined> {
+  const row = await rows.first(byId({ id }))
+  return row && planFrom(row)
+}
+
+/** Plans, newest first: all, or those of a session, or those that are like this. */
+export async function listPlans(
+  rows: Reading,
+  filter: { sessionId?: string; status?: PlanStatus } = {},
+): Promise<Plan[]> {
+  let query = rows.build.selectFrom('projects').selectAll().orderBy('id', 'desc')
+  if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  return (await rows.all(query)).map(planFrom)
+}
+
+/** A new planning of the same plan: what it says of itself is replaced. */
+export async function revisePlan(
+  tx: Tx,
+  id: number,
+  change: Pick<Plan, 'title' | 'goal' | 'plannedBy' | 'rootRunId' | 'revision' | 'status'>,
+): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('projects')
+      .set({
+        title: change.title,
+        goal: change.goal,
+        planned_by: change.plannedBy,
+        root_run_id: change.rootRunId,
+        revision: change.revision,
+        status: change.status,
+        finished_at: null,
+      })
+      .where('id', '=', id),
+  )
+}
+
+/** Lets a plan go on, for the request that wants it. */
+export async function startPlan(
+  tx: Tx,
+  id: number,
+  { rootRunId, startedBy }: { rootRunId: string; startedBy: string },
+): Promise<void> {
+  const now = { status: 'running' as const, root_run_id: rootRunId, started_by: startedBy, finished_at: null }
+  await tx.run(tx.build.updateTable('projects').set(now).where('id', '=', id))
+}
+
+export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis): Promise<void> {
+  await tx.run(end({ id, status, at }))
+}
+
+const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))
+
+const end = statement((db, arg: { id: number; status: PlanStatus; at: number }) =>
+  db
+    .updateTable('projects')
+    .set({ status: arg.status, finished_at: arg.at })
+    .where('id', '=', arg.id),
+)
+
+function planFrom(row: Selectable<Tables['projects']>): Plan {
+  return {
+    id: row.id,
+    title: row.title,
+    goal: row.goal,
+    status: row.status,
+    sessionId: row.session_id,
+    rootRunId: row.root_run_id,
+    plannedBy: row.planned_by,
+    startedBy: row.started_by,
+    revision: row.revision,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+  }
+}

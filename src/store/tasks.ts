@@ -1,0 +1,256 @@
+import { type Selectable, sql } from 'kysely'
+import type { Millis } from '../domain/clock.ts'
+import type { Task, TaskStatus } from '../domain/plan.ts'
+import { raw } from './raw.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** Its plan's session must be locked, here and for every other change of a task. */
+export async function insertTask(
+  tx: Tx,
+  task: Pick<Task, 'planId' | 'key' | 'title' | 'context' | 'skill' | 'priority' | 'revision' | 'createdAt'>,
+): Promise<number> {
+  const row = await tx.first(insert(task))
+  return Number(row?.id)
+}
+
+/** What a task needs, instead of what it needed before. */
+export async function setEdges(tx: Tx, taskId: number, needs: readonly number[]): Promise<void> {
+  await tx.run(tx.build.deleteFrom('task_edges').where('task_id', '=', taskId))
+  for (const needsId of needs) await tx.run(insertEdge({ taskId, needsId }))
+  await tx.run(
+    tx.build
+      .updateTable('tasks')
+      .set({ depends_on: JSON.stringify(needs) })
+      .where('id', '=', taskId),
+  )
+}
+
+export async function findTask(rows: Reading, id: number): Promise<Task | undefined> {
+  const row = await rows.first(byId({ id }))
+  return row && taskFrom(row)
+}
+
+/** The tasks of a plan that count, in the order they were planned. */
+export async function tasksOf(rows: Reading, planId: number): Promise<Task[]> {
+  return (await rows.all(ofPlan({ planId }))).map(taskFrom)
+}
+
+export async function listTasks(rows: Reading, filter: { planId?: number; status?: TaskStatus }): Promise<Task[]> {
+  let query = rows.build.selectFrom('tasks').selectAll().where('dropped_in', 'is', null).orderBy('id')
+  if (filter.planId !== undefined) query = query.where('project_id', '=', filter.planId)
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  return (await rows.all(query)).map(taskFrom)
+}
+
+/** How many tasks of a plan are so. */
+export async function countTasks(rows: Reading, planId: number): Promise<Partial<Record<TaskStatus, number>>> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('tasks')
+      .select(['status', sql<number>`count(*)`.as('count')])
+      .where('project_id', '=', planId)
+      .where('dropped_in', 'is', null)
+      .groupBy('status'),
+  )
+  return Object.fromEntries(found.map(({ status, count }) => [status, Number(count)]))
+}
+
+/** Whether nothing of a plan runs, or will run by itself. */
+export async function isAtRest(rows: Reading, planId: number): Promise<boolean> {
+  return (await rows.first(toDo({ planId }))) === undefined
+}
+
+/** Whether something of a plan failed, or cannot be done because of that. */
+export async function hasUndone(rows: Reading, planId: number): Promise<boolean> {
+  return (await rows.first(undone({ planId }))) !== undefined
+}
+
+/** Tasks that have not started and need nothing that is not there: of a whole plan, or of those that need this one. */
+export async function readyTasks(rows: Reading, { planId, after }: { planId: number; after?: number }) {
+  const found = await rows.all(after === undefined ? ready({ planId }) : readyAfter({ planId, after }))
+  return found.map(taskFrom)
+}
+
+export async function setTask(
+  tx: Tx,
+  id: number,
+  change: { status: TaskStatus; reason: string | null; resultId?: number },
+): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('tasks')
+      .set({
+        status: change.status,
+        reason: change.reason,
+        ...(change.resultId !== undefined && { agent_result_id: change.resultId }),
+      })
+      .where('id', '=', id),
+  )
+}
+
+/** Notes which run does a task now. */
+export async function beginTask(tx: Tx, id: number, runId: string): Promise<void> {
+  await tx.run(begin({ id, runId }))
+}
+
+export async function editTask(tx: Tx, id: number, change: { context?: string; skill?: string }): Promise<void> {
+  await tx.run(tx.build.updateTable('tasks').set(change).where('id', '=', id))
+}
+
+/** Leaves a task out of its plan: it does not count any more, and nothing needs it. */
+export async function dropTask(tx: Tx, id: number, { revision, reason }: { revision: number; reason: string }) {
+  await tx.run(tx.build.deleteFrom('task_edges').where('needs_id', '=', id))
+  const out = { status: 'cancelled' as const, reason, dropped_in: revision }
+  await tx.run(tx.build.updateTable('tasks').set(out).where('id', '=', id))
+}
+
+/** Marks everything that cannot be done because this task was not, however far down; answers their ids. */
+export async function blockBelow(tx: Tx, taskId: number): Promise<number[]> {
+  const found = await tx.all(below({ taskId, from: 'pending' }))
+  for (const { id } of found) await setTask(tx, id, { status: 'blocked', reason: `task:${taskId} was not done` })
+  return found.map(({ id }) => id)
+}
+
+/** The opposite, when somebody has seen to it: what nothing else holds up may go on. */
+export async function unblockBelow(tx: Tx, taskId: number): Promise<void> {
+  for (const { id } of await tx.all(below({ taskId, from: 'blocked' })))
+    if (!(await tx.first(heldUp({ taskId: id })))) await setTask(tx, id, { status: 'pending', reason: null })
+}
+
+/** Everything that has not started, of a plan that is given up. */
+export async function cancelRest(tx: Tx, planId: number, reason: string): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('tasks')
+      .set({ status: 'cancelled', reason })
+      .where('project_id', '=', planId)
+      .where('dropped_in', 'is', null)
+      .where('status', 'in', ['pending', 'blocked']),
+  )
+}
+
+type NewTask = Parameters<typeof insertTask>[1]
+
+const insert = statement((db, arg: NewTask) =>
+  db
+    .insertInto('tasks')
+    .values({
+      project_id: arg.planId,
+      key: arg.key,
+      title: arg.title,
+      context: arg.context,
+      skill: arg.skill,
+      depends_on: sql.lit('[]'),
+      status: sql.lit('pending'),
+      priority: arg.priority,
+      attempts: sql.lit(0),
+      agent_result_id: null,
+      run_id: null,
+      reason: null,
+      revision: arg.revision,
+      dropped_in: null,
+      created_at: arg.createdAt,
+    })
+    .returning('id'),
+)
+
+const insertEdge = statement((db, arg: { taskId: number; needsId: number }) =>
+  db.insertInto('task_edges').values({ task_id: arg.taskId, needs_id: arg.needsId }),
+)
+
+const byId = statement((db, arg: { id: number }) => db.selectFrom('tasks').selectAll().where('id', '=', arg.id))
+
+const ofPlan = statement((db, arg: { planId: number }) =>
+  db.selectFrom('tasks').selectAll().where('project_id', '=', arg.planId).where('dropped_in', 'is', null).orderBy('id'),
+)
+
+// Spelled as the index that it must use.
+const toDo = statement((db, arg: { planId: number }) =>
+  raw<{ id: number }>(
+    db,
+    sql`SELECT id FROM tasks
+        WHERE project_id = ${arg.planId} AND status IN ('pending', 'running') AND dropped_in IS NULL LIMIT 1`,
+  ),
+)
+
+const undone = statement((db, arg: { planId: number }) =>
+  raw<{ id: number }>(
+    db,
+    sql`SELECT id FROM tasks
+        WHERE project_id = ${arg.planId} AND status IN ('failed', 'blocked') AND dropped_in IS NULL LIMIT 1`,
+  ),
+)
+
+type TaskRow = Selectable<Tables['tasks']>
+
+const needsNothing = sql`NOT EXISTS (
+  SELECT 1 FROM task_edges AS edge JOIN tasks AS needed ON needed.id = edge.needs_id
+  WHERE edge.task_id = tasks.id AND needed.status NOT IN ('completed', 'skipped'))`
+
+const ready = statement((db, arg: { planId: number }) =>
+  raw<TaskRow>(
+    db,
+    sql`SELECT * FROM tasks WHERE project_id = ${arg.planId} AND status IN ('pending', 'running')
+          AND dropped_in IS NULL AND status = 'pending' AND ${needsNothing} ORDER BY priority DESC, id`,
+  ),
+)
+
+const readyAfter = statement((db, arg: { planId: number; after: number }) =>
+  raw<TaskRow>(
+    db,
+    sql`SELECT tasks.* FROM task_edges AS next JOIN tasks ON tasks.id = next.task_id
+        WHERE next.needs_id = ${arg.after} AND tasks.project_id = ${arg.planId} AND tasks.status = 'pending'
+          AND tasks.dropped_in IS NULL AND ${needsNothing} ORDER BY tasks.priority DESC, tasks.id`,
+  ),
+)
+
+const begin = statement((db, arg: { id: number; runId: string }) =>
+  db
+    .updateTable('tasks')
+    .set({ status: sql.lit('running'), run_id: arg.runId, attempts: sql<number>`attempts + 1`, reason: null })
+    .where('id', '=', arg.id),
+)
+
+const below = statement((db, arg: { taskId: number; from: TaskStatus }) =>
+  raw<{ id: number }>(
+    db,
+    sql`WITH RECURSIVE later (id) AS (
+          SELECT task_id FROM task_edges WHERE needs_id = ${arg.taskId}
+          UNION SELECT edge.task_id FROM later JOIN task_edges AS edge ON edge.needs_id = later.id)
+        SELECT tasks.id FROM later JOIN tasks ON tasks.id = later.id WHERE tasks.status = ${arg.from} ORDER BY tasks.id`,
+  ),
+)
+
+/** Something above that failed, was stopped, or waits for such a thing. */
+const heldUp = statement((db, arg: { taskId: number }) =>
+  raw<{ id: number }>(
+    db,
+    sql`WITH RECURSIVE above (id) AS (
+          SELECT needs_id FROM task_edges WHERE task_id = ${arg.taskId}
+          UNION SELECT edge.needs_id FROM above JOIN task_edges AS edge ON edge.task_id = above.id)
+        SELECT tasks.id FROM above JOIN tasks ON tasks.id = above.id
+        WHERE tasks.status IN ('failed', 'cancelled') LIMIT 1`,
+  ),
+)
+
+function taskFrom(row: TaskRow): Task {
+  return {
+    id: row.id,
+    planId: row.project_id,
+    key: row.key,
+    title: row.title,
+    context: row.context,
+    skill: row.skill,
+    dependsOn: JSON.parse(row.depends_on),
+    status: row.status,
+    priority: row.priority,
+    attempts: row.attempts,
+    resultId: row.agent_result_id,
+    runId: row.run_id,
+    reason: row.reason,
+    revision: row.revision,
+    createdAt: row.created_at as Millis,
+  }
+}
