@@ -3,11 +3,17 @@ import type { Config } from './config/config.ts'
 import { HeddleError } from './domain/errors.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
-import { isAllowed, isNamed } from './domain/permission.ts'
+import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
+import type { Run } from './domain/run.ts'
 import type { Tool } from './domain/tool.ts'
+import { planTasks } from './engine/plan-tasks.ts'
+import { projectTools } from './engine/project-tools.ts'
 import { type PromptParts, systemPrompt } from './engine/prompt.ts'
+import { listAgents, readResult } from './engine/result-tools.ts'
+import { type Role, roleOf, toolsOf } from './engine/role.ts'
+import { spawnAgent } from './engine/spawn-agent.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
-import type { Engine, World } from './engine/world.ts'
+import type { AgentIndex, Engine, World } from './engine/world.ts'
 import { rehearsal, rehearsalName } from './models/rehearsal/rehearsal.ts'
 import { safeFetch } from './tools/fetch/safe-fetch.ts'
 import { fileTools } from './tools/file-tools.ts'
@@ -18,9 +24,11 @@ const usualPromptBytes = 4000
 const pace = { shortest: 150, longest: 400 }
 
 export interface EngineSettings {
-  config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools'>
+  config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans'>
   models?: Model[]
   tools?: Tool[]
+  /** Everyone who can be given work besides those that are built in. */
+  agents?: AgentIndex
   /** What the owner wrote for the agents. */
   identityFiles?(): Promise<PromptParts['files']>
   /** Folders that no tool gets into. */
@@ -36,6 +44,18 @@ export interface AppEngine extends Engine {
   prepare(): Promise<void>
 }
 
+const nobody: AgentIndex = { find: () => undefined, list: () => [] }
+
+/** Lists of what may be used are about work: whoever only delegates is bound by what is denied. */
+function listsFor({ kind }: Role, { allow, deny }: NameLists): NameLists {
+  return { ...(deny && { deny }), ...(allow && kind !== 'coordinator' && { allow }) }
+}
+
+/** What a child may have of its parent: what that one has, and of one that only delegates everything it may delegate. */
+function mayHandOn(parent: Run, tool: string): boolean {
+  return parent.effectiveTools.includes('spawn_agent') || parent.effectiveTools.includes(tool)
+}
+
 /** What asks first where the owner has not said: writing, and commands that could reach more than the folder. */
 function usualAsk({ sandbox, network }: Config['tools']['exec']): string[] {
   return ['write_file', 'edit_file', ...(sandbox === 'off' || network ? ['exec'] : [])]
@@ -49,6 +69,7 @@ export function engineOf(
     config,
     models = [],
     tools = [],
+    agents = nobody,
     identityFiles = async () => [],
     offLimits = [],
     paced = false,
@@ -58,40 +79,49 @@ export function engineOf(
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
   let promptBytes = usualPromptBytes
-  const spawn = sessionsSpawn(world, {
-    children: config.tools.subagents.maxChildrenPerAgent,
-    knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
-  })
+  const knowsModel = (name: string) => given.has(name) || Object.hasOwn(config.models, name)
+  const spawn = sessionsSpawn(world, { children: config.tools.subagents.maxChildrenPerAgent, knowsModel })
   const known = new Map([...fileTools(world.clock), webFetch, ...tools, spawn].map((tool) => [tool.name, tool]))
   let prepared: Promise<void> | undefined
-  return {
+  const engine: AppEngine = {
     ...world,
     crash,
     live,
     tools: known,
+    agents,
+    defaultAgent: config.agent.default.replace(/^@/, ''),
+    scheduling: config.scheduling,
     offLimits,
     network: safeFetch({ clock: world.clock, allow: config.tools.fetch.allow }),
-    // A child starts others only below the configured depth; the tool does not exist for it otherwise.
-    toolsFor: ({ depth }, persona) =>
-      [...known.keys()].filter(
+    // One intersection, here and nowhere else: the role's tools, what the parent could hand on, and everybody's policy.
+    toolsFor(run, { persona, folder, parent }) {
+      const role = roleOf(engine, run, folder)
+      return toolsOf(role, [...known.keys()]).filter(
         (name) =>
-          (name !== spawn.name || depth < config.tools.subagents.maxSpawnDepth) &&
-          isAllowed(name, config.tools) &&
-          isAllowed(name, persona?.permissions.tools ?? {}),
-      ),
-    mustAsk(tool, persona) {
+          // A child starts others only below the configured depth; the tool does not exist for it otherwise.
+          (name !== spawn.name || run.depth < config.tools.subagents.maxSpawnDepth) &&
+          isAllowed(name, listsFor(role, config.tools)) &&
+          isAllowed(name, listsFor(role, persona?.permissions.tools ?? {})) &&
+          (parent === undefined || mayHandOn(parent, name)),
+      )
+    },
+    mustAsk(tool, run, { persona, folder }) {
       if (isNamed(tool, config.tools.ask ?? usualAsk(config.tools.exec))) return `${tool} asks first (tools.ask)`
-      return isNamed(tool, persona?.permissions.tools.ask ?? [])
-        ? `${tool} asks first for ${persona?.identity.name}`
+      if (isNamed(tool, persona?.permissions.tools.ask ?? [])) return `${tool} asks first for ${persona?.identity.name}`
+      const role = roleOf(engine, run, folder)
+      return role.kind === 'worker' && isNamed(tool, role.agent.ask)
+        ? `${tool} asks first for @${role.agent.name}: its file limits it`
         : undefined
     },
-    async prompt({ depth, effectiveTools }, persona) {
+    async prompt(run, { persona, folder }) {
       const files = await identityFiles()
       const text = systemPrompt({
+        role: roleOf(engine, run, folder),
         identity: persona?.identity ?? null,
-        isChild: depth > 0,
+        isChild: run.depth > 0,
         files,
-        tools: effectiveTools,
+        tools: run.effectiveTools,
+        agents: agents.list(folder),
       })
       promptBytes = Buffer.byteLength(text)
       return text
@@ -124,6 +154,15 @@ export function engineOf(
       return model
     },
   }
+  const delegating = [
+    spawnAgent(world, { agents, knowsModel }),
+    planTasks(world, agents),
+    ...projectTools(engine, config),
+    readResult(world),
+    listAgents(world, agents),
+  ] as Tool[]
+  for (const tool of delegating) known.set(tool.name, tool)
+  return engine
 
   /** Commands are run only where a sandbox holds, or the owner wants none. A tool of that name may be given as well. */
   async function addExec(): Promise<void> {

@@ -1,5 +1,7 @@
+import { openAgents } from './app-agents.ts'
 import { engineOf } from './app-engine.ts'
 import type { Config } from './config/config.ts'
+import { isLive } from './domain/agent.ts'
 import type { App } from './domain/app.ts'
 import { whyRefused } from './domain/attachment.ts'
 import { crashAt } from './domain/crash-points.ts'
@@ -8,6 +10,8 @@ import { idSource } from './domain/id.ts'
 import { liveFeed } from './domain/live.ts'
 import type { Part } from './domain/message.ts'
 import type { Model } from './domain/model.ts'
+import { nearest } from './domain/nearest.ts'
+import { parseReference } from './domain/reference.ts'
 import type { Tool } from './domain/tool.ts'
 import { answer } from './engine/answer.ts'
 import { append } from './engine/append.ts'
@@ -15,18 +19,21 @@ import { decide } from './engine/approve.ts'
 import { cancel } from './engine/cancel.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
+import { planNamed, taskNamed, viewPlans, viewResults, viewTasks } from './engine/plan-views.ts'
 import { approvalId, listApprovals, revoke, viewGrants } from './engine/questions.ts'
 import { retry } from './engine/retry.ts'
+import { builtInAgents } from './engine/role.ts'
 import { routeToThread, sessionNamed } from './engine/route.ts'
 import { listRuns, listUsage, runNamed } from './engine/runs.ts'
 import { archive, listSessions, rename, setPersona } from './engine/sessions.ts'
 import { show } from './engine/show.ts'
 import { statusOf } from './engine/status.ts'
+import { cancelPlan, cancelTask, changeTask } from './engine/steer-plan.ts'
 import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
 import { undo } from './engine/undo.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
-import type { World } from './engine/world.ts'
+import type { AgentIndex, Engine, World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { identityFilesOf } from './home/identity.ts'
 import { rehearsalName } from './models/rehearsal/rehearsal.ts'
@@ -40,6 +47,7 @@ import { restoreBackup } from './store/restore.ts'
 import { findRun } from './store/runs.ts'
 import { findSessions } from './store/sessions.ts'
 import type { Store, StoreContext } from './store/store.ts'
+import { findTask } from './store/tasks.ts'
 import { systemClock, systemRandom } from './system.ts'
 import { version } from './version.ts'
 
@@ -48,10 +56,7 @@ const day = 86_400_000
 /** What decides which heddle is opened. */
 export interface AppSettings {
   paths: HomePaths
-  config: Pick<
-    Config,
-    'database' | 'durability' | 'retention' | 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools'
-  >
+  config: Omit<Config, 'name' | 'workspace' | 'notify'>
   env: NodeJS.ProcessEnv
   /** Told in plain words what a person should know, such as a schema that was upgraded. */
   tell?(text: string): void
@@ -74,7 +79,18 @@ export async function openApp(settings: AppSettings): Promise<App> {
     },
   })
   const world: World = { store, clock: context.clock, newId: idSource(context.clock, context.random) }
-  return { ...assembleTree(world, store, context, settings), ...assembleWork(world, context, settings) }
+  const here = { ...settings, agents: agentsOf(settings, context) }
+  return { ...assembleTree(world, store, context, here), ...assembleWork(world, context, here) }
+}
+
+/** Settings, and everyone who can be given work. */
+interface Assembly extends AppSettings {
+  agents: AgentIndex
+}
+
+function agentsOf({ paths, config, tools = [] }: AppSettings, { clock }: StoreContext): AgentIndex {
+  const agents = openAgents({ paths, config, clock, tools: tools.map(({ name }) => name) })
+  return { find: agents.find, list: (folder) => agents.list(folder).filter(isLive) }
 }
 
 /** Puts a backup in the place of what this home holds, which is kept aside. */
@@ -82,7 +98,7 @@ export function restoreApp(settings: AppSettings, file: string) {
   return restoreBackup(placeOf(settings), file, { context: contextOf(settings) })
 }
 
-function assembleTree(world: World, store: Store, context: StoreContext, { config }: AppSettings): TreeApp {
+function assembleTree(world: World, store: Store, context: StoreContext, { config, agents }: Assembly): TreeApp {
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
     sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
@@ -117,7 +133,11 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
       store.read(async (rows) => turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)))),
     show: (folder, reference) =>
       store.read((rows) =>
-        show(rows, reference, folder, { now: context.clock.now(), limits: config.budgets.perRequest }),
+        show(rows, reference, folder, {
+          now: context.clock.now(),
+          agents,
+          limits: config.budgets.perRequest,
+        }),
       ),
     diff: (folder, a, b) =>
       store.read(async (rows) =>
@@ -154,12 +174,16 @@ type WorkApp = Pick<
   | 'runs'
   | 'cancel'
   | 'retry'
+  | 'plans'
+  | 'tasks'
+  | 'results'
+  | 'changeTask'
   | 'undo'
   | 'usage'
   | 'status'
 >
 
-function assembleWork(world: World, context: StoreContext, settings: AppSettings): WorkApp {
+function assembleWork(world: World, context: StoreContext, settings: Assembly): WorkApp {
   const { store } = world
   /** The worker of this process that was started last, if any. */
   let atWork: Worker | undefined
@@ -177,6 +201,7 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
     async submit(folder, { session, content, from, timeoutSeconds, ...more }) {
       // An unknown model is an error before anything is taken in.
       const model = engine.model(more.model ?? null)
+      if (more.agent !== undefined) mustAnswer(engine, more.agent, folder)
       for (const part of more.parts ?? []) acceptPart(part, model)
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
       const handedIn = {
@@ -214,10 +239,31 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
     },
     runs: (filter) => store.read((rows) => listRuns(rows, world.clock.now(), filter)),
     async cancel(name, reason) {
+      const { kind } = parseReference(name)
+      if (kind === 'plan') {
+        const plan = await store.read((rows) => planNamed(rows, name))
+        return { id: String(plan.id), state: await cancelPlan(engine, plan, reason) }
+      }
+      if (kind === 'task') {
+        const task = await store.read((rows) => taskNamed(rows, name))
+        return { id: String(task.id), state: await cancelTask(engine, task, reason) }
+      }
       const { id } = await store.read((rows) => runNamed(rows, name))
       return { id, state: await cancel(engine, id, reason) }
     },
-    retry: async (name) => retry(world, (await store.read((rows) => runNamed(rows, name))).id),
+    async retry(name) {
+      const task = await store.read(async (rows) => {
+        if (parseReference(name).kind === 'task') return taskNamed(rows, name)
+        const { taskId } = await runNamed(rows, name)
+        return taskId === null ? undefined : findTask(rows, taskId)
+      })
+      if (task) return { runId: (await changeTask(engine, task, { action: 'retry' })).runId }
+      return retry(world, (await store.read((rows) => runNamed(rows, name))).id)
+    },
+    plans: (filter) => store.read((rows) => viewPlans(rows, filter)),
+    tasks: (filter) => store.read((rows) => viewTasks(rows, { agents: engine.agents, now: world.clock.now() }, filter)),
+    results: (filter) => store.read((rows) => viewResults(rows, filter)),
+    changeTask: async (name, change) => changeTask(engine, await store.read((rows) => taskNamed(rows, name)), change),
     approvals: () => store.read(listApprovals),
     async decide(text, said) {
       const { approval, run } = await decide(world, approvalId(text), said)
@@ -242,6 +288,18 @@ function assembleWork(world: World, context: StoreContext, settings: AppSettings
 function auditUnconfined({ store, clock }: World): Promise<void> {
   const event = { kind: 'sandbox.off' as const, subject: `process:${process.pid}`, payload: {} }
   return store.write('owner', (tx) => recordEvent(tx, { at: clock.now(), ...event }))
+}
+
+/** An agent that is not there is an error before anything is taken in. */
+function mustAnswer({ agents }: Pick<Engine, 'agents'>, name: string, folder: string): void {
+  const known = [...builtInAgents, ...agents.list(folder).map((agent) => agent.name)]
+  if (known.includes(name)) return
+  const close = nearest(name, known)
+  throw new Misuse(
+    `there is no agent "@${name}"`,
+    close ? `did you mean @${close}?` : 'heddle agents lists them',
+    'agent_unknown',
+  )
 }
 
 function acceptPart(part: Part, model: Model): void {

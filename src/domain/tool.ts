@@ -19,8 +19,16 @@ export interface ToolOutcome {
   label?: Label
   /** Not made, since it had led nowhere so often. */
   repeated?: true
+  /** The turn ends with this call: the reply's words are the answer, and what is waited for wakes the session. */
+  ends?: Rest
   /** Files whose content the model knows after this call. Kept with the call, never shown. */
   seen?: SeenFile[]
+}
+
+/** What a turn that ends by waiting waits for. */
+export interface Rest {
+  /** Exactly these runs, of those that this one began; without it, all of them. */
+  runIds?: string[]
 }
 
 /** What a call would do, told before it does it. */
@@ -88,6 +96,10 @@ export type Tool<T = unknown> = ToolSpec & {
   deadlineMs?: Millis
   /** Where what it is given goes, if not only to the folder. */
   sink?: Sink
+  /** Why somebody must be asked before this very call, whatever the owner's lists say. */
+  asks?(input: T, call: CallContext): Promise<string | undefined>
+  /** What a model should do after somebody said no; without it, not to try the same in another way. */
+  afterNo?: string
 } & (
     | {
         effect: Exclude<Effect, 'transactional'>
@@ -104,5 +116,12 @@ export type Tool<T = unknown> = ToolSpec & {
         covers?(input: T): string
         run(input: T, call: Call): Promise<ToolOutcome>
       }
-    | { effect: 'transactional'; write(tx: unknown, input: T, call: CallContext): Promise<ToolOutcome> }
+    | {
+        effect: 'transactional'
+        /** Its rows are guarded by the locks of the run's session and of the one it works for: they are held first. */
+        guarded?: true
+        /** As above; it reads rows and changes nothing. */
+        preview?(input: T, call: CallContext): Promise<Preview>
+        write(tx: unknown, input: T, call: CallContext): Promise<ToolOutcome>
+      }
   )

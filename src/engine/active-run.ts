@@ -1,4 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
+import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import type { Model } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
@@ -14,6 +15,7 @@ import { type Context, messagesOf, readContext, timeNote } from './context.ts'
 import { Journal, signOf } from './journal.ts'
 import { Lanes } from './lanes.ts'
 import { type Shown, toolSpecs } from './model-request.ts'
+import { roleOf } from './role.ts'
 import type { Engine } from './world.ts'
 
 /** Why a run stops before its work is done. */
@@ -70,7 +72,8 @@ export class ActiveRun {
     }))
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.heard)
-    const prompt = await engine.prompt(claimed.run, claimed.persona)
+    const place = { persona: claimed.persona, folder: claimed.session.folder }
+    const prompt = await engine.prompt(claimed.run, place)
     return new ActiveRun(engine, claimed, { journal, context, prompt, calls }, hands)
   }
 
@@ -100,6 +103,17 @@ export class ActiveRun {
 
   get chain(): Chain {
     return new Chain(this.engine, this.claimed.run, this.claimed.persona, this.journal)
+  }
+
+  /** An agent's file may go away while its work waits. */
+  mustBeSomebody(): void {
+    const role = roleOf(this.engine, this.claimed.run, this.claimed.session.folder)
+    if (role.kind === 'gone')
+      throw new HeddleError(
+        'agent_gone',
+        `there is no agent "${role.name}" any more`,
+        'heddle agents lists those there are: bring it back, or give the work to another',
+      )
   }
 
   /** Who is asked next. */
@@ -155,8 +169,9 @@ export class ActiveRun {
   }
 
   /** Writes for this run, or throws a Stop when it is no longer ours. */
-  write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>): Promise<T> {
+  write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>, first?: (tx: Tx) => Promise<unknown>): Promise<T> {
     return this.engine.store.write(area, async (tx) => {
+      await first?.(tx)
       await this.hold(tx)
       return body(tx)
     })
@@ -197,13 +212,18 @@ export class ActiveRun {
     })
   }
 
-  /** Journals steps together with whatever else the body writes. */
-  async record(steps: Step[], body: (tx: Tx) => Promise<void> = async () => undefined): Promise<void> {
-    await this.write('step', async (tx) => {
+  /** Journals steps together with whatever else the body writes. `first` takes locks that come before the run's. */
+  async record(
+    steps: Step[],
+    body: (tx: Tx) => Promise<void> = async () => undefined,
+    first?: (tx: Tx) => Promise<unknown>,
+  ): Promise<void> {
+    const write = async (tx: Tx) => {
       await noteProgress(tx, this.claimed.run.id)
       await body(tx)
       for (const step of steps) await this.insert(tx, step)
-    })
+    }
+    await this.write('step', write, first)
     this.journal.add(...steps)
     this.tries = 0
   }

@@ -59,7 +59,7 @@ export async function weigh(run: ActiveRun, calls: RequestedCall[]): Promise<Wei
       weighed.refused.push({ call, outcome: why })
       continue
     }
-    const reason = engine.mustAsk(call.name, claimed.persona)
+    const reason = await whyAsk(run, prepared)
     const pattern = coveredBy(prepared)
     if (reason === undefined || (await wasGranted(run, call.name, pattern))) weighed.allowed.push(prepared)
     else if (weighed.questions.length === mostQuestions) weighed.refused.push({ call, outcome: tooManyQuestions })
@@ -110,7 +110,8 @@ export async function heardAnswers(run: ActiveRun): Promise<Answers> {
     if (!approval) throw new Error(`nobody was asked about ${call.id}`)
     if (approval.answer === null) continue
     const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
-    if (approval.answer === 'no') heard.refused.push({ call, outcome: denial(approval.answerReason) })
+    if (approval.answer === 'no')
+      heard.refused.push({ call, outcome: denial(approval.answerReason, afterNo(prepared)) })
     else if ('refused' in prepared) heard.refused.push({ call, outcome: prepared.refused })
     else {
       const now = await frozen(run, prepared).catch(explained)
@@ -178,8 +179,9 @@ export async function decide(
 }
 
 /** The name under which an agent is granted something. */
-export function agentOf(run: Pick<Run, 'agent'>, personaId: Persona['id'] | null): string {
-  return run.agent ?? personaId ?? 'general'
+export function agentOf(run: Pick<Run, 'agent' | 'parentRunId'>, personaId: Persona['id'] | null): string {
+  const [first, second] = run.parentRunId === null ? [personaId, run.agent] : [run.agent, personaId]
+  return first ?? second ?? 'general'
 }
 
 /** What a person should know of a call whose input leaves the folder. */
@@ -205,13 +207,30 @@ function wasGranted(run: ActiveRun, tool: string, pattern: string): Promise<bool
 async function frozen(run: ActiveRun, ready: ReadyCall): Promise<{ change: string; hash: string }> {
   const { change, frozen } = await previewCall(ready, run.contextOf(ready.call.id))
   const { name, input } = ready.call
-  const everything = JSON.stringify([name, input, run.claimed.session.folder, frozen])
-  return { change, hash: createHash('sha256').update(everything).digest('hex') }
+  return { change, hash: markOf({ name, input }, run.claimed.session.folder, frozen) }
 }
 
-function denial(reason: string | null): ToolOutcome {
+/** The mark of a call in a folder, and of what it rests on. */
+export function markOf({ name, input }: { name: string; input: unknown }, folder: string, frozen: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, input, folder, frozen]))
+    .digest('hex')
+}
+
+/** The owner's lists, the agent's own, and what the tool thinks of this very call. */
+async function whyAsk(run: ActiveRun, { call, tool, value }: ReadyCall): Promise<string | undefined> {
+  const { engine, claimed } = run
+  const place = { persona: claimed.persona, folder: claimed.session.folder }
+  return engine.mustAsk(call.name, claimed.run, place) ?? (await tool.asks?.(value, run.contextOf(call.id)))
+}
+
+function denial(reason: string | null, remedy = 'do not try this again in another way'): ToolOutcome {
   const error = reason === null ? 'the user said no' : `the user said no: ${reason}`
-  return { status: 'forbidden', output: { status: 'denied', error, remedy: 'do not try this again in another way' } }
+  return { status: 'forbidden', output: { status: 'denied', error, remedy } }
+}
+
+function afterNo(prepared: ReturnType<typeof prepareCall>): string | undefined {
+  return 'tool' in prepared ? prepared.tool.afterNo : undefined
 }
 
 const changedSince: ToolOutcome = {

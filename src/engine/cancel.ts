@@ -4,6 +4,7 @@ import { closeJoin, isWaiting } from '../store/joins.ts'
 import { childrenOf, findRun, lastChildRun, runsOf } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { deliverResult, isDone, newIds } from './deliver.ts'
+import { cancelPlansOf } from './give-up-plan.ts'
 import { endUnowned, lockedRun } from './recover.ts'
 import { notFound } from './route.ts'
 import { cancelChildren, type Places } from './settle.ts'
@@ -16,6 +17,7 @@ import type { Engine } from './world.ts'
 export async function cancel(engine: Engine, runId: string, reason: string): Promise<RunState> {
   const run = await engine.store.read((rows) => findRun(rows, runId))
   if (!run) throw notFound('run', runId)
+  if (run.id === run.rootRunId) await cancelPlansOf(engine, run.id, reason)
   const state = await cancelOne(engine, run, reason)
   const told = new Map([[runId, run]])
   // Whoever is told begins nobody from then on; until all are, we look again.
@@ -78,7 +80,7 @@ async function giveUpWaiting(
   await cancelChildren(tx, run.id, reason)
   const last = (await lastChildRun(tx, session.id, run.rootRunId)) ?? run
   if (requester && (await isDone(tx, session.id)))
-    await deliverResult(tx, last, requester, cancelled(last, reason), newIds(engine), now)
+    await deliverResult(tx, engine, last, requester, cancelled(last, reason), newIds(engine), now)
 }
 
 function cancelled({ id }: Run, reason: string): Ending {

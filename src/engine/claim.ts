@@ -8,12 +8,13 @@ import { bindItems, itemsOfRun } from '../store/inbox.ts'
 import { isRegistered } from '../store/owners.ts'
 import { findPersona } from '../store/personas.ts'
 import { countRunning, firstQueued, holdClaimLock, tryClaimLock } from '../store/queue.ts'
-import { type Claim, giveRun, lockRun } from '../store/runs.ts'
+import { type Claim, findRun, giveRun, lockRun } from '../store/runs.ts'
 import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { reserve, tryHoldPool } from './budget.ts'
 import { bytesBefore } from './context.ts'
 import { modelFor, mostOutput, toolSpecs } from './model-request.ts'
+import { roleOf } from './role.ts'
 import { bytesOfTools, mostUsage } from './weight.ts'
 import type { Engine } from './world.ts'
 
@@ -100,7 +101,10 @@ async function take(
   if (run.epoch === 0) await bindItems(tx, session.id, run.id)
   const items = await itemsOfRun(tx, run.id)
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
-  const claimed = { ...withWishes(run, items), effectiveTools: engine.toolsFor(run, persona) }
+  const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
+  const place = { persona, folder: session.folder, ...(parent && { parent }) }
+  const wished = asAgent(engine, withWishes(run, items), session.folder)
+  const claimed = { ...wished, effectiveTools: engine.toolsFor(wished, place) }
   await giveRun(tx, claimed, ownerId)
   await recordEvent(tx, {
     at: engine.clock.now(),
@@ -145,12 +149,21 @@ function knownModel(engine: Engine, run: Run, persona: Persona | null): Model | 
   }
 }
 
+/** A run knows from its first claim on who it is; an agent's file may say on which model it thinks. */
+function asAgent(engine: Engine, run: Run, folder: string): Run {
+  if (run.epoch > 0) return run
+  const named = { ...run, agent: run.agent ?? engine.defaultAgent }
+  const role = roleOf(engine, named, folder)
+  return { ...named, modelRequested: run.modelRequested ?? (role.kind === 'worker' ? role.agent.model : null) }
+}
+
 /** Inputs that joined a queued run have their say, too, as long as it has not begun. */
 function withWishes(run: Run, items: InboxItem[]): Run {
   if (run.epoch > 0) return run
-  const { model, timeoutMs, deadline } = wishesOf(items)
+  const { agent, model, timeoutMs, deadline } = wishesOf(items)
   return {
     ...run,
+    agent: agent ?? run.agent,
     modelRequested: model ?? run.modelRequested,
     timeoutMs: timeoutMs ?? run.timeoutMs,
     deadline: deadline ?? run.deadline,

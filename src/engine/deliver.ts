@@ -5,12 +5,15 @@ import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { insertItem } from '../store/inbox.ts'
 import { finishMember, fireJoin, hasOpenJoin, insertJoin, joinOver } from '../store/joins.ts'
+import { listPlans } from '../store/plans.ts'
 import { insertResult } from '../store/results.ts'
 import { countChildren, findRun, liveRunOf } from '../store/runs.ts'
 import type { Reading, Tx } from '../store/store.ts'
+import { tasksOf } from '../store/tasks.ts'
 import { unseenArtifacts } from './artifacts.ts'
+import { finishTask } from './dispatch.ts'
 import { nextRun } from './submit.ts'
-import type { World } from './world.ts'
+import type { Engine, World } from './world.ts'
 
 /** Ids for one ending. It may wake two sessions, the requester's and its own, and each wake has ids of its own. */
 export interface EndIds {
@@ -18,6 +21,7 @@ export interface EndIds {
   nextRunId: string
   resultItemId: string
   joinId: string
+  planItemId: string
   requesterWake: Wake
   ownWake: Wake
 }
@@ -34,6 +38,7 @@ export function newIds({ newId }: Pick<World, 'newId'>): EndIds {
     nextRunId: newId(),
     resultItemId: newId(),
     joinId: newId(),
+    planItemId: newId(),
     requesterWake: { itemId: newId(), runId: newId() },
     ownWake: { itemId: newId(), runId: newId() },
   }
@@ -41,41 +46,66 @@ export function newIds({ newId }: Pick<World, 'newId'>): EndIds {
 
 /**
  * Tells the requester of a child's end: the result is a row before anyone hears of it, and it reaches the requester
- * once. Under a join it wakes nobody by itself: the join does, when the last of the children is done.
+ * once. Under a join it wakes nobody by itself: the join does, when the last of the children is done. Answers the
+ * sessions of the tasks that this end began.
  */
 export async function deliverResult(
   tx: Tx,
+  engine: Engine,
   run: Run,
   requester: Session | undefined,
   ending: Ending,
   ids: EndIds,
   now: number,
   artifacts?: Artifact[],
-): Promise<void> {
-  if (!requester) return
+): Promise<Session[]> {
+  if (!requester) return []
   const { id, summary } = await insertResult(tx, {
     runId: run.id,
+    taskId: run.taskId,
+    skillUsed: run.agent,
     status: ending.state,
     output: ending.text,
     artifacts: artifacts ?? (await unseenArtifacts(tx, run)),
     createdAt: now,
   })
-  const content = `[agent_result:${id}] run:${tail(run.id)} ${run.agent ?? ''} ${ending.state}: ${summary}`
+  const done = await finishTask(tx, engine, run, requester, { state: ending.state, resultId: id })
+  const whose = done ? `task:${done.task.id} "${done.task.title}"` : `run:${tail(run.id)} ${run.agent ?? ''}`
+  const content = `[agent_result:${id}] ${whose} ${ending.state}: ${summary}${await planned(tx, run, requester)}`
   const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
-  const wakes = !join && (await isParentOver(tx, run))
-  await insertItem(tx, notice(ids.resultItemId, requester, 'result', content, run, wakes, now), `result:${run.id}`)
+  // Tasks wake nobody by themselves: their plan does, when something must be decided.
+  const wakes = !join && (done ? engine.scheduling === 'coordinator' : await isParentOver(tx, run))
+  const result = { ...notice(ids.resultItemId, requester, 'result', content, run, wakes, now), resultId: id }
+  await insertItem(tx, result, `result:${run.id}`)
   if (join) {
     await finishMember(tx, run.sessionId ?? '', now)
     await fireIfMet(tx, join.id, requester, run, ids.requesterWake, now)
   }
-  if (wakes) await nextRun(tx, { session: requester, runId: ids.requesterWake.runId, now })
+  if (done?.news)
+    await insertItem(tx, notice(ids.planItemId, requester, 'join', done.news, run, true, now), `plan:${run.id}`)
+  if (wakes || done?.news) await nextRun(tx, { session: requester, runId: ids.requesterWake.runId, now })
+  return done?.begun ?? []
 }
 
-/** Opens one join over the children that this run began; if all are done already, it is met at once. */
-export async function joinChildren(tx: Tx, run: Run, session: Session, ids: EndIds, now: number): Promise<void> {
-  if ((await countChildren(tx, run.id)) === 0) return
+/** A planner's end names the plan that it made. */
+async function planned(rows: Reading, run: Run, requester: Session): Promise<string> {
+  if (!run.effectiveTools.includes('plan_tasks')) return ''
+  const plan = (await listPlans(rows, { sessionId: requester.id })).find(({ plannedBy }) => plannedBy === run.id)
+  return plan ? ` [plan:${plan.id}, ${(await tasksOf(rows, plan.id)).length} tasks]` : ''
+}
+
+/** Opens one join over the children that this run began, or over some of them; if all are done already, it is met at once. */
+export async function joinChildren(
+  tx: Tx,
+  run: Run,
+  session: Session,
+  ids: EndIds,
+  now: number,
+  only?: readonly string[],
+): Promise<void> {
+  if (only?.length === 0 || (only === undefined && (await countChildren(tx, run.id)) === 0)) return
   const join = { id: ids.joinId, sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
-  await insertJoin(tx, join, run.id)
+  await insertJoin(tx, join, run.id, only)
   await fireIfMet(tx, join.id, session, run, ids.ownWake, now)
 }
 

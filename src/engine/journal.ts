@@ -3,7 +3,7 @@ import { mainArgument } from '../domain/main-argument.ts'
 import type { Part } from '../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
-import type { Effect, SeenFile } from '../domain/tool.ts'
+import type { Effect, Rest, SeenFile } from '../domain/tool.ts'
 import type { CallStatus, ToolCallEntry } from '../domain/turn.ts'
 import { said, summaryOf } from './context.ts'
 
@@ -29,6 +29,8 @@ export interface EndedStep {
   label?: Label
   /** Not made, since it had led nowhere so often. */
   repeated?: true
+  /** The turn ends with it. */
+  ends?: Rest
   seen?: SeenFile[]
 }
 export interface SteerStep {
@@ -126,6 +128,17 @@ export class Journal {
       this.#payloads<EndedStep>('ended').flatMap(({ id, status }) => (status === 'forbidden' ? [id] : [])),
     )
     return this.#payloads<BegunStep>('begun').filter(({ id, effect }) => effect === 'unsafe' && !refused.has(id))
+  }
+
+  /** What the last reply ends the turn with, if it does. */
+  get rest(): Rest | undefined {
+    const ids = new Set(this.lastReply?.calls.map(({ id }) => id))
+    return this.#payloads<EndedStep>('ended').find(({ id, ends }) => ends && ids.has(id))?.ends
+  }
+
+  /** Whether a tool was called with a good end. */
+  hasDone(name: string): boolean {
+    return this.#payloads<EndedStep>('ended').some((end) => end.name === name && end.status === 'ok')
   }
 
   get lastReply(): ReplyStep | undefined {

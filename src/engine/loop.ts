@@ -1,9 +1,11 @@
 import { HeddleError } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Ending, Step } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { toolNamed } from '../domain/tool-names.ts'
 import { requeueRun } from '../store/runs.ts'
+import type { Tx } from '../store/store.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
 import { explained, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
@@ -13,7 +15,8 @@ import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
 import { hopelessRepeats, makeInTime, sideBySide } from './making.ts'
-import { settle } from './settle.ts'
+import { owesPlan } from './owed-plan.ts'
+import { lockPlaces, settle } from './settle.ts'
 import { type Thought, think } from './think.ts'
 import type { Engine } from './world.ts'
 
@@ -25,15 +28,19 @@ import type { Engine } from './world.ts'
 export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: HandsOn): Promise<Claimed | undefined> {
   const run = await ActiveRun.open(engine, claimed, hands)
   try {
+    run.mustBeSomebody()
     await finishOpenCalls(run)
     if ((await finishAsked(run)) === 'parked') return undefined
     for (;;) {
+      if (run.journal.rest) return await settle(run, resting(run))
       // Whoever is asked next may have less room than the one that did not answer.
       const thought = (await makeRoom(run)) ?? (await think(run))
       if (thought === 'parked') return undefined
       if (thought === 'elsewhere') continue
-      if (thought.reply.calls.length === 0)
+      if (thought.reply.calls.length === 0) {
+        if (await owesPlan(run, thought)) continue
         return await settle(run, { state: 'completed', text: thought.reply.text, error: null }, thought)
+      }
       if ((await act(run, thought)) === 'parked') return undefined
     }
   } catch (error) {
@@ -128,10 +135,13 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
 /** A call that only writes our rows ends in the commit that makes them. One that throws leaves no rows, and is told. */
 async function finishInside(run: ActiveRun, ready: ReadyCall, context: CallContext): Promise<void> {
   const step = run.journal.next('ended', undefined)
+  const isGuarded = ready.tool.effect === 'transactional' && ready.tool.guarded
+  const locks = isGuarded ? (tx: Tx) => lockPlaces(tx, run.claimed.run) : undefined
+  const write = async (tx: Tx) => {
+    step.payload = ended(ready.call, await writeCall(ready, tx, context))
+  }
   try {
-    await run.record([step], async (tx) => {
-      step.payload = ended(ready.call, await writeCall(ready, tx, context))
-    })
+    await run.record([step], write, locks)
   } catch (error) {
     if (error instanceof Stop) throw error
     // If it was the rows that failed and not the tool, this fails, too.
@@ -184,6 +194,14 @@ function partial(run: ActiveRun, state: 'cancelled' | 'timeout', reason: string)
   }
 }
 
+/** A turn that ends by waiting says what its last reply said. */
+function resting({ journal }: ActiveRun): Ending {
+  const said = journal.lastReply?.text.trim() ?? ''
+  const names = journal.rest?.runIds?.map((id) => `run:${tail(id)}`)
+  const waits = `Waiting for ${names?.join(', ') ?? 'what was started'}.`
+  return { state: 'completed', text: said === '' ? waits : said, error: null }
+}
+
 /** What there is of an answer: nothing that was done is thrown away. */
 function done({ journal }: ActiveRun): string[] {
   const text = journal.lastReply?.text ?? ''
@@ -191,8 +209,8 @@ function done({ journal }: ActiveRun): string[] {
   return [...(text === '' ? [] : [text]), ...(call ? [`(last tool call: ${call.name}, ${call.status})`] : [])]
 }
 
-function ended({ id, name }: RequestedCall, { status, output, label, seen, repeated }: ToolOutcome): EndedStep {
-  return { id, name, status, output, ...(label && { label }), ...(seen && { seen }), ...(repeated && { repeated }) }
+function ended({ id, name }: RequestedCall, { status, output, label, ...more }: ToolOutcome): EndedStep {
+  return { id, name, status, output, ...(label && { label }), ...more }
 }
 
 function looping({ journal }: ActiveRun): HeddleError {

@@ -109,7 +109,7 @@ export function free(
 /** Ends a run that nobody runs; it must come from `lockedRun`. */
 export async function endUnowned(
   tx: Tx,
-  engine: Pick<Engine, 'clock'>,
+  engine: Engine,
   { run, ...places }: Places & { run: Run },
   ending: Ending,
   ids: EndIds,

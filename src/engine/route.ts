@@ -94,10 +94,6 @@ async function threadOfTurn(rows: Reading, id: string): Promise<Thread | undefin
   return only === undefined ? undefined : findThread(rows, only)
 }
 
-export function notFound(what: string, id: string): HeddleError {
-  return new HeddleError(
-    'not_found',
-    `there is no ${what} "${id}" here`,
-    'list them with: heddle sessions, heddle log --all',
-  )
+export function notFound(what: string, id: string, list = 'heddle sessions, heddle log --all'): HeddleError {
+  return new HeddleError('not_found', `there is no ${what} "${id}" here`, `list them with: ${list}`)
 }

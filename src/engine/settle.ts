@@ -10,6 +10,7 @@ import { askToCancel, noteCancelled } from '../store/cancels.ts'
 import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
 import { isWaiting } from '../store/joins.ts'
+import { markProcessed } from '../store/results.ts'
 import { childrenOf, finishRun, lockRun } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
@@ -19,6 +20,7 @@ import { loseUsage, settleUsage, spentBy } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
 import { artifactsOf } from './artifacts.ts'
 import { type Claimed, claimAtOnce } from './claim.ts'
+import { withMissingFiles } from './claimed-files.ts'
 import { messageOf } from './context.ts'
 import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deliver.ts'
 import type { Journal } from './journal.ts'
@@ -35,6 +37,7 @@ import type { Engine } from './world.ts'
 export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Promise<Claimed | undefined> {
   const { engine, claimed } = run
   const artifacts = await artifactsOf(engine, claimed.run)
+  const told = await withMissingFiles(run, ending)
   return engine.store.write('settle', async (tx) => {
     const places = await lockPlaces(tx, claimed.run)
     const { cancelReason } = await run.hold(tx)
@@ -53,10 +56,21 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       label: run.label,
       artifacts,
     }
-    await leaveTurn(tx, engine, work, ending, ids, last?.reply.model ?? run.journal.lastReply?.model ?? null)
+    const begun = await leaveTurn(
+      tx,
+      engine,
+      work,
+      told,
+      ids,
+      last?.reply.model ?? run.journal.lastReply?.model ?? null,
+    )
     const { claimant } = run
-    const head = { ...places.session, headTurnId: ids.turnId }
-    return claimant && claimAtOnce(tx, engine, claimant, places.requester ? [head, places.requester] : [head])
+    const held = [
+      { ...places.session, headTurnId: ids.turnId },
+      ...(places.requester ? [places.requester] : []),
+      ...begun,
+    ]
+    return claimant && claimAtOnce(tx, engine, claimant, held)
   })
 }
 
@@ -86,15 +100,18 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
   return { session, requester: locked.get(run.requesterSessionId ?? '') }
 }
 
-/** Every terminal run leaves one turn, failed and cancelled ones too: the head moves, the inputs are consumed. */
+/**
+ * Every terminal run leaves one turn, failed and cancelled ones too: the head moves, the inputs are consumed. Answers the
+ * sessions of the tasks that this end began.
+ */
 export async function leaveTurn(
   tx: Tx,
-  engine: Pick<Engine, 'clock'>,
+  engine: Engine,
   { run, session, requester, journal, prompt, label, artifacts }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
-): Promise<void> {
+): Promise<Session[]> {
   const now = engine.clock.now()
   const items = await itemsOfRun(tx, run.id)
   const queryMessages = items.map(messageOf)
@@ -124,16 +141,21 @@ export async function leaveTurn(
   await moveHead(tx, session, ids.turnId, now)
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, label, at: now })
   await consumeItems(tx, run.id, ids.turnId)
+  await markProcessed(
+    tx,
+    items.flatMap(({ resultId }) => resultId ?? []),
+  )
   // Whoever cancels a run wants nothing of its children, either, even if it was done before it could heed that.
   if (run.cancelReason !== null || ending.state === 'cancelled')
     await cancelChildren(tx, run.id, run.cancelReason ?? 'its parent was cancelled')
-  else await joinChildren(tx, run, session, ids, now)
+  else await joinChildren(tx, run, session, ids, now, journal.rest?.runIds)
   const waiting = await waitingItems(tx, session.id)
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })
   // A child that waits for children of its own, or goes on with them, is heard of when it is done with that.
-  if (requester && (ending.state === 'cancelled' || (await isDone(tx, session.id))))
-    await deliverResult(tx, { ...run, label }, requester, ending, ids, now, artifacts)
+  const isOver = requester && (ending.state === 'cancelled' || (await isDone(tx, session.id)))
+  const begun = isOver ? await deliverResult(tx, engine, { ...run, label }, requester, ending, ids, now, artifacts) : []
   await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
+  return begun
 }
 
 /** Asks for their end in the commit of their parent's: a process that dies here leaves no orphan. */

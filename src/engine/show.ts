@@ -19,13 +19,15 @@ import { lastOfEach } from './artifacts.ts'
 import { noPersona } from './fork.ts'
 import { preview } from './history.ts'
 import { Journal } from './journal.ts'
+import { resultLine, viewPlan, viewTask } from './plan-views.ts'
 import { approvalNamed } from './questions.ts'
 import { notFound, routeToThread, sessionNamed } from './route.ts'
 import { runLine, runNamed } from './runs.ts'
 import { viewSession } from './sessions.ts'
+import type { Engine } from './world.ts'
 
 /** What a view needs that is not in the rows. */
-export interface Around {
+export interface Around extends Pick<Engine, 'agents'> {
   now: Millis
   /** What one request may cost. */
   limits: { usd: number; tokens: number; steps: number }
@@ -45,6 +47,10 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       return { kind: 'approval', ...(await approvalNamed(rows, id)) }
     case 'result':
       return viewResult(rows, id)
+    case 'plan':
+      return viewPlan(rows, around, id)
+    case 'task':
+      return viewTask(rows, around, id)
     case 'turn':
       return viewTurn(rows, await routeToThread(rows, text, folder))
     case null:
@@ -53,7 +59,7 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       throw new HeddleError(
         'wrong_kind',
         `there are no ${kind} references yet`,
-        'use turn:, run:, result:, approval:, session: or persona:',
+        'use turn:, run:, plan:, task:, result:, approval:, session: or persona:',
       )
   }
 }
@@ -149,9 +155,8 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
 async function viewResult(rows: Reading, id: string): Promise<ResultView> {
   const result = /^\d{1,15}$/.test(id) ? await findResult(rows, Number(id)) : undefined
   if (!result) throw notFound('result', id)
-  const { createdAt, ...rest } = result
-  const later = { taskId: null, skillUsed: null, memoryIds: [] }
-  return { kind: 'result', ...rest, ...later, createdAt: new Date(createdAt).toISOString() }
+  const { output, artifacts } = result
+  return { kind: 'result', ...resultLine(result), output, artifacts, memoryIds: [] }
 }
 
 function moment(at: Millis | null): string | null {

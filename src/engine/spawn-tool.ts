@@ -46,7 +46,7 @@ export function sessionsSpawn(world: World, limits: { children: number; knowsMod
       return spawnChild(tx as Tx, world, call, {
         content: task,
         agent: 'general',
-        ...(model !== undefined && { model }),
+        model: model ?? null,
       })
     },
   }

@@ -6,7 +6,7 @@ import { checkLabel, type Session } from '../domain/session.ts'
 import { askToCancel } from '../store/cancels.ts'
 import { recordEvent } from '../store/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
-import { findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../store/runs.ts'
+import { agentAt, findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../store/runs.ts'
 import { findSessions, lockSessionByLabel } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
@@ -112,8 +112,9 @@ export async function nextRun(
       requesterSessionId: before.requesterSessionId,
       depth: before.depth,
       toolCallId: before.toolCallId,
-      agent: before.agent,
+      taskId: before.taskId,
     }),
+    agent: wishes.agent ?? before?.agent ?? (await answersFor(tx, next.session, request)),
     priority: wishes.priority ?? 0,
     modelRequested: wishes.model ?? null,
     timeoutMs: wishes.timeoutMs ?? null,
@@ -127,6 +128,12 @@ export async function nextRun(
   })
   tx.hint('runs')
   return next.runId
+}
+
+/** Who hears results is who asked for them; who is spoken to in an agent's own session is that agent. */
+async function answersFor(tx: Tx, session: Session, request: Run | undefined): Promise<string | null> {
+  if (request?.sessionId === session.id) return request.agent
+  return request ? null : ((await agentAt(tx, session.id)) ?? null)
 }
 
 /** The request that everything that waits belongs to, if it is one: a run that only its results wake is part of it. */
@@ -154,8 +161,10 @@ function itemFrom(input: Submission, id: string, session: Session, now: number):
   }
 }
 
-function wishesIn({ model, priority, timeoutMs, deadline, thinking }: RunWishes): RunWishes {
+function wishesIn({ agent, attended, model, priority, timeoutMs, deadline, thinking }: RunWishes): RunWishes {
   return {
+    ...(agent !== undefined && { agent }),
+    ...(attended !== undefined && { attended }),
     ...(model !== undefined && { model }),
     ...(priority !== undefined && { priority }),
     ...(timeoutMs !== undefined && { timeoutMs }),

@@ -1,3 +1,4 @@
+import type { Agent } from '../domain/agent.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { SafeFetch } from '../domain/fetch.ts'
@@ -37,6 +38,21 @@ export interface Limits {
   perDayUsd: number
 }
 
+/** Agents by name, as a folder knows them. Looks at the files each time. */
+export interface AgentIndex {
+  find(name: string, folder: string): Agent | undefined
+  /** Those that can be given work. */
+  list(folder: string): readonly Agent[]
+}
+
+/** Where a run stands: what its rights depend on besides itself. */
+export interface Place {
+  persona: Persona | null
+  folder: string
+  /** The run that began it: it can do no more than that one could let others do. */
+  parent?: Run
+}
+
 /** What running things needs besides the world: someone who thinks, something to do it with, and limits. */
 export interface Engine extends World {
   limits: Limits
@@ -45,16 +61,22 @@ export interface Engine extends World {
   /** Models that are asked in this order when the default one does not answer; nobody else has any. */
   fallbacks: readonly string[]
   tools: ReadonlyMap<string, Tool>
+  /** Everyone who can be given work besides those that are built in. */
+  agents: AgentIndex
+  /** Who answers where nobody was named. */
+  defaultAgent: string
+  /** Whether the tasks of a plan are begun as soon as they can be, or when the coordinator says so. */
+  scheduling: 'auto' | 'coordinator'
   /** The tools that a run may use: what is not among them does not exist for it. */
-  toolsFor(run: Run, persona: Persona | null): string[]
+  toolsFor(run: Run, place: Place): string[]
   /** Why somebody must be asked before a run may use this tool; undefined when nobody is. */
-  mustAsk(tool: string, persona: Persona | null): string | undefined
+  mustAsk(tool: string, run: Pick<Run, 'agent'>, place: Place): string | undefined
   /** Folders that belong to the runtime: no tool gets into them. */
   offLimits: readonly string[]
   /** How tools get to the network. */
   network: SafeFetch
   /** Who the agent is and what it must know. */
-  prompt(run: Pick<Run, 'depth' | 'effectiveTools'>, persona: Persona | null): Promise<string>
+  prompt(run: Pick<Run, 'agent' | 'depth' | 'effectiveTools'>, place: Place): Promise<string>
   /** What a prompt weighs, about, for setting a cost aside before it is made. */
   promptBytes(): number
   crash(point: CrashPoint): void

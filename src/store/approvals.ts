@@ -57,6 +57,12 @@ export async function openApprovals(rows: Reading, rootRunId?: string): Promise<
   return (await rows.all(query)).map(approvalFrom)
 }
 
+/** Shows an open question as it is now: what it is about was changed by its owner. */
+export async function reviseApproval(tx: Tx, id: number, now: Pick<Approval, 'change' | 'hash'>): Promise<void> {
+  const shown = { change_text: now.change, hash: now.hash }
+  await tx.run(tx.build.updateTable('approvals').set(shown).where('id', '=', id).where('answer', 'is', null))
+}
+
 /** Answers a question that is open; false when somebody was faster. */
 export async function answerApproval(
   tx: Tx,

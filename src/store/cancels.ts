@@ -17,8 +17,8 @@ export async function askToCancel(tx: Tx, run: Pick<Run, 'id' | 'state'>, reason
 }
 
 /**
- * What goes on although the run it belongs to was stopped: a child that was not told, and a run that had ended and waits
- * for what it began. Whoever tried a part again wants that part.
+ * What goes on although what it belongs to was stopped: a child that was not told, a run that had ended and waits for
+ * what it began, a task of a plan that was given up. Whoever tried a part again wants that part.
  */
 export async function stoppedInPart(rows: Reading): Promise<{ id: string; reason: string }[]> {
   const found = await rows.all(inPart({}))
@@ -43,5 +43,16 @@ const inPart = statement((db, _arg: object) =>
         .select(['runs.id', 'runs.cancel_reason as reason'])
         .where('joins.fired_at', 'is', null)
         .where('runs.cancel_reason', 'is not', null),
+    )
+    .union(
+      db
+        .selectFrom('runs')
+        .innerJoin('tasks', 'tasks.id', 'runs.task_id')
+        .innerJoin('projects', 'projects.id', 'tasks.project_id')
+        .select(['runs.id', sql<string | null>`'its plan was cancelled'`.as('reason')])
+        .where('runs.root_run_id', '>', sql.lit(''))
+        .where('runs.finished_at', 'is', null)
+        .where('runs.cancel_reason', 'is', null)
+        .where('projects.status', '=', sql.lit('cancelled')),
     ),
 )

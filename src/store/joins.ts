@@ -13,13 +13,15 @@ export interface Join {
 }
 
 /**
- * Opens a join over all that a run began; whoever is done already counts as met. Its session's row must be locked: that
+ * Opens a join over all that a run began, or over some of it; whoever is done already counts as met. Tasks are not
+ * joined: their plan wakes. Its session's row must be locked: that
  * lock guards its joins, too.
  */
 export async function insertJoin(
   tx: Tx,
   join: { id: string; sessionId: string; rootRunId: string; createdAt: Millis },
   parentRunId: string,
+  only?: readonly string[],
 ): Promise<void> {
   await tx.run(
     tx.build.insertInto('joins').values({
@@ -31,7 +33,9 @@ export async function insertJoin(
       run_id: parentRunId,
     }),
   )
-  await tx.run(insertMembers({ joinId: join.id, parentRunId, now: join.createdAt }))
+  const from = { joinId: join.id, parentRunId, now: join.createdAt }
+  if (only === undefined) await tx.run(insertMembers(from))
+  else for (const runId of only) await tx.run(insertMember({ ...from, runId }))
 }
 
 /** The open join that waits for what this session does, if any. */
@@ -65,18 +69,36 @@ export async function fireJoin(tx: Tx, joinId: string, at: Millis): Promise<bool
   return (await tx.run(fire({ joinId, at }))) === 1
 }
 
+interface Members {
+  joinId: string
+  parentRunId: string
+  now: number
+}
+
 // One statement, whatever their number; and one look, in which a session cannot be between two states.
-const insertMembers = statement((db, arg: { joinId: string; parentRunId: string; now: number }) =>
+const insertMembers = statement((db, arg: Members) =>
   raw<object>(
     db,
-    sql`INSERT INTO join_members (run_id, join_id, session_id, done_at)
-        SELECT min(child.id), ${arg.joinId}, child.session_id,
-               CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.session_id = child.session_id AND runs.finished_at IS NULL)
-                      OR EXISTS (SELECT 1 FROM joins WHERE joins.session_id = child.session_id AND joins.fired_at IS NULL)
-                    THEN NULL ELSE CAST(${arg.now} AS BIGINT) END
-        FROM runs AS child WHERE child.parent_run_id = ${arg.parentRunId} GROUP BY child.session_id`,
+    sql`${membersOf(arg)} WHERE child.parent_run_id = ${arg.parentRunId} AND child.kind <> 'task'
+        GROUP BY child.session_id`,
   ),
 )
+
+const insertMember = statement((db, arg: Members & { runId: string }) =>
+  raw<object>(
+    db,
+    sql`${membersOf(arg)} WHERE child.parent_run_id = ${arg.parentRunId} AND child.id = ${arg.runId}
+        GROUP BY child.session_id`,
+  ),
+)
+
+const membersOf = ({ joinId, now }: Members) => sql`
+  INSERT INTO join_members (run_id, join_id, session_id, done_at)
+  SELECT min(child.id), ${joinId}, child.session_id,
+         CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.session_id = child.session_id AND runs.finished_at IS NULL)
+                OR EXISTS (SELECT 1 FROM joins WHERE joins.session_id = child.session_id AND joins.fired_at IS NULL)
+              THEN NULL ELSE CAST(${now} AS BIGINT) END
+  FROM runs AS child`
 
 const over = statement((db, arg: { sessionId: string }) =>
   db

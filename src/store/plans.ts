@@ -46,6 +46,16 @@ export async function listPlans(
   return (await rows.all(query)).map(planFrom)
 }
 
+/** Plans that this request made or goes on with, and that could still go on. */
+export async function plansOfRequest(rows: Reading, rootRunId: string): Promise<Plan[]> {
+  const query = rows.build
+    .selectFrom('projects')
+    .selectAll()
+    .where('root_run_id', '=', rootRunId)
+    .where('status', 'in', ['proposed', 'running'])
+  return (await rows.all(query)).map(planFrom)
+}
+
 /** A new planning of the same plan: what it says of itself is replaced. */
 export async function revisePlan(
   tx: Tx,
@@ -85,10 +95,7 @@ export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis
 const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))
 
 const end = statement((db, arg: { id: number; status: PlanStatus; at: number }) =>
-  db
-    .updateTable('projects')
-    .set({ status: arg.status, finished_at: arg.at })
-    .where('id', '=', arg.id),
+  db.updateTable('projects').set({ status: arg.status, finished_at: arg.at }).where('id', '=', arg.id),
 )
 
 function planFrom(row: Selectable<Tables['projects']>): Plan {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Artifact } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import type { Outcome } from '../domain/run.ts'
@@ -11,6 +12,9 @@ const longestSummary = 400
 export interface Result {
   id: number
   runId: string
+  taskId: number | null
+  /** Who made it. */
+  skillUsed: string | null
   status: Outcome
   summary: string
   output: string
@@ -23,7 +27,7 @@ export interface Result {
 /** Writes a run's output and answers the small number people and models name it by. */
 export async function insertResult(
   tx: Tx,
-  result: { runId: string; status: Outcome; output: string; artifacts: Artifact[]; createdAt: Millis },
+  result: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'artifacts' | 'createdAt'>,
 ): Promise<{ id: number; summary: string }> {
   // PostgreSQL keeps no NUL in a text.
   const output = result.output.replaceAll('\0', '\ufffd')
@@ -46,6 +50,8 @@ function resultFrom(row: Omit<Tables['agent_results'], 'id'> & { id: number }): 
   return {
     id: row.id,
     runId: row.run_id,
+    taskId: row.task_id,
+    skillUsed: row.skill_used,
     status: row.status,
     summary: row.summary,
     output: row.output,
@@ -55,9 +61,27 @@ function resultFrom(row: Omit<Tables['agent_results'], 'id'> & { id: number }): 
   }
 }
 
-/** The first paragraph, else the opening. */
+/** Results, newest first: all, those of a task, or those that nobody has read. */
+export async function listResults(
+  rows: Reading,
+  filter: { taskId?: number; unprocessed?: boolean; limit?: number },
+): Promise<Result[]> {
+  let query = rows.build.selectFrom('agent_results').selectAll().orderBy('id', 'desc')
+  if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
+  if (filter.unprocessed) query = query.where('processed', '=', sql.lit(0))
+  if (filter.limit !== undefined) query = query.limit(filter.limit)
+  return (await rows.all(query)).map(resultFrom)
+}
+
+/** Marks what a turn has read. */
+export async function markProcessed(tx: Tx, ids: readonly number[]): Promise<void> {
+  if (ids.length > 0) await tx.run(tx.build.updateTable('agent_results').set({ processed: 1 }).where('id', 'in', ids))
+}
+
+/** The first paragraph that is not a heading, else the opening. */
 export function summaryOf(output: string): string {
-  const [paragraph = ''] = output.trim().split(/\n\s*\n/)
+  const paragraphs = output.trim().split(/\n\s*\n/)
+  const paragraph = paragraphs.find((each) => !/^#{1,6} [^\n]*$/.test(each.trim())) ?? paragraphs[0] ?? ''
   const line = paragraph.replace(/\s+/gu, ' ').trim()
   return line.length > longestSummary ? `${line.slice(0, longestSummary - 1)}…` : line
 }
@@ -65,14 +89,16 @@ export function summaryOf(output: string): string {
 const insert = statement(
   (
     db,
-    arg: { runId: string; status: Outcome; output: string; summary: string; artifacts: string; createdAt: number },
+    arg: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'summary' | 'createdAt'> & {
+      artifacts: string
+    },
   ) =>
     db
       .insertInto('agent_results')
       .values({
         run_id: arg.runId,
-        task_id: null,
-        skill_used: null,
+        task_id: arg.taskId,
+        skill_used: arg.skillUsed,
         status: arg.status,
         summary: arg.summary,
         output: arg.output,

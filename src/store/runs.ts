@@ -61,8 +61,8 @@ export async function noteProgress(tx: Tx, id: string): Promise<void> {
 
 /** Gives a queued run to an owner, as it shall run; the epoch tells this claim from every earlier one. */
 export async function giveRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
-  const { id, modelRequested: model, timeoutMs, deadline } = run
-  await tx.run(give({ id, ownerId, tools: JSON.stringify(run.effectiveTools), model, timeoutMs, deadline }))
+  const { id, agent, modelRequested: model, timeoutMs, deadline } = run
+  await tx.run(give({ id, ownerId, agent, tools: JSON.stringify(run.effectiveTools), model, timeoutMs, deadline }))
 }
 
 export async function finishRun(
@@ -136,7 +136,7 @@ export async function hasGoingOn(rows: Reading, rootRunId: string): Promise<bool
   return (await rows.first(goingOn({ rootRunId }))) !== undefined
 }
 
-/** How many others a run has begun: each has a session of its own. */
+/** How many others a run has begun, tasks of plans aside: each has a session of its own. */
 export async function countChildren(rows: Reading, parentRunId: string): Promise<number> {
   return Number((await rows.first(children({ parentRunId })))?.count ?? 0)
 }
@@ -150,6 +150,11 @@ export async function childrenOf(rows: Reading, parentRunId: string): Promise<Ru
 export async function lastChildRun(rows: Reading, sessionId: string, rootRunId: string): Promise<Run | undefined> {
   const row = await rows.first(lastOf({ sessionId, rootRunId }))
   return row && runFrom(row)
+}
+
+/** The agent whose own session this is; undefined for a session that people began. */
+export async function agentAt(rows: Reading, sessionId: string): Promise<string | undefined> {
+  return (await rows.first(agentIn({ sessionId })))?.agent ?? undefined
 }
 
 /** Ids of runs that begin or end like this; at most a few, enough to say that it is not clear. */
@@ -238,11 +243,21 @@ const children = statement((db, arg: { parentRunId: string }) =>
   db
     .selectFrom('runs')
     .select(sql<number>`count(DISTINCT session_id)`.as('count'))
-    .where('parent_run_id', '=', arg.parentRunId),
+    .where('parent_run_id', '=', arg.parentRunId)
+    .where('kind', '!=', sql.lit('task')),
 )
 
 const ofParent = statement((db, arg: { parentRunId: string }) =>
   db.selectFrom('runs').selectAll().where('parent_run_id', '=', arg.parentRunId).orderBy('created_at').orderBy('id'),
+)
+
+const agentIn = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('agent')
+    .where('session_id', '=', arg.sessionId)
+    .where('parent_run_id', 'is not', null)
+    .limit(sql.lit(1)),
 )
 
 const lastOf = statement((db, arg: { sessionId: string; rootRunId: string }) =>
@@ -274,6 +289,7 @@ const progress = statement((db, arg: { id: string }) =>
 interface Given {
   id: string
   ownerId: string
+  agent: string | null
   tools: string
   model: string | null
   timeoutMs: number | null
@@ -287,6 +303,7 @@ const give = statement((db, arg: Given) =>
       state: 'running',
       owner_id: arg.ownerId,
       epoch: sql<number>`epoch + 1`,
+      agent: arg.agent,
       effective_tools_json: arg.tools,
       model_requested: arg.model,
       timeout_ms: arg.timeoutMs,

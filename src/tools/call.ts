@@ -44,7 +44,8 @@ export async function makeCall({ tool, value }: ReadyCall, context: CallContext)
 /** What a call would do, for whoever is asked about it. Tools without a preview are shown as they are called. */
 export async function previewCall({ call, tool, value }: ReadyCall, context: CallContext): Promise<Preview> {
   const plain = { change: visible(`${call.name} ${JSON.stringify(call.input, null, 2)}`), frozen: null }
-  if (tool.effect === 'transactional' || !tool.preview) return plain
+  if (!tool.preview) return plain
+  if (tool.effect === 'transactional') return tool.preview(value, context)
   return tool.preview(value, callFor({ tool, value }, context))
 }
 

@@ -73,7 +73,7 @@ describe.each(databases)('children on %s', (database) => {
     expect(child).toMatchObject({ kind: 'spawn', depth: 1, state: 'completed', requestedAt: runs[0]?.requestedAt })
     expect(await under.world.store.read((rows) => resultOf(rows, child?.id ?? ''))).toMatchObject({
       status: 'completed',
-      processed: false,
+      processed: true,
       output: expect.stringContaining('done: child'),
     })
   })

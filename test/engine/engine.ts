@@ -5,7 +5,7 @@ import type { PlacedTurn } from '../../src/domain/turn.ts'
 import { routeToThread } from '../../src/engine/route.ts'
 import { type Accepted, type Submission, submit } from '../../src/engine/submit.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/worker.ts'
-import type { Engine, Limits } from '../../src/engine/world.ts'
+import type { AgentIndex, Engine, Limits } from '../../src/engine/world.ts'
 import type { OwnerLocks } from '../../src/store/owner-locks.ts'
 import { findRun } from '../../src/store/runs.ts'
 import type { Reading } from '../../src/store/store.ts'
@@ -27,6 +27,9 @@ const limits: Limits = {
   perRequest: { usd: 5, tokens: 100_000 },
   perDayUsd: 20,
 }
+
+/** A folder without agents. */
+export const nobody: AgentIndex = { find: () => undefined, list: () => [] }
 
 /** Locks that a test takes away: the owner is dead to others and does not know it. */
 export function testLocks(): OwnerLocks & { kill(ownerId: string): void } {
@@ -79,6 +82,9 @@ export async function newEngine(
     crash: () => undefined,
     live: () => undefined,
     offLimits: [],
+    agents: nobody,
+    defaultAgent: 'general',
+    scheduling: 'auto',
     mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }

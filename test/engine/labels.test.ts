@@ -7,7 +7,7 @@ import { show } from '../../src/engine/show.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/runs.ts'
 import { databases } from '../setup/places.ts'
-import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
+import { folder, newEngine, nobody, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
 import { startMortal } from './mortal.ts'
 
@@ -83,7 +83,7 @@ describe.each(databases)('the label of a run on %s', (database) => {
     mortal.kill()
     const [question] = await under.world.store.read(listApprovals)
     expect(question).toMatchObject({ trusted: false, sources: strange.sources })
-    const around = { now: 0, limits: { usd: 1, tokens: 1, steps: 1 } }
+    const around = { now: 0, agents: nobody, limits: { usd: 1, tokens: 1, steps: 1 } }
     const view = await under.world.store.read((rows) => show(rows, `run:${runId}`, folder, around))
     expect(view).toMatchObject({ label: strange })
     await cancel(under.engine, runId ?? '', 'no')

@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest'
-import { systemPrompt } from '../../src/engine/prompt.ts'
+import { type PromptParts, systemPrompt } from '../../src/engine/prompt.ts'
 
 const files = [
   { name: 'AGENTS.md', text: 'rules' },
   { name: 'SOUL.md', text: 'soul' },
   { name: 'USER.md', text: 'Ada' },
 ]
-const parts = { identity: null, isChild: false, files, tools: ['read_file', 'list_dir'] }
+const parts: PromptParts = {
+  role: { kind: 'general' },
+  identity: null,
+  isChild: false,
+  files,
+  tools: ['read_file', 'list_dir'],
+  agents: [],
+}
 
 test('a prompt is made of the same parts in the same order every time', () => {
   const prompt = systemPrompt(parts)

@@ -6,6 +6,7 @@ import { contextPath, diffPaths } from '../../src/engine/history.ts'
 import { routeToThread } from '../../src/engine/route.ts'
 import { show } from '../../src/engine/show.ts'
 import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { nobody } from './engine.ts'
 
 const folder = '/here'
 
@@ -19,7 +20,7 @@ describe.each(databases)('turns on %s', (database) => {
   const plain = (text: string): TurnDraft => ({ query: [{ content: text }], response: { content: `${text}!` } })
   const add = (draft: TurnDraft, label = 'main', parentTurnId?: string) =>
     append(world, { folder, label, draft, ...(parentTurnId && { parentTurnId }) })
-  const around = { now: 0, limits: { usd: 5, tokens: 1000, steps: 20 } }
+  const around = { now: 0, agents: nobody, limits: { usd: 5, tokens: 1000, steps: 20 } }
   const shown = (ref: string) => world.store.read((rows) => show(rows, ref, folder, around)) as Promise<TurnView>
 
   test('several inputs make one turn whose id is its answer’s', async () => {

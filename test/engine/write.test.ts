@@ -12,7 +12,7 @@ import { runsOf } from '../../src/store/runs.ts'
 import { readSteps } from '../../src/store/steps.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
-import { testTool } from './engine.ts'
+import { nobody, testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, read, write } from './hands.ts'
 import { startMortal } from './mortal.ts'
 
@@ -62,7 +62,7 @@ describe.each(databases)('writing on %s', (database) => {
     const one = await engine.store.read((rows) => contentOf(rows, sha('one\n')))
     expect(one).toMatchObject({ bytes: 4 })
     const limits = { usd: 1, tokens: 1, steps: 1 }
-    const view = await engine.store.read((rows) => show(rows, `run:${runId}`, folder, { now: 0, limits }))
+    const view = await engine.store.read((rows) => show(rows, `run:${runId}`, folder, { now: 0, agents: nobody, limits }))
     expect(view).toMatchObject({
       files: expect.arrayContaining([
         { path: 'a', sha256: sha('two\n'), undone: false },
@@ -165,7 +165,7 @@ describe.each(databases)('writing on %s', (database) => {
     )
     put('a', 'one\n')
     const runId = await ask('go')
-    const child = (await engine.store.read((rows) => runsOf(rows, {}))).find(({ agent }) => agent === 'general')
+    const child = (await engine.store.read((rows) => runsOf(rows, {}))).find(({ parentRunId }) => parentRunId !== null)
     expect((await outputs(runId)).at(-1)).toMatchObject({
       error: `a was changed by run:${child?.id.slice(-6)} (@general) since you read it`,
     })
@@ -174,7 +174,7 @@ describe.each(databases)('writing on %s', (database) => {
     const artifacts = [{ path: 'a', sha256: sha('theirs\n'), bytes: 7, verified: true }]
     const result = await engine.store.read((rows) => resultOf(rows, child?.id ?? ''))
     expect(result).toMatchObject({ runId: child?.id, artifacts })
-    const around = { now: 0, limits: { usd: 1, tokens: 1, steps: 1 } }
+    const around = { now: 0, agents: nobody, limits: { usd: 1, tokens: 1, steps: 1 } }
     const view = await engine.store.read((rows) => show(rows, `result:${result?.id}`, '/', around))
     expect(view).toMatchObject({ kind: 'result', id: result?.id, status: 'completed', output: 'done', artifacts })
   })

@@ -20,6 +20,7 @@ export const plans: Migration = {
       finished_at ${int}
     )${strict}`,
     `CREATE INDEX projects_by_session ON projects (session_id)`,
+    `CREATE INDEX projects_by_request ON projects (root_run_id)`,
 
     `CREATE TABLE tasks (
       id              ${sequenceKey},

@@ -1,0 +1,171 @@
+import { joinLabels, type Label } from '../domain/label.ts'
+import type { Plan, Task, TaskStatus } from '../domain/plan.ts'
+import type { Outcome, Run } from '../domain/run.ts'
+import type { Session } from '../domain/session.ts'
+import { recordEvent } from '../store/events.ts'
+import { endPlan, findPlan } from '../store/plans.ts'
+import { findResult } from '../store/results.ts'
+import { findRun } from '../store/runs.ts'
+import type { Reading, Tx } from '../store/store.ts'
+import {
+  beginTask,
+  blockBelow,
+  countTasks,
+  findTask,
+  hasUndone,
+  isAtRest,
+  readyTasks,
+  setTask,
+  tasksOf,
+} from '../store/tasks.ts'
+import { shortened } from './pointers.ts'
+import { beginChild } from './spawn.ts'
+import type { Engine, World } from './world.ts'
+
+/** Characters of all results together that a task is given of those before it. */
+const mostOfAll = 120_000
+
+/** What the end of a task means for whoever waits for its plan. */
+export interface TaskEnd {
+  task: Task
+  /** What must be told at once; undefined when nothing must be decided and the plan goes on. */
+  news: string | undefined
+  /** Sessions of the tasks that this end began. */
+  begun: Session[]
+}
+
+/**
+ * Begins tasks that need nothing any more: each is a run with a session of its own, which the plan's session hears of.
+ * That session's row must be locked: its lock guards the plan.
+ */
+export async function beginTasks(tx: Tx, world: World, plan: Plan, home: Session, tasks: Task[]): Promise<Session[]> {
+  const parent = plan.startedBy === null ? undefined : await findRun(tx, plan.startedBy)
+  if (!parent || tasks.length === 0) return []
+  const planner = await findRun(tx, plan.plannedBy)
+  const begun: Session[] = []
+  for (const task of tasks) {
+    const { content, labels } = await workOrder(tx, task)
+    const label = joinLabels([...(planner ? [planner.label] : []), ...labels])
+    const work = { content, agent: task.skill, model: null, taskId: task.id, label }
+    // The request that the plan goes on for may be a later one than the one that made it.
+    const beginner = { parent: { ...parent, rootRunId: plan.rootRunId }, home }
+    const { runId, session } = await beginChild(tx, world, beginner, work, null)
+    await beginTask(tx, task.id, runId)
+    await tellTask(tx, world, { ...task, status: 'running' })
+    begun.push(session)
+  }
+  return begun
+}
+
+/**
+ * Takes a task's end into its plan, in the transaction that ends its run: what needed it begins or is blocked, and the
+ * plan ends with its last task. However many end at once, a plan ends once.
+ */
+export async function finishTask(
+  tx: Tx,
+  engine: Engine,
+  run: Run,
+  home: Session,
+  end: { state: Outcome; resultId: number },
+): Promise<TaskEnd | undefined> {
+  const task = run.taskId === null ? undefined : await findTask(tx, run.taskId)
+  // An attempt that another has taken the place of changes nothing any more.
+  if (!task || task.runId !== run.id || task.status !== 'running') return undefined
+  const status = statusAfter(end.state)
+  const reason = status === 'completed' ? null : `run:${run.id} ended: ${end.state}`
+  await setTask(tx, task.id, { status, reason, resultId: end.resultId })
+  await tellTask(tx, engine, { ...task, status })
+  const plan = await findPlan(tx, task.planId)
+  if (plan?.status !== 'running') return { task, news: undefined, begun: [] }
+  const blocked = status === 'completed' ? [] : await blockBelow(tx, task.id)
+  const next =
+    status === 'completed' && engine.scheduling === 'auto'
+      ? await beginTasks(tx, engine, plan, home, await readyTasks(tx, { planId: plan.id, after: task.id }))
+      : []
+  const ended = await endIfAtRest(tx, engine, plan)
+  const news = ended ?? (status === 'completed' ? undefined : failureLine(plan, task, status, blocked))
+  return { task, news, begun: next }
+}
+
+/** Ends a plan of which nothing runs or will run by itself; answers what its session is told. */
+export async function endIfAtRest(tx: Tx, world: World, plan: Plan): Promise<string | undefined> {
+  if (!(await isAtRest(tx, plan.id))) return undefined
+  const status = (await hasUndone(tx, plan.id)) ? 'failed' : 'completed'
+  await endPlan(tx, plan.id, status, world.clock.now())
+  await tellPlan(tx, world, { ...plan, status })
+  return status === 'completed'
+    ? `plan:${plan.id} "${plan.title}" completed: ${countLine(await countTasks(tx, plan.id))}`
+    : `plan:${plan.id} "${plan.title}" has stopped: ${await undoneLine(tx, plan.id)}. ${choices}`
+}
+
+/** Tells followers that a task is not what it was. */
+export async function tellTask(
+  tx: Tx,
+  { clock }: World,
+  { id, planId, status }: Pick<Task, 'id' | 'planId' | 'status'>,
+) {
+  const payload = { plan: planId, status }
+  await recordEvent(tx, { at: clock.now(), kind: 'task.changed', subject: `task:${id}`, payload })
+}
+
+/** The same of a plan. */
+export async function tellPlan(tx: Tx, { clock }: World, { id, status }: Pick<Plan, 'id' | 'status'>): Promise<void> {
+  await recordEvent(tx, { at: clock.now(), kind: 'plan.changed', subject: `plan:${id}`, payload: { status } })
+}
+
+/** Counts in words: `3 completed, 1 failed`. */
+export function countLine(counts: Partial<Record<TaskStatus, number>>): string {
+  return Object.entries(counts)
+    .map(([status, count]) => `${count} ${status}`)
+    .join(', ')
+}
+
+const choices = 'Decide with task_update: retry (with context or skill), skip or cancel; or ask the person.'
+
+function failureLine(plan: Plan, task: Task, status: TaskStatus, blocked: number[]): string {
+  const held =
+    blocked.length === 0
+      ? ''
+      : `; ${blocked.map((id) => `task:${id}`).join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`
+  return `plan:${plan.id}: task:${task.id} ${status}${held}. ${choices}`
+}
+
+/** So many are named in a line; the rest is counted. */
+const mostNamed = 20
+
+async function undoneLine(tx: Tx, planId: number): Promise<string> {
+  const byStatus = Map.groupBy(await tasksOf(tx, planId), ({ status }) => status)
+  return [...byStatus]
+    .map(([status, tasks]) => {
+      const names = tasks.slice(0, mostNamed).map(({ id }) => `task:${id}`)
+      const rest = tasks.length > names.length ? ['…'] : []
+      const named = status === 'completed' || status === 'skipped' ? '' : ` (${[...names, ...rest].join(', ')})`
+      return `${tasks.length} ${status}${named}`
+    })
+    .join(', ')
+}
+
+function statusAfter(state: Outcome): 'completed' | 'cancelled' | 'failed' {
+  return state === 'completed' || state === 'cancelled' ? state : 'failed'
+}
+
+/** Everything a task's agent is told: what to do, the brief, and what the tasks before it came to. */
+async function workOrder(rows: Reading, task: Task): Promise<{ content: string; labels: Label[] }> {
+  const labels: Label[] = []
+  const before: string[] = []
+  const most = Math.floor(mostOfAll / Math.max(3, task.dependsOn.length))
+  for (const id of task.dependsOn) {
+    const needed = await findTask(rows, id)
+    const result = needed?.resultId ? await findResult(rows, needed.resultId) : undefined
+    const run = result && (await findRun(rows, result.runId))
+    if (run) labels.push(run.label)
+    if (needed && (!result || needed.status === 'skipped')) before.push(`### "${needed.title}" was skipped`)
+    else if (needed && result)
+      before.push(
+        `### [agent_result:${result.id}] @${needed.skill} "${needed.title}" ${result.status}\n${shortened(result, most)}`,
+      )
+  }
+  const parts = [task.title, `## Brief\n${task.context}`]
+  if (before.length > 0) parts.push(`## Results of the tasks before\n${before.join('\n\n')}`)
+  return { content: parts.join('\n\n'), labels }
+}

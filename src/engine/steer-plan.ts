@@ -1,0 +1,83 @@
+import type { Plan, PlanStatus, Task, TaskChange, TaskStatus } from '../domain/plan.ts'
+import type { RunState } from '../domain/run.ts'
+import { insertItem } from '../store/inbox.ts'
+import { findPlan } from '../store/plans.ts'
+import { findRun } from '../store/runs.ts'
+import { lockSession } from '../store/sessions.ts'
+import type { Tx } from '../store/store.ts'
+import { findTask } from '../store/tasks.ts'
+import { cancel } from './cancel.ts'
+import { decideTask } from './decide-task.ts'
+import { giveUpPlan } from './give-up-plan.ts'
+import { refreshQuestion } from './plan-gate.ts'
+import { notFound } from './route.ts'
+import { nextRun } from './submit.ts'
+import type { Engine } from './world.ts'
+
+/** What a person decides about a task. Whoever waits for the plan is woken if that ends it. */
+export async function changeTask(
+  engine: Engine,
+  known: Task,
+  change: TaskChange,
+): Promise<{ id: number; status: TaskStatus; runId: string | null }> {
+  const ids = { itemId: engine.newId(), runId: engine.newId() }
+  return engine.store.write('submit', async (tx) => {
+    const { task, plan, home } = await lockedTask(tx, known)
+    const { status, runId, news } = await decideTask(tx, engine, { task, plan, home }, change)
+    if (plan.status === 'proposed') await refreshQuestion(tx, engine, plan)
+    if (news !== undefined) await wake(tx, engine, plan, news, ids)
+    tx.hint('runs')
+    return { id: task.id, status, runId }
+  })
+}
+
+/** Gives a plan up: nothing of it begins any more, and what runs is stopped. Asking again changes nothing. */
+export async function cancelPlan(engine: Engine, known: Plan, reason: string): Promise<PlanStatus> {
+  const running = await engine.store.write('cancel', async (tx) => {
+    await lockSession(tx, known.sessionId)
+    return giveUpPlan(tx, engine, known.id, reason)
+  })
+  for (const runId of running) await cancel(engine, runId, reason)
+  return (await engine.store.read((rows) => findPlan(rows, known.id)))?.status ?? 'cancelled'
+}
+
+/** Stops one task; what it has done so far is kept. */
+export async function cancelTask(engine: Engine, task: Task, reason: string): Promise<RunState | TaskStatus> {
+  const { status, runId } = await changeTask(engine, task, { action: 'cancel', reason })
+  return status === 'running' && runId ? cancel(engine, runId, reason) : status
+}
+
+async function lockedTask(tx: Tx, { id, planId }: Task) {
+  const known = await findPlan(tx, planId)
+  const home = known && (await lockSession(tx, known.sessionId))
+  const [task, plan] = [await findTask(tx, id), await findPlan(tx, planId)]
+  if (!task || !plan || !home) throw notFound('task', String(id), 'heddle tasks')
+  return { task, plan, home }
+}
+
+async function wake(tx: Tx, { clock }: Engine, plan: Plan, news: string, ids: { itemId: string; runId: string }) {
+  const session = await lockSession(tx, plan.sessionId)
+  const run = await findRun(tx, plan.rootRunId)
+  if (!session || !run) return
+  const now = clock.now()
+  await insertItem(
+    tx,
+    {
+      id: ids.itemId,
+      sessionId: session.id,
+      kind: 'join',
+      content: news,
+      source: 'agent',
+      parts: [],
+      label: run.label,
+      wishes: {},
+      wake: true,
+      rootRunId: plan.rootRunId,
+      runId: null,
+      consumedByTurn: null,
+      createdAt: now,
+    },
+    null,
+  )
+  await nextRun(tx, { session, runId: ids.runId, now })
+}
