@@ -130,10 +130,11 @@ export class Journal {
     return this.#payloads<BegunStep>('begun').filter(({ id, effect }) => effect === 'unsafe' && !refused.has(id))
   }
 
-  /** What the last reply ends the turn with, if it does. */
+  /** What the last reply ends the turn with, if it does. Not where another of its calls failed: that must be heard. */
   get rest(): Rest | undefined {
     const ids = new Set(this.lastReply?.calls.map(({ id }) => id))
-    return this.#payloads<EndedStep>('ended').find(({ id, ends }) => ends && ids.has(id))?.ends
+    const ended = this.#payloads<EndedStep>('ended').filter(({ id }) => ids.has(id))
+    return ended.every(({ status }) => status === 'ok') ? ended.find(({ ends }) => ends)?.ends : undefined
   }
 
   /** Whether a tool was called with a good end. */

@@ -39,6 +39,7 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: Hands
       if (thought === 'elsewhere') continue
       if (thought.reply.calls.length === 0) {
         if (await owesPlan(run, thought)) continue
+        mustSaySomething(run, thought)
         return await settle(run, { state: 'completed', text: thought.reply.text, error: null }, thought)
       }
       if ((await act(run, thought)) === 'parked') return undefined
@@ -192,6 +193,16 @@ function partial(run: ActiveRun, state: 'cancelled' | 'timeout', reason: string)
     text: [...done(run), `${heading}: ${reason}`].join('\n\n'),
     error: { code: state, message: reason, remedy: `try again: heddle retry run:${run.claimed.run.id}` },
   }
+}
+
+/** Whoever works for others owes them an answer: an empty one is a failure, not a result. */
+function mustSaySomething({ claimed }: ActiveRun, { reply }: Thought): void {
+  if (claimed.run.requesterSessionId !== null && reply.text.trim() === '')
+    throw new HeddleError(
+      'nothing_returned',
+      'the agent ended without an answer',
+      'try again with another brief or model',
+    )
 }
 
 /** A turn that ends by waiting says what its last reply said. */

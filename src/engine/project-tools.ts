@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { taskActions, taskStatuses } from '../domain/plan.ts'
 import type { Tool } from '../domain/tool.ts'
+import { approvalsOf } from '../store/approvals.ts'
 import { hasOpenJoin } from '../store/joins.ts'
 import { findPlan, listPlans, startPlan } from '../store/plans.ts'
 import { childrenOf } from '../store/runs.ts'
@@ -172,9 +173,11 @@ const waitTool: Tool<z.output<typeof waitInput>> = {
       return { status: 'ok', output: { status: 'waiting', run_ids: runIds }, ends: { runIds } }
     }
     const isRunning = project_id === undefined ? await hasRunningPlan(tx, home.id) : await runs(tx, project_id, home.id)
-    if (project_id !== undefined && !isRunning)
+    // A plan that a person is asked about in the same reply begins with their yes; their no is heard, and nothing waits.
+    const isAsked = (await approvalsOf(tx, runId)).some(({ answer }) => answer === null)
+    if (project_id !== undefined && !isRunning && !isAsked)
       return refused(`plan:${project_id} does not run`, 'start it with run_project')
-    if (!isRunning && children.length === 0 && !(await hasOpenJoin(tx, home.id)))
+    if (!isRunning && !isAsked && children.length === 0 && !(await hasOpenJoin(tx, home.id)))
       return refused('there is nothing to wait for', 'start something, or answer')
     return { status: 'ok', output: { status: 'waiting' }, ends: {} }
   },

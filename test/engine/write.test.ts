@@ -62,7 +62,9 @@ describe.each(databases)('writing on %s', (database) => {
     const one = await engine.store.read((rows) => contentOf(rows, sha('one\n')))
     expect(one).toMatchObject({ bytes: 4 })
     const limits = { usd: 1, tokens: 1, steps: 1 }
-    const view = await engine.store.read((rows) => show(rows, `run:${runId}`, folder, { now: 0, agents: nobody, limits }))
+    const view = await engine.store.read((rows) =>
+      show(rows, `run:${runId}`, folder, { now: 0, agents: nobody, limits }),
+    )
     expect(view).toMatchObject({
       files: expect.arrayContaining([
         { path: 'a', sha256: sha('two\n'), undone: false },

@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Config } from '../../src/config/config.ts'
+import { decide } from '../../src/engine/approve.ts'
+import { viewPlan } from '../../src/engine/plan-views.ts'
+import { changeTask } from '../../src/engine/steer-plan.ts'
+import { findApproval } from '../../src/store/approvals.ts'
+import { listPlans } from '../../src/store/plans.ts'
+import { runsOf } from '../../src/store/runs.ts'
+import { listTasks } from '../../src/store/tasks.ts'
+import { databases } from '../setup/places.ts'
+import { brief, newOffice, type Office, type OfficeOptions, planner, planningCoordinator } from './office.ts'
+
+const plans = (gate: Config['plans']): OfficeOptions => ({
+  config: (config) => {
+    config.plans = gate
+  },
+})
+
+describe.each(databases)('the gate before a plan on %s', (database) => {
+  let office: Office
+  afterEach(() => office.remove())
+
+  const cast = {
+    coordinator: planningCoordinator(),
+    'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'], skill: 'writer' }),
+    researcher: () => ({ text: 'fine' }),
+    writer: () => ({ text: 'written' }),
+  }
+  const begun = () => office.engine.store.read(async (rows) => (await runsOf(rows, {})).filter(({ taskId }) => taskId))
+
+  test('somebody who watches is shown the plan and asked before anything of it begins', async () => {
+    office = await newOffice(database, cast)
+    const asked = await office.ask('go', { attended: true })
+    expect(asked).toMatchObject({ status: 'waiting', approvals: [1] })
+    expect(await begun()).toEqual([])
+    const question = await office.engine.store.read((rows) => findApproval(rows, 1))
+    expect(question).toMatchObject({ tool: 'run_project', input: { project_id: 1 } })
+    expect(question?.change.split('\n')).toEqual([
+      'Plan 1 · 2 tasks, at most 3 at a time: The plan',
+      '  1  Task a  @researcher',
+      '  2  Task b  @writer  can write_file  after 1',
+      'at least 1k tokens to read, from $0.00; this request has cost $0.00 of at most $5.00',
+    ])
+    expect(await office.engine.store.read((rows) => viewPlan(rows, { ...office.engine, now: 0 }, '1'))).toMatchObject({
+      status: 'proposed',
+      approvalId: 1,
+    })
+  })
+
+  test('the question outlives the process, and yes begins the plan', async () => {
+    office = await newOffice(database, cast)
+    const itemId = await office.say('go', { attended: true })
+    await office.heard(itemId)
+    await office.restart()
+    await decide(office.engine, 1, { answer: 'once' })
+    expect((await office.heard(itemId)).text).toBe('Heard: plan:1 "The plan" completed: 2 completed')
+    // One to have it planned, one to run it, one to hear of its end: the wait beside the question was not lost.
+    expect(office.requestsOf('coordinator')).toHaveLength(3)
+  })
+
+  test('no, in words, goes back to the coordinator and nothing runs', async () => {
+    office = await newOffice(database, cast)
+    const itemId = await office.say('go', { attended: true })
+    await office.heard(itemId)
+    await decide(office.engine, 1, { answer: 'no', reason: 'leave the writer out' })
+    const { text } = await office.heard(itemId)
+    expect(text).toContain('the user said no: leave the writer out')
+    expect(text).toContain('spawn project-planner again with these words')
+    expect(await begun()).toEqual([])
+  })
+
+  test('what the owner edits while asked is what is shown, and what yes means', async () => {
+    office = await newOffice(database, cast)
+    const itemId = await office.say('go', { attended: true })
+    await office.heard(itemId)
+    const [first, second] = await office.engine.store.read((rows) => listTasks(rows, {}))
+    if (!first || !second) throw new Error('there is no plan')
+    await changeTask(office.engine, first, { action: 'edit', context: brief('the new words') })
+    await changeTask(office.engine, second, { action: 'skip' })
+    const question = await office.engine.store.read((rows) => findApproval(rows, 1))
+    expect(question?.change).toContain('Task b  @writer  can write_file  after 1  [skipped]')
+    await decide(office.engine, 1, { answer: 'once' })
+    expect((await office.heard(itemId)).text).toBe('Heard: plan:1 "The plan" completed: 1 completed, 1 skipped')
+    expect(office.requestsOf('researcher')[0]?.messages[0]?.content).toContain('the new words')
+  })
+
+  test('a plan that nobody watches runs, unless every plan must ask', async () => {
+    office = await newOffice(database, cast, plans('ask'))
+    expect(await office.ask('go')).toMatchObject({ ok: true })
+    await office.remove()
+    office = await newOffice(database, cast, plans('always'))
+    expect(await office.ask('go')).toMatchObject({ status: 'waiting', approvals: [1] })
+    await office.remove()
+    office = await newOffice(database, cast, plans('auto'))
+    expect(await office.ask('go', { attended: true })).toMatchObject({ ok: true })
+    expect(await office.engine.store.read((rows) => listPlans(rows))).toMatchObject([{ status: 'completed' }])
+  })
+
+  test('a brief that says nothing is refused, whoever writes it', async () => {
+    office = await newOffice(database, cast)
+    await office.ask('go', { attended: true })
+    const [first] = await office.engine.store.read((rows) => listTasks(rows, {}))
+    if (!first) throw new Error('there is no plan')
+    await expect(changeTask(office.engine, first, { action: 'edit', context: 'do it' })).rejects.toThrow('is one line')
+    await expect(changeTask(office.engine, first, { action: 'edit', skill: 'nobody' })).rejects.toThrow('no agent')
+    await expect(changeTask(office.engine, first, { action: 'retry' })).rejects.toThrow('cannot be tried again')
+  })
+})
