@@ -33,7 +33,7 @@ import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
 import { undo } from './engine/undo.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
-import type { AgentIndex, Engine, World } from './engine/world.ts'
+import type { AgentIndex, World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { identityFilesOf } from './home/identity.ts'
 import { rehearsalName } from './models/rehearsal/rehearsal.ts'
@@ -174,6 +174,7 @@ type WorkApp = Pick<
   | 'runs'
   | 'cancel'
   | 'retry'
+  | 'agents'
   | 'plans'
   | 'tasks'
   | 'results'
@@ -198,10 +199,12 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
     },
   )
   return {
-    async submit(folder, { session, content, from, timeoutSeconds, ...more }) {
+    async submit(folder, { session, content: said, from, timeoutSeconds, ...asked }) {
+      const known = [...builtInAgents, ...engine.agents.list(folder)].map(({ name }) => name)
+      const { content, ...more } = { ...asked, ...addressed(said, asked.agent, known) }
       // An unknown model is an error before anything is taken in.
       const model = engine.model(more.model ?? null)
-      if (more.agent !== undefined) mustAnswer(engine, more.agent, folder)
+      if (more.agent !== undefined) mustAnswer(more.agent, known)
       for (const part of more.parts ?? []) acceptPart(part, model)
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
       const handedIn = {
@@ -260,6 +263,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       if (task) return { runId: (await changeTask(engine, task, { action: 'retry' })).runId }
       return retry(world, (await store.read((rows) => runNamed(rows, name))).id)
     },
+    agents: async (folder) => [...builtInAgents, ...engine.agents.list(folder)],
     plans: (filter) => store.read((rows) => viewPlans(rows, filter)),
     tasks: (filter) => store.read((rows) => viewTasks(rows, { agents: engine.agents, now: world.clock.now() }, filter)),
     results: (filter) => store.read((rows) => viewResults(rows, filter)),
@@ -290,9 +294,14 @@ function auditUnconfined({ store, clock }: World): Promise<void> {
   return store.write('owner', (tx) => recordEvent(tx, { at: clock.now(), ...event }))
 }
 
+/** `@name …` at the very beginning goes straight to that agent; any other `@` is a word. */
+function addressed(said: string, agent: string | undefined, known: string[]): { content: string; agent?: string } {
+  const [, name = '', content = ''] = /^@([a-z0-9][\w-]*)[\s,:]+(\S[\s\S]*)$/i.exec(said) ?? []
+  return agent === undefined && known.includes(name) ? { content, agent: name } : { content: said }
+}
+
 /** An agent that is not there is an error before anything is taken in. */
-function mustAnswer({ agents }: Pick<Engine, 'agents'>, name: string, folder: string): void {
-  const known = [...builtInAgents, ...agents.list(folder).map((agent) => agent.name)]
+function mustAnswer(name: string, known: string[]): void {
   if (known.includes(name)) return
   const close = nearest(name, known)
   throw new Misuse(

@@ -6,7 +6,7 @@ import { isGone } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
 import { systemRandom } from '../system.ts'
 import { answerPage } from './answer-page.ts'
-import { askedFor } from './asked.ts'
+import { agentNamed, askedFor } from './asked.ts'
 import type { Here, Register } from './cli.ts'
 import { answerQuestions, type OnApproval, onApprovalFrom } from './deciding.ts'
 import { terminalPane } from './pane.ts'
@@ -23,6 +23,7 @@ export const registerAsk: Register = (program, run) => {
     .description('ask something and wait for the answer; without text, or with -, stdin is the question')
     .option('-s, --session <label>', 'the session to ask in; a new label starts one', 'main')
     .option('-m, --model <name>', 'one of the models of heddle.yaml')
+    .option('--agent <name>', 'who shall answer, as @name at the beginning does')
     .option('--file <path>', 'a file that goes with it, as @path in the text does; may be repeated', together, [])
     .option('--from <turn>', 'start a new session from this turn')
     .option('--timeout <seconds>', 'wait at most this long; the work goes on')
@@ -37,6 +38,7 @@ export const registerAsk: Register = (program, run) => {
         const question: Question = {
           session: String(options['session']),
           ...(await askedFor(here, text, options['file'] as string[])),
+          ...(options['agent'] !== undefined && { agent: await agentNamed(here, String(options['agent'])) }),
           ...(options['model'] !== undefined && { model: String(options['model']) }),
           ...(options['from'] !== undefined && { from: String(options['from']) }),
           // Handed in again after a daemon died on us, it is the same question, whether it had arrived or not.

@@ -2,14 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import type { App, Question } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import type { Part } from '../domain/message.ts'
+import { nearest } from '../domain/nearest.ts'
 import { homePaths } from '../home/home.ts'
 import { checkTogether, fileFrom, partOf } from './attachments.ts'
 import type { Here } from './cli.ts'
 import { filesNamedIn } from './mentions.ts'
 import { pipedInput, wholeInput } from './piped.ts'
-
-/** Who answers as long as there are no others. */
-export const usualAgent = '@general'
+import { printable } from './screen.ts'
 
 /** What is asked: the words, or standard input in their place, and what comes with them. */
 export async function askedFor(
@@ -33,13 +32,24 @@ export async function askedFor(
 /** What a message names with `@`, ready to go with it. */
 export async function partsNamedIn(here: Pick<Here, 'folder' | 'home' | 'app'>, content: string): Promise<Part[]> {
   const ground = { from: here.folder, secrets: homePaths(here.home).secrets }
-  const parts = await filesNamedIn(content, ground, async (name) => isAgent(await here.app(), name))
+  const parts = await filesNamedIn(content, ground, async (name) => isAgent(await here.app(), here.folder, name))
   checkTogether(parts)
   return parts
 }
 
-async function isAgent(app: App, name: string): Promise<boolean> {
-  return `@${name}` === usualAgent || (await app.personas()).some(({ id }) => id === name)
+/** The name of an agent, with or without its `@`; one that is not there is told before anything is handed in. */
+export async function agentNamed(here: Pick<Here, 'folder' | 'app'>, text: string): Promise<string> {
+  const name = text.replace(/^@/, '')
+  const known = (await (await here.app()).agents(here.folder)).map((agent) => agent.name)
+  if (known.includes(name)) return name
+  const close = nearest(name, known)
+  const remedy = close ? `did you mean @${close}?` : 'heddle agents lists them'
+  throw new Misuse(`there is no agent "@${printable(name)}"`, remedy, 'agent_unknown')
+}
+
+async function isAgent(app: App, folder: string, name: string): Promise<boolean> {
+  const isPersona = (await app.personas()).some(({ id }) => id === name)
+  return isPersona || (await app.agents(folder)).some((agent) => agent.name === name)
 }
 
 function wordsOf(input: Buffer): string {

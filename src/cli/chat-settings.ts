@@ -1,6 +1,10 @@
 /** How a talk begins, and what it may choose from. */
 export interface ChatSettings {
   session: string
+  /** Who is talked to; without one, the configured default. */
+  agent: string | undefined
+  /** Somebody types, and can be asked. */
+  isAttended: boolean
   model: string | undefined
   /** Throws when there is no such model. */
   knowModel(name: string): void

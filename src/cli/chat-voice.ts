@@ -15,8 +15,11 @@ export class Voice {
   }
 
   /** What each message asks for. */
-  get wishes(): Pick<Question, 'model' | 'thinking'> {
+  get wishes(): Pick<Question, 'agent' | 'attended' | 'model' | 'thinking'> {
+    const { agent, isAttended } = this.#settings
     return {
+      ...(agent !== undefined && { agent }),
+      ...(isAttended && { attended: true }),
       ...(this.model !== undefined && { model: this.model }),
       ...(this.#thinking && { thinking: this.#thinking }),
     }

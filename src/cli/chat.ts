@@ -3,7 +3,7 @@ import { loadConfig } from '../config/config.ts'
 import { rehearsal } from '../config/schema.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
-import { usualAgent } from './asked.ts'
+import { agentNamed } from './asked.ts'
 import { Chatting } from './chatting.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { printable } from './screen.ts'
@@ -29,15 +29,18 @@ export const registerChat: Register = (program, run) => {
     .addHelpText('after', '\nPiped, each line is a message, answered before the next. /help in it tells more.')
     .action(
       run(async (here, [agent], options) => {
-        if (agent !== undefined && agent !== usualAgent) throw noAgent(agent)
         if (here.json) throw new Misuse('a chat is no JSON document', 'use: heddle ask "…" --json')
         const model = options['model'] === undefined ? {} : { model: String(options['model']) }
-        return chat(here, { session: String(options['session']), ...model })
+        const named = agent === undefined ? {} : { agent: await agentNamed(here, agent) }
+        return chat(here, { session: String(options['session']), ...model, ...named })
       }),
     )
 }
 
-async function chat(here: Here, { session, model }: { session: string; model?: string }): Promise<Answer> {
+async function chat(
+  here: Here,
+  { session, model, agent }: { session: string; model?: string; agent?: string },
+): Promise<Answer> {
   const app = await here.app()
   const config = await loadConfig(here.configFile, here.env, { userHome: homedir() })
   const known = [...Object.keys(config.models), rehearsal]
@@ -48,6 +51,8 @@ async function chat(here: Here, { session, model }: { session: string; model?: s
   const chatting = new Chatting(here, app, await here.daemon(), {
     session,
     model,
+    agent,
+    isAttended: process.stdin.isTTY === true,
     knowModel,
     models: Object.keys(config.models),
     usualModel: config.agent.model ?? rehearsal,
@@ -55,11 +60,6 @@ async function chat(here: Here, { session, model }: { session: string; model?: s
     notifyCommand: config.notify.command,
   })
   return { json: null, text: '', code: await chatting.talk() }
-}
-
-function noAgent(name: string): HeddleError {
-  const agent = printable(name.startsWith('@') ? name : `@${name}`)
-  return new Misuse(`there is no agent ${agent} yet`, `talk to the one there is: heddle chat ${usualAgent}`, 'no_agent')
 }
 
 function noModel(name: string, known: string[]): HeddleError {

@@ -1,3 +1,4 @@
+import type { Agent } from './agent.ts'
 import type { Answer, Scope } from './approval.ts'
 import type { Millis } from './clock.ts'
 import type { TurnDraft } from './draft.ts'
@@ -355,6 +356,8 @@ export interface App {
   cancel(reference: string, reason: string): Promise<{ id: string; state: RunState | TaskStatus | PlanStatus }>
   /** A run's inputs anew, or a `task:` that failed. */
   retry(reference: string): Promise<{ runId: string | null }>
+  /** Everyone who can be given work here, those that are built in first. */
+  agents(folder: string): Promise<Pick<Agent, 'name' | 'description'>[]>
   /** Plans, newest first: those of a folder, or all. */
   plans(filter?: { folder?: string }): Promise<PlanLine[]>
   tasks(filter?: { plan?: string; status?: TaskStatus }): Promise<TaskLine[]>

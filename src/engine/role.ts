@@ -3,8 +3,11 @@ import type { Run } from '../domain/run.ts'
 import type { Engine } from './world.ts'
 
 /** The two agents that are there without a file: one delegates and does nothing itself, one does everything itself. */
-export const builtInAgents = ['coordinator', 'general'] as const
-export type BuiltInAgent = (typeof builtInAgents)[number]
+export const builtInAgents = [
+  { name: 'coordinator', description: 'Talks with you, plans and delegates; does nothing itself.' },
+  { name: 'general', description: 'Does everything itself, with the tools for files, commands and the web.' },
+] as const
+export type BuiltInAgent = (typeof builtInAgents)[number]['name']
 
 /** Who a run is. A worker is made of one file; `gone` when that file is not there any more. */
 export type Role = { kind: BuiltInAgent } | { kind: 'worker'; agent: Agent } | { kind: 'gone'; name: string }
@@ -40,7 +43,7 @@ export function roleOf({ agents, defaultAgent }: Engine, { agent }: Pick<Run, 'a
 }
 
 export function isBuiltIn(name: string): name is BuiltInAgent {
-  return builtInAgents.some((each) => each === name)
+  return builtInAgents.some((each) => each.name === name)
 }
 
 /** Everything that a role has of the tools there are, before anybody's policy narrows it. */

@@ -46,7 +46,8 @@ export interface Terminal {
   ended: Promise<Spoken>
 }
 
-export function newHeddle(): TestHeddle {
+/** Most tests are about one agent that does things itself; `agent: null` asks whoever answers by default. */
+export function newHeddle({ agent = '@general' as string | null } = {}): TestHeddle {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-cli-')))
   const [home, folder] = [join(root, 'home'), join(root, 'folder')]
   mkdirSync(folder)
@@ -69,12 +70,12 @@ export function newHeddle(): TestHeddle {
     return { child, said, ended }
   }
   const runWith: TestHeddle['runWith'] = (options, ...args) => {
-    const { child, ended } = begin(options, [process.execPath, bin, ...args])
+    const { child, ended } = begin(options, [process.execPath, bin, ...to(agent, args)])
     child.stdin.end(options.input ?? '')
     return ended
   }
   const startWith: TestHeddle['startWith'] = (options, ...args) => {
-    const { child, said, ended } = begin(options, [process.execPath, bin, ...args])
+    const { child, said, ended } = begin(options, [process.execPath, bin, ...to(agent, args)])
     return {
       pid: child.pid,
       says: (text) => until(child.stderr, () => said.err.includes(text)),
@@ -83,7 +84,7 @@ export function newHeddle(): TestHeddle {
     }
   }
   const terminalWith: TestHeddle['terminalWith'] = (options, ...args) => {
-    const command = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ')
+    const command = [process.execPath, bin, ...to(agent, args)].map((word) => `'${word}'`).join(' ')
     const { child, said, ended } = begin(options, ['script', '-qfec', command, '/dev/null'])
     let seen = 0
     return {
@@ -110,6 +111,14 @@ export function newHeddle(): TestHeddle {
     remove: () => rmSync(root, { recursive: true, force: true }),
   }
 }
+/** The command with the agent it is for, where it talks to one and names none. */
+function to(agent: string | null, args: string[]): string[] {
+  const at = args.findIndex((word) => word === 'ask' || word === 'chat')
+  if (agent === null || at === -1 || args.includes('--agent')) return args
+  const named = args[at] === 'ask' ? ['ask', '--agent', agent] : ['chat', agent]
+  return [...args.slice(0, at), ...named, ...args.slice(at + 1)]
+}
+
 function until(stream: NodeJS.ReadableStream, isThere: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
