@@ -23,6 +23,8 @@ const skillFile = /^skill\.md$/i
 /** Files of a directory that are for its readers. */
 const papers =
   /^(?:readme|license|changelog|contributing|code_of_conduct|security|notice|agents|claude|gemini|memory)\.md$/i
+/** Folders that hold no agents: hidden ones, packages, and the tests beside agents, whose files are for the test. */
+const elsewhere = /^\.|^node_modules$|\.test$/
 
 /**
  * Finds the files of a directory tree that may be agents, and does not list again what has not changed. A folder with
@@ -90,7 +92,7 @@ function contentOf(path: string, { root, skillsOnly }: Rules): Pick<Listing, 'fi
   for (const entry of entries) {
     const inner = join(path, entry.name)
     if (entry.isDirectory()) {
-      if (!entry.name.startsWith('.') && entry.name !== 'node_modules') folders.push(inner)
+      if (!elsewhere.test(entry.name)) folders.push(inner)
     } else if (/\.md$/i.test(entry.name)) {
       if (!skillsOnly && !papers.test(entry.name)) files.push(inner)
     } else if (entry.isSymbolicLink() && leavesTo(inner, root)) {

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Agents, type AgentsHere, agentsIn, openAgents } from '../app-agents.ts'
-import { loadConfig } from '../config/config.ts'
+import { type Config, loadConfig } from '../config/config.ts'
 import type { Agent } from '../domain/agent.ts'
 import { Misuse } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
@@ -51,11 +51,30 @@ export const registerAgents: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle agents check ~/.claude/agents')
     .action(run((here, dirs) => check(here, dirs)))
   agents
+    .command('test [names...]')
+    .description('measure agents on your model: a small task and what must be so after it; without names all of ours')
+    .option('-m, --model <name>', 'one of the models of heddle.yaml')
+    .option('--new', 'write a test to fill in, beside the file of the agent')
+    .addHelpText('after', testHelp)
+    .action(
+      run(async (here, names, options) => {
+        const { testAgents } = await import('./agents-test.ts')
+        return testAgents(here, await agentsHere(here), names, options)
+      }),
+    )
+  agents
     .command('trust <name>')
     .description('let a file of this folder count, as it is now; by name or path')
     .option('-y, --yes', 'without asking')
     .action(run(async (here, [name = ''], options) => trustAgent(here, await openHere(here), name, options)))
 }
+
+const testHelp = `
+A test is a directory beside the agent's file, named like it: coder.md has
+coder.test with task.md (what it is asked), files/ (what it works on) and
+checks.json (what must be so afterwards).
+
+Example: heddle agents test coder -m local`
 
 async function list(here: Here): Promise<Answer> {
   const { agents, diagnostics } = (await openHere(here)).look(here.folder)
@@ -111,7 +130,7 @@ async function openHere(here: Here): Promise<Agents> {
   return openAgents(await agentsHere(here))
 }
 
-async function agentsHere(here: Here): Promise<AgentsHere> {
+async function agentsHere(here: Here): Promise<AgentsHere & { config: Config }> {
   const paths = homePaths(here.home)
   const secrets = secretReader(paths.secrets)
   const config = await loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })

@@ -7,6 +7,7 @@ import { systemClock } from '../../src/system.ts'
 import { read } from './place.ts'
 
 const root = join(import.meta.dirname, '../../agents')
+const files = readdirSync(root).filter((name) => name.endsWith('.md'))
 const reading = ['read_file', 'list_dir', 'search_files']
 const tools = {
   'code-review': [...reading, 'exec'],
@@ -28,7 +29,7 @@ describe('the agents that come with heddle', () => {
     expect(Object.fromEntries(agents.map((agent) => [agent.name, agent.tools]))).toEqual(tools)
   })
 
-  test.each(readdirSync(root))('%s says what is handed in, when to stop and what to do without facts', (name) => {
+  test.each(files)('%s says what is handed in, when to stop and what to do without facts', (name) => {
     const text = readFileSync(join(root, name), 'utf8')
     for (const heading of ['## What you hand in', '## When to stop', '## When something is missing'])
       expect(text).toContain(heading)

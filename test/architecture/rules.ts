@@ -11,7 +11,7 @@ export const mayImport: Record<string, readonly string[]> = {
   gateway: ['domain'],
   cli: [
     ...['domain', 'gateway', 'app.ts', 'app-models.ts', 'app-agents.ts', 'config', 'home', 'doctor.ts'],
-    ...['system.ts', 'version.ts'],
+    ...['app-agent-tests.ts', 'system.ts', 'version.ts'],
   ],
   'version.ts': [],
   'system.ts': ['domain'],
@@ -20,6 +20,8 @@ export const mayImport: Record<string, readonly string[]> = {
   'doctor.ts': ['domain', 'store', 'config', 'home', 'tools', 'app-models.ts'],
   'app-models.ts': ['domain', 'models', 'config'],
   'app-agents.ts': ['domain', 'agents', 'config', 'home'],
+  'agent-tests': ['domain'],
+  'app-agent-tests.ts': ['domain', 'agent-tests', 'app.ts', 'config', 'home', 'tools'],
   'app-engine.ts': ['domain', 'engine', 'models', 'config', 'tools', 'app-models.ts'],
   'app.ts': [
     ...['domain', 'store', 'models', 'tools', 'skills', 'agents', 'memory', 'engine', 'gateway'],

@@ -1,0 +1,3 @@
+import { duration } from './duration.mjs'
+
+console.log(duration(Number(process.argv[2])))

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { type CheckReader, checkOf, named, type Seen } from './check.ts'
+import type { Evidence } from './evidence.ts'
+import { changesBetween, textIn } from './folder-state.ts'
+import { inFolder, pattern, words } from './written.ts'
+
+/** Checks of what became of the files. */
+export const fileChecks: Record<string, CheckReader> = {
+  file_exists: checkOf(
+    z.strictObject({ path: inFolder }),
+    ({ path }) => `${path} exists`,
+    ({ path }, { folder }) =>
+      textIn(folder, path) === undefined ? { ok: false, saw: 'no such file' } : { ok: true, saw: 'it does' },
+  ),
+  file_missing: checkOf(
+    z.strictObject({ path: inFolder }),
+    ({ path }) => `there is no ${path}`,
+    ({ path }, { after }) => (after.has(path) ? { ok: false, saw: 'it is there' } : { ok: true, saw: 'none' }),
+  ),
+  file_contains: checkOf(
+    z.strictObject({ path: inFolder, text: words }),
+    ({ path, text }) => `${path} contains "${text}"`,
+    ({ path, text }, evidence) => lookInto(evidence, path, (all) => all.includes(text)),
+  ),
+  file_lacks: checkOf(
+    z.strictObject({ path: inFolder, text: words }),
+    ({ path, text }) => `${path} does not contain "${text}"`,
+    ({ path, text }, evidence) => lookInto(evidence, path, (all) => !all.includes(text)),
+  ),
+  file_matches: checkOf(
+    z.strictObject({ path: inFolder, pattern }),
+    ({ path, pattern }) => `${path} matches /${pattern}/`,
+    ({ path, pattern }, evidence) => lookInto(evidence, path, (all) => new RegExp(pattern, 'im').test(all)),
+  ),
+  unchanged: checkOf(
+    z.strictObject({ paths: z.array(inFolder).min(1).optional(), except: z.array(inFolder).min(1).optional() }),
+    ({ paths, except }) => {
+      if (paths) return `unchanged: ${named(paths)}`
+      return except ? `nothing but ${named(except)} was touched` : 'no file was touched'
+    },
+    ({ paths, except = [] }, { before, after }) => {
+      const { made, changed, gone } = changesBetween(before, after)
+      const counts = (path: string) => (paths ? paths.includes(path) : !except.includes(path))
+      const told = [
+        ...made.filter(counts).map((path) => `${path} made`),
+        ...changed.filter(counts).map((path) => `${path} changed`),
+        ...gone.filter(counts).map((path) => `${path} removed`),
+      ]
+      return told.length > 0 ? { ok: false, saw: named(told) } : { ok: true, saw: 'nothing else' }
+    },
+  ),
+  files_list: checkOf(
+    z.strictObject({}),
+    () => 'the list after Files: names what was written, and nothing else',
+    (_, { text, folder, before, after }) => {
+      const { made, changed, gone } = changesBetween(before, after)
+      const written = [...made, ...changed]
+      const listed = filesListed(text, folder)
+      const wrong = [
+        ...written.filter((path) => !listed.includes(path)).map((path) => `${path} is not listed`),
+        ...listed
+          .filter((path) => !written.includes(path) && !gone.includes(path))
+          .map((path) => `${path} is listed and was not written`),
+      ]
+      return wrong.length > 0 ? { ok: false, saw: named(wrong) } : { ok: true, saw: named(written) || 'nothing' }
+    },
+  ),
+}
+
+function lookInto({ folder }: Evidence, path: string, isRight: (text: string) => boolean): Seen {
+  const text = textIn(folder, path)
+  if (text === undefined) return { ok: false, saw: 'no such file' }
+  const lines = text === '' ? 0 : text.trimEnd().split('\n').length
+  return { ok: isRight(text), saw: `${lines} lines that ${isRight(text) ? 'do' : 'do not'}` }
+}
+
+/** The paths after the last line that says `Files:`, from the folder on, however they are decorated. */
+function filesListed(text: string, folder: string): string[] {
+  const lines = text.split('\n')
+  const at = lines.findLastIndex((line) => /^[\s#*_]*files:/i.test(line))
+  if (at === -1) return []
+  const first = (lines[at] ?? '').replace(/^[\s#*_]*files:[\s*_]*/i, '').split(',')
+  return [...first, ...lines.slice(at + 1)]
+    .map((line) => /`([^`]+)`/.exec(line)?.[1] ?? /^[\s*-]*([^\s,;]+)/.exec(line)?.[1] ?? '')
+    .map((path) => path.replace(`${folder}/`, '').replace(/^\.\//, '').replace(/:$/, ''))
+    .filter((path) => path !== '' && !/^none\.?$/i.test(path))
+}

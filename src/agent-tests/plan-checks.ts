@@ -1,0 +1,73 @@
+import { z } from 'zod'
+import { type CheckReader, checkOf, named, type Seen } from './check.ts'
+import type { Evidence, PlannedTask } from './evidence.ts'
+import { amount, words } from './written.ts'
+
+/** Checks of the plan that a planner left. */
+export const planChecks: Record<string, CheckReader> = {
+  plan_tasks: checkOf(
+    z.strictObject({ atLeast: amount.default(1), atMost: amount.default(12) }),
+    ({ atLeast, atMost }) => `there is one plan with ${atLeast} to ${atMost} tasks`,
+    ({ atLeast, atMost }, evidence) =>
+      ofPlan(evidence, (tasks) => ({
+        ok: tasks.length >= atLeast && tasks.length <= atMost,
+        saw: `${tasks.length}: ${named(tasks.map(({ title }) => title))}`,
+      })),
+  ),
+  plan_order: checkOf(
+    z.strictObject({ edges: amount.default(1) }),
+    ({ edges }) => `tasks wait for others ${edges} times or more, and none for itself`,
+    ({ edges }, evidence) =>
+      ofPlan(evidence, (tasks) => {
+        const stuck = waitingForEver(tasks)
+        if (stuck.length > 0) return { ok: false, saw: `these wait for each other: ${named(stuck)}` }
+        const count = tasks.reduce((sum, { dependsOn }) => sum + dependsOn.length, 0)
+        return { ok: count >= edges, saw: `${count} times` }
+      }),
+  ),
+  plan_briefs: checkOf(
+    z.strictObject({ atLeast: amount }),
+    ({ atLeast }) => `each brief has at least ${atLeast} characters`,
+    ({ atLeast }, evidence) =>
+      ofPlan(evidence, (tasks) => {
+        const short = tasks.filter(({ context }) => context.trim().length < atLeast)
+        const told = short.map(({ key, context }) => `${key} has ${context.trim().length}`)
+        return told.length > 0 ? { ok: false, saw: named(told) } : { ok: true, saw: 'all do' }
+      }),
+  ),
+  plan_mentions: checkOf(
+    z.strictObject({ text: words, tasks: amount.default(1) }),
+    ({ text, tasks }) => `${tasks === 1 ? 'a brief' : `${tasks} briefs`} or more mention "${text}"`,
+    ({ text, tasks: wanted }, evidence) =>
+      ofPlan(evidence, (tasks) => {
+        const count = tasks.filter(({ context }) => context.toLowerCase().includes(text.toLowerCase())).length
+        return { ok: count >= wanted, saw: `${count} of ${tasks.length}` }
+      }),
+  ),
+  plan_agents: checkOf(
+    z.strictObject({ include: z.array(words).min(1) }),
+    ({ include }) => `tasks are given to ${named(include)}`,
+    ({ include }, evidence) =>
+      ofPlan(evidence, (tasks) => {
+        const skills = [...new Set(tasks.map(({ skill }) => skill))]
+        return { ok: include.every((name) => skills.includes(name)), saw: named(skills) }
+      }),
+  ),
+}
+
+function ofPlan({ plans }: Evidence, look: (tasks: PlannedTask[]) => Seen): Seen {
+  const [tasks, ...more] = plans
+  if (!tasks) return { ok: false, saw: 'no plan' }
+  return more.length > 0 ? { ok: false, saw: `${plans.length} plans` } : look(tasks)
+}
+
+/** Keys of the tasks that can never begin: what is left when everything that can be done is done. */
+function waitingForEver(tasks: readonly PlannedTask[]): string[] {
+  let left = [...tasks]
+  for (;;) {
+    const ids = new Set(left.map(({ id }) => id))
+    const still = left.filter(({ dependsOn }) => dependsOn.some((id) => ids.has(id)))
+    if (still.length === left.length) return still.map(({ key }) => key)
+    left = still
+  }
+}

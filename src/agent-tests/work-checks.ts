@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { type CheckReader, checkOf, named } from './check.ts'
+import { amount, words } from './written.ts'
+
+const lastWords = 120
+
+/** Checks of how the agent worked, and of whether what it made works. */
+export const workChecks: Record<string, CheckReader> = {
+  command: checkOf(
+    z.strictObject({ command: words, exit: amount.default(0), contains: words.optional() }),
+    ({ command, exit, contains }) =>
+      `\`${command}\` exits with ${exit}${contains === undefined ? '' : ` and says "${oneLine(contains)}"`}`,
+    async ({ command, exit, contains = '' }, { run }) => {
+      const end = await run(command)
+      if ('obstacle' in end) return { ok: false, saw: `no command can be run here: ${end.obstacle}` }
+      const said = oneLine(end.output.slice(-lastWords))
+      const ok = end.code === exit && end.output.includes(contains)
+      return { ok, saw: `${end.code ?? 'a signal'}${ok || said === '' ? '' : `, and at the end: ${said}`}` }
+    },
+  ),
+  tools_within: checkOf(
+    z.strictObject({ tools: z.array(words).optional() }),
+    ({ tools }) => `no tool was called but ${tools ? named(tools, 9) : 'those of its file'}`,
+    ({ tools }, { calls, tools: own }) => {
+      const allowed = tools ?? own
+      const names = [...new Set(calls.map(({ name }) => name))]
+      const others = names.filter((name) => !allowed.includes(name))
+      return others.length > 0 ? { ok: false, saw: named(others) } : { ok: true, saw: named(names) || 'none' }
+    },
+  ),
+  tool_used: checkOf(
+    z.strictObject({ tool: words, atLeast: amount.default(1) }),
+    ({ tool, atLeast }) => `${tool} was called${atLeast === 1 ? '' : ` ${atLeast} times or more`}`,
+    ({ tool, atLeast }, { calls }) => {
+      const done = calls.filter(({ name, status }) => name === tool && status === 'ok').length
+      return { ok: done >= atLeast, saw: `${done} calls that worked` }
+    },
+  ),
+  model_calls: checkOf(
+    z.strictObject({ atMost: amount.min(1) }),
+    ({ atMost }) => `the model was asked at most ${atMost} times`,
+    ({ atMost }, { modelCalls }) => ({ ok: modelCalls <= atMost, saw: `${modelCalls} times` }),
+  ),
+}
+
+function oneLine(text: string): string {
+  return text
+    .trim()
+    .split(/\s*\n\s*/)
+    .join(' / ')
+}

@@ -1,0 +1,59 @@
+import type { Measured } from '../app-agent-tests.ts'
+import { money, seconds } from './answer-page.ts'
+import { paint, printable, type Screen, table, wrapped } from './screen.ts'
+
+/** A test that could not be made at all. */
+export interface NotMeasured {
+  agent: string
+  error: { code: string; message: string; remedy: string }
+}
+
+/** A test as programs read it. */
+export function measuredRow(measured: Measured) {
+  const { agent, model, checks, text, usage, took } = measured
+  const passed = checks.filter(({ ok }) => ok).length
+  return {
+    ok: passed === checks.length,
+    agent,
+    model,
+    passed,
+    of: checks.length,
+    checks,
+    text,
+    usage,
+    seconds: took / 1000,
+  }
+}
+
+/** One line for each check, then what it came to and what it took. */
+export function measuredPage(screen: Screen, measured: Measured): string {
+  const lines = measured.checks.flatMap(({ ok, says, wants, saw }) => {
+    const verdict = ok ? paint(screen, 'green', 'ok    ') : paint(screen, 'red', 'FAILED')
+    const expected = says === wants ? '' : ` · expected: ${wants}`
+    const told = ok ? says : `${says}${expected} · saw ${saw}`
+    return wrapped(`${verdict}  ${printable(told)}`, screen.columns, { words: true, hang: ' '.repeat(8) })
+  })
+  return [...lines, lastLine(measured)].join('\n')
+}
+
+/** One row for each agent, and how many passed everything. */
+export function summaryPage(screen: Screen, all: readonly (Measured | NotMeasured)[]): string {
+  const rows = all.map((each) => {
+    if ('error' in each) return [each.agent, paint(screen, 'red', 'not run'), '', '', '']
+    const { ok, passed, of } = measuredRow(each)
+    const count = `${passed} of ${of}`
+    const { usage, took } = each
+    const tokens = (usage.inputTokens + usage.outputTokens).toLocaleString('en-US')
+    return [each.agent, paint(screen, ok ? 'green' : 'red', count), tokens, money(usage.costUsd), seconds(took)]
+  })
+  const good = all.filter((each) => !('error' in each) && measuredRow(each).ok).length
+  const head = ['agent', 'checks', 'tokens', 'cost', 'took']
+  return `${table(screen, [head, ...rows], 0)}\n${good} of ${all.length} agents passed every check`
+}
+
+function lastLine({ checks, model, usage, took }: Measured): string {
+  const passed = checks.filter(({ ok }) => ok).length
+  const who = printable(model.actual ?? model.requested)
+  const tokens = `${usage.inputTokens.toLocaleString('en-US')} in, ${usage.outputTokens.toLocaleString('en-US')} out`
+  return [`${passed} of ${checks.length} checks passed`, who, tokens, money(usage.costUsd), seconds(took)].join(' · ')
+}
