@@ -191,8 +191,10 @@ function done({ journal }: ActiveRun): string[] {
   return [...(text === '' ? [] : [text]), ...(call ? [`(last tool call: ${call.name}, ${call.status})`] : [])]
 }
 
-function ended({ id, name }: RequestedCall, { status, output, label, seen, repeated }: ToolOutcome): EndedStep {
-  return { id, name, status, output, ...(label && { label }), ...(seen && { seen }), ...(repeated && { repeated }) }
+function ended({ id, name }: RequestedCall, outcome: ToolOutcome): EndedStep {
+  const { status, output, label, seen, touched, repeated } = outcome
+  const kept = { ...(label && { label }), ...(seen && { seen }), ...(touched && { touched }) }
+  return { id, name, status, output, ...kept, ...(repeated && { repeated }) }
 }
 
 function looping({ journal }: ActiveRun): HeddleError {
