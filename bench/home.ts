@@ -24,6 +24,7 @@ export async function openHome({ home, model, durability = 'full', atOnce = 16, 
     paths,
     config: {
       ...config,
+      agent: { ...config.agent, default: '@general' },
       durability,
       engine: { ...config.engine, maxRunning: atOnce },
       agents: { ...config.agents, maxConcurrent: atOnce },

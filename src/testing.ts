@@ -57,6 +57,8 @@ export interface TestAppOptions {
   /** The first is what answers unless another is asked for. */
   models?: Model[]
   tools?: Tool[]
+  /** Who answers where nobody is named: the agent that does things itself, unless another is. */
+  agent?: string
 }
 
 /** Opens a heddle that shares nothing with any other. */
@@ -64,8 +66,9 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   const home = join(mkdtempSync(join(tmpdir(), 'heddle-app-')), 'home')
   await ensureHome(home)
   const paths = homePaths(home)
-  const { models = [], tools = [], ...context } = options
-  const config = await loadConfig(paths.config, {})
+  const { models = [], tools = [], agent = 'general', ...context } = options
+  const usual = await loadConfig(paths.config, {})
+  const config = { ...usual, agent: { ...usual.agent, default: `@${agent}` } }
   const app = await openApp({ paths, config, env: {}, models, tools, context })
   return {
     ...app,

@@ -9,6 +9,7 @@ import { answerPage } from './answer-page.ts'
 import { agentNamed, askedFor } from './asked.ts'
 import type { Here, Register } from './cli.ts'
 import { answerQuestions, type OnApproval, onApprovalFrom } from './deciding.ts'
+import { callerOf } from './notify.ts'
 import { terminalPane } from './pane.ts'
 import { pickedUp } from './picked-up.ts'
 import { Progress } from './progress.ts'
@@ -87,7 +88,7 @@ async function ask(
   const { stopped } = here
   const enough = new AbortController()
   if (seconds !== undefined) void here.clock.sleep(seconds * 1000, enough.signal).then(() => enough.abort())
-  const until = { stopped, enough: enough.signal, asking }
+  const until = { stopped, enough: enough.signal, asking, call: callerOf(here) }
   const alone = () => askHere(here, question, until)
   try {
     const daemon = await here.daemon()
@@ -112,6 +113,7 @@ interface Until {
   enough: AbortSignal
   /** What becomes of questions. */
   asking: OnApproval
+  call(text: string): Promise<void>
 }
 
 async function askHere(here: Here, question: Question, until: Until): Promise<Answered> {
@@ -128,7 +130,7 @@ async function askThrough(
   here: Here,
   door: Door,
   question: Question,
-  { stopped, enough, asking }: Until,
+  { stopped, enough, asking, call }: Until,
   begin: (session: string) => Promise<() => Promise<void>> = async () => async () => undefined,
 ): Promise<Answered> {
   let cursor = await door.cursor()
@@ -143,7 +145,11 @@ async function askThrough(
         over.abort()
         return showing
       })
-      if (now.approvals && !until.aborted && (await answerQuestions(here, door, now.approvals, asking, until))) {
+      if (
+        now.approvals &&
+        !until.aborted &&
+        (await answerQuestions(here, door, now.approvals, { policy: asking, call, signal: until }))
+      ) {
         cursor = await door.cursor()
         continue
       }

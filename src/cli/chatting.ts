@@ -17,7 +17,7 @@ import { Connection } from './connection.ts'
 import { greeting } from './greeting.ts'
 import { historyIn } from './line-history.ts'
 import { runsAt, runView } from './live-runs.ts'
-import { notify } from './notify.ts'
+import { type Notify, notifier } from './notify.ts'
 import { Outbox, type Said } from './outbox.ts'
 import type { Pane } from './pane.ts'
 import { paint, printable } from './screen.ts'
@@ -35,6 +35,7 @@ export class Chatting {
   readonly #here: Here
   readonly #app: App
   readonly #settings: ChatSettings
+  readonly #notify: Notify
   readonly #pane: Pane
   readonly #over = new AbortController()
   readonly #isTyped = process.stdin.isTTY === true
@@ -58,6 +59,8 @@ export class Chatting {
     this.#here = here
     this.#app = app
     this.#settings = settings
+    const [stream, command] = [process.stdout, settings.notifyCommand]
+    this.#notify = notifier(here, { stream, command, tell: (text) => this.#notice(text) })
     this.#connection = new Connection(here, app, daemon, (text) => this.#notice(text))
     this.#outbox = new Outbox(this.#connection, here.folder)
     this.#questions = new ChatQuestions(this.#connection, here.screen, (text) => this.#print(text))
@@ -165,7 +168,7 @@ export class Chatting {
         },
         onStart: (runId) => this.#started(runId),
         onEnd: (ended) => this.#ended(ended),
-        onNeedsYou: (runId, why) => this.#call(`run:${tail(runId)} needs you: ${why}`),
+        onNeedsYou: (runId, why) => this.#notify(`run:${tail(runId)} needs you: ${why}`),
       },
     )
   }
@@ -304,11 +307,7 @@ export class Chatting {
     this.#note = ''
     markSeen(this.#here)
     if (took < longTurn || state === 'cancelled') return
-    this.#call(`${this.#session} ${state === 'completed' ? 'is done' : state}: ${asked}`)
-  }
-
-  #call(text: string): void {
-    notify(this.#here, this.#settings.notifyCommand, `heddle: ${text}`)
+    this.#notify(`${this.#session} ${state === 'completed' ? 'is done' : state}: ${asked}`)
   }
 
   async #startSession(label: string | undefined): Promise<void> {

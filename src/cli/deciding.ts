@@ -1,6 +1,7 @@
 import type { ApprovalView } from '../domain/app.ts'
 import type { Answer } from '../domain/approval.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
 import type { Door } from '../gateway/api.ts'
 import type { Here } from './cli.ts'
 import { askLine, canAsk } from './prompt.ts'
@@ -21,13 +22,19 @@ export function onApprovalFrom(here: Here, value: unknown): OnApproval {
   return known
 }
 
+interface Deciding {
+  policy: OnApproval
+  /** Calls the person, who may look elsewhere. */
+  call(text: string): Promise<void>
+  signal: AbortSignal
+}
+
 /** Has what is open answered: by the person at the terminal, or by the policy. False when it stays open. */
 export async function answerQuestions(
   here: Here,
   door: Door,
   ids: readonly number[],
-  policy: OnApproval,
-  signal: AbortSignal,
+  { policy, call, signal }: Deciding,
 ): Promise<boolean> {
   if (policy === 'fail') return false
   if (policy === 'wait' && !canAsk()) {
@@ -39,7 +46,7 @@ export async function answerQuestions(
   for (const id of ids) {
     const question = open.find((each) => each.id === id)
     if (!question) continue
-    const said = policy === 'deny' ? nobodyThere : await askPerson(here, question, signal)
+    const said = policy === 'deny' ? nobodyThere : await askPerson(here, question, { call, signal })
     if (!said) return false
     await door.decide(String(id), said).catch(ignoreAnswered)
   }
@@ -49,8 +56,9 @@ export async function answerQuestions(
 const nobodyThere = { answer: 'no' as const, reason: 'nobody was there to ask' }
 
 /** Shows a question on the terminal until it is answered. Undefined when the person leaves instead. */
-async function askPerson(here: Here, question: ApprovalView, signal: AbortSignal) {
-  here.tell(`\u0007${questionPage(here.screen, question)}`)
+async function askPerson(here: Here, question: ApprovalView, { call, signal }: Omit<Deciding, 'policy'>) {
+  here.tell(questionPage(here.screen, question))
+  await call(`run:${tail(question.runId)} needs you: approval`)
   for (;;) {
     const typed = await askLine(choices(here, question), signal).catch(() => undefined)
     if (typed === undefined) return undefined

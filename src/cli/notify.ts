@@ -1,21 +1,73 @@
 import { spawn } from 'node:child_process'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { loadConfig } from '../config/config.ts'
 import type { Here } from './cli.ts'
 import { cut, printable } from './screen.ts'
 
 const longest = 200
+// Whoever is called is called by then; a program that hangs is not left behind.
+const patience = 10_000
 
-/** Calls a person who looks elsewhere: the bell, a notice of their terminal, and the command they configured. */
-export function notify({ screen, env }: Pick<Here, 'screen' | 'env'>, command: string | undefined, text: string): void {
-  const message = cut(printable(text), longest)
-  // The console of a bare machine would print what it does not understand.
-  const notice = env['TERM'] === 'linux' ? '' : `\u001b]9;${message}\u0007`
-  if (screen.isTerminal) process.stdout.write(`\u0007${notice}`)
-  if (command === undefined) return
+/** Calls a person who looks elsewhere. Must not throw: nobody's work depends on being heard. */
+export type Notify = (text: string) => void
+
+interface Ways {
+  /** The terminal that the person looks at, if it is one. */
+  stream: NodeJS.WriteStream
+  /** The program that they configured. */
+  command: string | undefined
+  /** Hears once that the program does not work. */
+  tell(text: string): void
+}
+
+/** Rings the bell, sends the terminal a notice, and starts the configured program. */
+export function notifier(here: Pick<Here, 'env' | 'clock'>, { stream, command, tell }: Ways): Notify {
+  let isTold = false
+  return (text) => {
+    const message = cut(printable(`heddle: ${text}`), longest)
+    if (stream.isTTY && here.env['TERM'] !== 'dumb') stream.write(`\u0007${noticeOf(message, here.env)}`)
+    if (command === undefined) return
+    void start(here, command, message).then((failure) => {
+      if (failure === undefined || isTold) return
+      isTold = true
+      tell(`notify.command does not work: ${failure}`)
+    })
+  }
+}
+
+/** Calls whoever asked on the terminal that their questions stand on. The configuration is read when it is needed. */
+export function callerOf(here: Here): (text: string) => Promise<void> {
+  const find = async () => {
+    const config = await loadConfig(here.configFile, here.env, { userHome: homedir() }).catch(() => undefined)
+    return notifier(here, { stream: process.stderr, command: config?.notify.command, tell: here.tell })
+  }
+  let notify: Promise<Notify> | undefined
+  return async (text) => {
+    notify ??= find()
+    const call = await notify
+    call(text)
+  }
+}
+
+/** OSC 9. The console of a bare machine would print it, and some people want no escape sequences. */
+function noticeOf(message: string, env: NodeJS.ProcessEnv): string {
+  return env['TERM'] === 'linux' || env['NO_COLOR'] ? '' : `\u001b]9;${message}\u0007`
+}
+
+/** Answers why it failed, if it did. */
+async function start({ clock }: Pick<Here, 'clock'>, command: string, message: string): Promise<string | undefined> {
   const program = command.startsWith('~/') ? join(homedir(), command.slice(2)) : command
-  // Without a shell: a message is one argument, whatever is in it. A command that fails must not disturb the talk.
-  spawn(program, [message], { stdio: 'ignore', detached: true })
-    .on('error', () => undefined)
-    .unref()
+  // Without a shell: a message is one argument, whatever is in it. In a group of its own: Ctrl-C is not meant for it.
+  const child = spawn(program, [message], { stdio: 'ignore', detached: true })
+  const over = new AbortController()
+  const ended = new Promise<string | undefined>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('exit', (code) => resolve(code === 0 ? undefined : `it ended with ${code ?? 'a signal'}`))
+  })
+  const late = clock.sleep(patience, over.signal).then(() => {
+    if (!over.signal.aborted) child.kill('SIGKILL')
+    return `it took longer than ${patience / 1000} s`
+  })
+  return Promise.race([ended, late]).finally(() => over.abort())
 }

@@ -3,6 +3,7 @@ import { describePart } from '../domain/attachment.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { Here, Register } from './cli.ts'
+import { commandLines } from './command-lines.ts'
 import { questionPage } from './question-page.ts'
 import { ago, paint, printable, table } from './screen.ts'
 
@@ -111,7 +112,9 @@ function runPage(here: Here, run: RunView): string {
     printable(name ?? ''),
     status ?? '',
   ])
-  return steps.length === 0 ? head : `${head}\n${table(here.screen, steps, 3)}`
+  const commands =
+    run.commands.length === 0 ? [] : [paint(here.screen, 'dim', 'commands'), ...commandLines(run.commands)]
+  return [head, ...commands, ...(steps.length === 0 ? [] : [table(here.screen, steps, 3)])].join('\n')
 }
 
 function nextOf({ id, finishedAt, files }: RunView): string | null {

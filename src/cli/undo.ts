@@ -1,5 +1,6 @@
 import type { Undone } from '../domain/app.ts'
 import type { Here, Register } from './cli.ts'
+import { commandLines } from './command-lines.ts'
 import { paint, printable } from './screen.ts'
 
 export const registerUndo: Register = (program, run) => {
@@ -26,8 +27,8 @@ function page(here: Here, { restored, refused, cannotUndo }: Undone, dryRun: boo
     ...(restored.length + refused.length === 0
       ? ['nothing to put back: this run left no change that is not undone']
       : []),
-    ...(cannotUndo.length > 0 ? ['these may have changed more, and nobody knows what:'] : []),
-    ...cannotUndo.map(({ name, about }) => `  ${printable(name)} ${printable(about)}`),
+    ...(cannotUndo.length > 0 ? ['not put back, since nothing is kept of what commands change:'] : []),
+    ...commandLines(cannotUndo),
   ]
   const next = nextOf({ restored, refused }, dryRun)
   return next === undefined ? lines.join('\n') : `${lines.join('\n')}\n  → ${next}`

@@ -1,4 +1,4 @@
-import { link, open, rename, unlink } from 'node:fs/promises'
+import { link, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 
@@ -16,6 +16,20 @@ export async function placeFile(path: string, text: string): Promise<boolean> {
     throw error
   } finally {
     await unlink(draft)
+  }
+}
+
+/** A minute is longer than any draft takes: an older one was left by a process that was killed. */
+const oldDraft = 60_000
+
+/** Removes drafts that killed processes left beside a new one, told by the disk's own clock. */
+export async function removeOldDrafts(draft: string): Promise<void> {
+  const folder = dirname(draft)
+  const { mtimeMs: now } = await stat(draft)
+  for (const name of await readdir(folder)) {
+    if (!/^\..+\.\d+-\d+\.tmp$/.test(name)) continue
+    const found = await stat(join(folder, name)).catch(() => undefined)
+    if (found && now - found.mtimeMs > oldDraft) await rm(join(folder, name), { force: true })
   }
 }
 
@@ -59,7 +73,8 @@ export function fileTrouble(error: unknown, code: string, what: string): unknown
   return new HeddleError(code, `${what}: ${why}.`, remedy ?? '', { cause: error })
 }
 
-async function writeDraft(path: string, text: string): Promise<string> {
+/** Writes a complete file (0600) beside a path, under a name that is this call's alone. Whoever asked gives it away. */
+export async function writeDraft(path: string, text: string): Promise<string> {
   for (let attempt = 0; ; attempt++) {
     // Two machines that share the folder can have equal process ids: the exclusive open decides.
     const draft = join(dirname(path), `.${basename(path)}.${process.pid}-${attempt}.tmp`)

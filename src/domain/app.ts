@@ -10,6 +10,7 @@ import type { Persona } from './persona.ts'
 import type { PlanStatus, TaskChange, TaskStatus } from './plan.ts'
 import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from './plan-views.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
+import type { UnsafeCall } from './touched.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
 
 /** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
@@ -113,6 +114,8 @@ export interface RunView {
   error?: RunError
   /** Files that it changed, from the session's folder on, and the hash it left each with; null for one it removed. */
   files: { path: string; sha256: string | null; undone: boolean }[]
+  /** Calls that undo does not take back, with what they were seen to change. */
+  commands: UnsafeCall[]
   /** `at` is null for a step whose time is no longer kept. */
   steps: { seq: number; kind: StepKind; name?: string; status?: string; at: string | null }[]
 }
@@ -146,8 +149,8 @@ export interface Undone {
   /** Those that are so already, whoever saw to it. */
   unchanged: string[]
   refused: { path: string; why: string }[]
-  /** Calls of which nobody knows what they changed. */
-  cannotUndo: { runId: string; name: string; about: string }[]
+  /** Calls that are not taken back, with what they were seen to change. */
+  cannotUndo: (UnsafeCall & { runId: string })[]
 }
 
 /** A run in a list. */

@@ -77,8 +77,12 @@ export interface OpenDirectory {
   readonly names: string[]
   /** In the order of the disk. */
   entries(): AsyncIterable<{ name: string; kind: Kind }>
-  /** The size of an entry; a link is not followed. */
-  bytes(name: string): Promise<number>
+  /** The sizes of entries, 0 for one that cannot be looked at; links are not followed. */
+  bytes(names: readonly string[]): Promise<number[]>
+  /** Whether there is an entry of that name. */
+  has(name: string): Promise<boolean>
+  /** Differs as soon as an entry was written to, replaced or given other permissions; a link is not followed. */
+  mark(name: string): Promise<string>
   /** The handle of an entry. */
   at(name: string): PathHandle
 }

@@ -3,6 +3,7 @@ import type { Fetched, SafeFetch } from './fetch.ts'
 import type { Label } from './label.ts'
 import type { ToolSpec } from './model.ts'
 import type { FilePlace, PathHandle } from './path-handle.ts'
+import type { Touched } from './touched.ts'
 import type { CallStatus } from './turn.ts'
 
 /**
@@ -23,6 +24,8 @@ export interface ToolOutcome {
   ends?: Rest
   /** Files whose content the model knows after this call. Kept with the call, never shown. */
   seen?: SeenFile[]
+  /** What the call did to files that no change tells of. Kept likewise. */
+  touched?: Touched
 }
 
 /** What a turn that ends by waiting waits for. */

@@ -50,7 +50,9 @@ async function mustBeAsSeen(
   const by = await engine.store.read(async (rows) => {
     // A call beside this one that has just written may not be journalled yet.
     const own = begun ? undefined : await lastChangeBy(rows, { runId: claimed.run.id, folder, path })
-    return own?.after === current ? undefined : authorOf(rows, join(folder, path), current, [claimed.run.id])
+    if (own?.after === current) return undefined
+    const whole = join(folder, path)
+    return authorOf(rows, whole, current, [claimed.run.id], journal.touchedSince(path, whole))
   })
   if (by !== undefined)
     throw new HeddleError(

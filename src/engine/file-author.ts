@@ -6,16 +6,17 @@ import type { Reading } from '../store/store.ts'
 
 /**
  * Who made a file what it is now, in words: `by run:4c1e07 (@general)`, `by an undo`, `outside heddle`. The runs that ask
- * did not: when it is again what they once made of it, somebody else has seen to that.
+ * did not: when it is again what they once made of it, somebody else has seen to that, or `otherwise` what is known.
  */
 export async function authorOf(
   rows: Reading,
   path: string,
   hash: string | null,
   asking: readonly (string | null)[],
+  otherwise = 'outside heddle',
 ): Promise<string> {
   const change = await changeThatMade(rows, namesOf(path), hash)
-  if (!change || (change.runId !== null && asking.includes(change.runId))) return 'outside heddle'
+  if (!change || (change.runId !== null && asking.includes(change.runId))) return otherwise
   if (change.runId === null) return 'by an undo'
   const run = await findRun(rows, change.runId)
   return `by run:${tail(change.runId)}${run?.agent ? ` (@${run.agent})` : ''}`

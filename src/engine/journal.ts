@@ -1,9 +1,11 @@
+import { join } from 'node:path'
 import type { Label } from '../domain/label.ts'
 import { mainArgument } from '../domain/main-argument.ts'
 import type { Part } from '../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
 import type { Effect, Rest, SeenFile } from '../domain/tool.ts'
+import type { Touched, UnsafeCall } from '../domain/touched.ts'
 import type { CallStatus, ToolCallEntry } from '../domain/turn.ts'
 import { said, summaryOf } from './context.ts'
 
@@ -32,12 +34,22 @@ export interface EndedStep {
   /** The turn ends with it. */
   ends?: Rest
   seen?: SeenFile[]
+  touched?: Touched
 }
 export interface SteerStep {
   items: { id: string; content: string; parts?: Part[] }[]
 }
 export interface CompactStep {
   summary: string
+}
+
+/** A command that changed files. */
+export interface Touch {
+  /** In words, as authors of files are told. */
+  by: string
+  paths: Set<string>
+  seq: number
+  at: Step['at']
 }
 
 // Characters of one tool's answer that a model is shown.
@@ -123,11 +135,26 @@ export class Journal {
   }
 
   /** Calls that may have changed anything, unless they were refused: nobody can take them back. */
-  get unsafe(): BegunStep[] {
-    const refused = new Set(
-      this.#payloads<EndedStep>('ended').flatMap(({ id, status }) => (status === 'forbidden' ? [id] : [])),
-    )
-    return this.#payloads<BegunStep>('begun').filter(({ id, effect }) => effect === 'unsafe' && !refused.has(id))
+  get unsafe(): UnsafeCall[] {
+    const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
+    return this.#payloads<BegunStep>('begun')
+      .filter(({ id, effect }) => effect === 'unsafe' && ends.get(id)?.status !== 'forbidden')
+      .map(({ id, name, input }) => {
+        const touched = ends.get(id)?.touched
+        return { name, about: mainArgument(input), ...(touched && { touched }) }
+      })
+  }
+
+  /** What commands were seen to do to files, by their whole paths, in the order of their ends. */
+  get touches(): Touch[] {
+    const inputs = new Map(this.#payloads<BegunStep>('begun').map(({ id, input }) => [id, input]))
+    return this.steps.flatMap(({ kind, payload, seq, at }) => {
+      const { id, touched } = payload as EndedStep
+      if (kind !== 'ended' || !touched || 'unseen' in touched) return []
+      const { folder, created, changed, removed } = touched
+      const paths = new Set([...created, ...changed, ...removed].map((path) => join(folder, path)))
+      return [{ by: `by its own command (${mainArgument(inputs.get(id))})`, paths, seq, at }]
+    })
   }
 
   /** What the last reply ends the turn with, if it does. Not where another of its calls failed: that must be heard. */
@@ -161,6 +188,14 @@ export class Journal {
   /** Inputs that came while the run was under way: they are told in their place, not before it. */
   get heard(): Set<string> {
     return new Set(this.#payloads<SteerStep>('steer').flatMap(({ items }) => items.map(({ id }) => id)))
+  }
+
+  /** Which command has changed a file since this run read or wrote it. */
+  touchedSince(path: string, whole: string): string | undefined {
+    const last = this.steps.findLast(
+      ({ kind, payload }) => kind === 'ended' && (payload as EndedStep).seen?.some((file) => file.path === path),
+    )
+    return this.touches.findLast(({ seq, paths }) => seq > (last?.seq ?? 0) && paths.has(whole))?.by
   }
 
   /** What this run knows of files, by their paths from the folder on: the hash that it read or wrote last. */

@@ -129,6 +129,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     lastAnswered(rows, run.id),
     changesOf(rows, [run.id]),
   ])
+  const journal = new Journal(run.id, steps)
   return {
     ...line,
     kind: 'run',
@@ -140,7 +141,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     crashes: run.crashes,
     tries: run.tries,
     effectiveTools: run.effectiveTools,
-    label: joinLabels([run.label, ...new Journal(run.id, steps).labels]),
+    label: joinLabels([run.label, ...journal.labels]),
     usage,
     budget: { ...limits, spentUsd: request.costUsd, spentTokens: request.inputTokens + request.outputTokens },
     promptTokens: answered?.inputTokens ?? null,
@@ -148,6 +149,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     ...(result && { result: { id: result.id, status: result.status, summary: result.summary } }),
     ...(run.error && { error: run.error }),
     files: lastOfEach(changes).map(({ path, after, undoneAt }) => ({ path, sha256: after, undone: undoneAt !== null })),
+    commands: journal.unsafe,
     steps: steps.map(({ seq, kind, payload, at }) => ({ seq, kind, ...named(payload), at: moment(at) })),
   }
 }

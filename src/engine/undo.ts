@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { Undone } from '../domain/app.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
-import { mainArgument } from '../domain/main-argument.ts'
 import type { Fate } from '../domain/path-handle.ts'
 import type { Run } from '../domain/run.ts'
 import { recordEvent } from '../store/events.ts'
@@ -13,7 +12,7 @@ import type { Reading } from '../store/store.ts'
 import { hashOf } from '../tools/change-file.ts'
 import { pathHandle } from '../tools/handle.ts'
 import { authorOf } from './file-author.ts'
-import { Journal } from './journal.ts'
+import { Journal, type Touch } from './journal.ts'
 import { packContent, unpackContent } from './kept-content.ts'
 import { notFound } from './route.ts'
 import type { Engine } from './world.ts'
@@ -23,7 +22,7 @@ type Undoer = Pick<Engine, 'store' | 'clock' | 'offLimits'>
 /**
  * Puts back what a run and everything it began have changed in files, each to what it was before their first change. The
  * first run of a request stands for all of it. A file that is not as they left it stays as it is, and so does what
- * nobody knows: commands. Asking again changes nothing.
+ * commands changed, of which nobody kept what was there. Asking again changes nothing.
  */
 export async function undo(engine: Undoer, runId: string, { dryRun = false } = {}): Promise<Undone> {
   const runs = await engine.store.read((rows) => withAllBelow(rows, runId))
@@ -35,9 +34,10 @@ export async function undo(engine: Undoer, runId: string, { dryRun = false } = {
   }))
   const isSure = ({ runId, callId }: KeptChange) => journals.get(runId ?? '')?.isDone(callId ?? '') === true
   const outcome = { restored: [] as string[], unchanged: [] as string[], refused: [] as Undone['refused'] }
+  const touches = [...journals.values()].flatMap((journal) => journal.touches)
   const settled: number[] = []
   for (const [path, ofFile] of Map.groupBy(changes, ({ folder, path }) => join(folder, path))) {
-    const { became, why } = await putBack(engine, ofFile, leftBy(ofFile, isSure), dryRun).catch(refusedBecause)
+    const { became, why } = await putBack(engine, ofFile, leftBy(ofFile, isSure), touches, dryRun).catch(refusedBecause)
     if (became === 'refused') outcome.refused.push({ path, why })
     else {
       outcome[became].push(path)
@@ -65,6 +65,7 @@ async function putBack(
   engine: Undoer,
   changes: KeptChange[],
   { left, broken }: Left,
+  touches: Touch[],
   dryRun: boolean,
 ): Promise<Became> {
   const [first] = changes
@@ -77,7 +78,10 @@ async function putBack(
     if (current === target) return { fate: 'kept', answer: { became: 'unchanged', why: '' } }
     if (!left.includes(current) || broken) {
       const theirs = changes.map((change) => change.runId)
-      const by = await engine.store.read((rows) => authorOf(rows, whole, broken ? broken.before : current, theirs))
+      const known = touchOf(whole, changes, broken, touches)?.by
+      const by = await engine.store.read((rows) =>
+        authorOf(rows, whole, broken ? broken.before : current, theirs, known),
+      )
       const why = broken ? `changed ${by} in between` : `${before ? 'changed' : 'removed'} ${by} since`
       return { fate: 'kept', answer: { became: 'refused', why } }
     }
@@ -91,6 +95,13 @@ async function putBack(
     }
     return { fate: dryRun ? 'kept' : fate, answer: { became: 'restored', why: '' } }
   })
+}
+
+/** The command of the runs that came between two changes of a file, or after the last. */
+function touchOf(whole: string, changes: KeptChange[], broken: KeptChange | undefined, touches: Touch[]) {
+  const from = (broken ? changes[changes.indexOf(broken) - 1] : changes.at(-1))?.at ?? 0
+  const to = broken?.at ?? Number.POSITIVE_INFINITY
+  return touches.findLast(({ at, paths }) => paths.has(whole) && (at === null || (at > from && at <= to)))
 }
 
 interface Left {
@@ -133,9 +144,7 @@ async function keepUndone(
 
 /** Calls that may have changed anything: those that were made, or may have been. */
 function unsafeCalls(journals: Map<string, Journal>): Undone['cannotUndo'] {
-  return [...journals].flatMap(([runId, { unsafe }]) =>
-    unsafe.map(({ name, input }) => ({ runId, name, about: mainArgument(input) })),
-  )
+  return [...journals].flatMap(([runId, { unsafe }]) => unsafe.map((call) => ({ runId, ...call })))
 }
 
 async function journalsOf(rows: Reading, runs: Run[]): Promise<Map<string, Journal>> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileTrouble, isCode, placeFile, renameDurably } from '../config/files.ts'
+import { fileTrouble, isCode, removeOldDrafts, renameDurably, writeDraft } from '../config/files.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 
 const secretName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
@@ -25,11 +25,18 @@ export async function keepSecret(folder: string, name: string, value: string): P
     await mkdir(folder, { mode: 0o700, recursive: true })
     await chmod(folder, 0o700)
     const file = join(folder, name)
-    const draft = `${file}.new`
-    // What a killed process left behind was never the secret.
-    await rm(draft, { force: true })
-    await placeFile(draft, kept)
-    await renameDurably(draft, file, () => undefined)
+    const draft = await writeDraft(file, kept)
+    let isRenamed = false
+    try {
+      await removeOldDrafts(draft)
+      await renameDurably(draft, file, () => {
+        isRenamed = true
+      })
+    } catch (error) {
+      // Its name is free once it is renamed, and may be another call's by now.
+      if (!isRenamed) await rm(draft, { force: true })
+      throw error
+    }
   } catch (error) {
     throw fileTrouble(error, 'secret_unwritable', `Cannot keep the secret ${name}`)
   }

@@ -108,7 +108,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #  eventDays: 30
 
 # A program that is started with a message as its one argument when a long turn
-# of a chat has ended or needs you, besides the bell of the terminal.
+# of a chat has ended, or when you are needed, besides the bell of the terminal.
 #notify:
 #  #command: ~/bin/tell-me
 `,

@@ -19,11 +19,13 @@ type Awaitable<T> = T | Promise<T>
 /** The few things that handles ask of the system; whoever awaits them may use either disk. */
 export interface Disk {
   lstat(path: string): Awaitable<Stats>
+  /** The same; undefined where nothing is. */
+  find(path: string): Awaitable<Stats | undefined>
   readlink(path: string): Awaitable<string>
   realpath(path: string): Awaitable<string>
   /** Opens for reading: follows no link at the end, and waits for nobody. */
   open(path: string): Awaitable<Descriptor>
-  entries(path: string): AsyncIterable<Dirent>
+  entries(path: string): Iterable<Dirent> | AsyncIterable<Dirent>
   /** Makes a file and opens it for writing: refuses a name that is taken, also by a link that leads nowhere. */
   create(path: string): Promise<NewFile>
   makeDirectory(path: string): Promise<void>
@@ -32,6 +34,8 @@ export interface Disk {
   remove(path: string): Promise<void>
   /** Where the system tells what a descriptor stands for. */
   descriptors: string
+  /** What it tells there. Asked without a detour, since it answers from memory: no disk is waited for. */
+  behind(descriptor: string): string
 }
 
 export interface Descriptor {
@@ -56,9 +60,12 @@ export interface NewFile {
 const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const making = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 const newMode = 0o644
-const descriptors = '/proc/self/fd'
+// Most directories come in one piece.
+const entriesAtOnce = 256
 
-const changes: Pick<Disk, 'create' | 'makeDirectory' | 'rename' | 'remove'> = {
+const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'remove'> = {
+  descriptors: '/proc/self/fd',
+  behind: (descriptor) => readlinkSync(descriptor),
   async create(path) {
     const file = await open(path, making, newMode)
     return {
@@ -77,9 +84,13 @@ const changes: Pick<Disk, 'create' | 'makeDirectory' | 'rename' | 'remove'> = {
 
 /** The disk as seen from the main thread, which it never holds up. */
 export const patientDisk: Disk = {
-  descriptors,
-  ...changes,
+  ...shared,
   lstat: (path) => lstat(path),
+  find: (path) =>
+    lstat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+      return undefined
+    }),
   readlink: (path) => readlink(path),
   realpath: (path) => realpath(path),
   async open(path) {
@@ -93,15 +104,15 @@ export const patientDisk: Disk = {
     }
   },
   async *entries(path) {
-    yield* await opendir(path)
+    yield* await opendir(path, { bufferSize: entriesAtOnce })
   },
 }
 
 /** The disk as seen from a thread that may be held up: several times as fast. */
 export const directDisk: Disk = {
-  descriptors,
-  ...changes,
+  ...shared,
   lstat: (path) => lstatSync(path),
+  find: (path) => lstatSync(path, { throwIfNoEntry: false }),
   readlink: (path) => readlinkSync(path),
   realpath: (path) => realpathSync.native(path),
   open(path) {
@@ -114,8 +125,8 @@ export const directDisk: Disk = {
       close: () => closeSync(fd),
     }
   },
-  async *entries(path) {
-    const directory = opendirSync(path)
+  *entries(path) {
+    const directory = opendirSync(path, { bufferSize: entriesAtOnce })
     try {
       for (let entry = directory.readSync(); entry; entry = directory.readSync()) yield entry
     } finally {

@@ -5,10 +5,12 @@ import type { Label } from '../domain/label.ts'
 import type { PathHandle } from '../domain/path-handle.ts'
 import type { Tool } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
+import type { FileThreads } from './file-threads.ts'
 import { operandsOf } from './operands.ts'
 import type { Ended } from './sandbox/launch.ts'
 import type { Runner } from './sandbox/runner.ts'
 import { parsedBy } from './tool-input.ts'
+import { touching } from './touching.ts'
 
 const longestCommand = 100_000
 
@@ -21,7 +23,11 @@ export interface ExecSettings {
 }
 
 /** Runs a shell command in the session's folder. */
-export function exec(runner: Runner, settings: ExecSettings): Tool<z.output<ReturnType<typeof inputOf>>> {
+export function exec(
+  runner: Runner,
+  threads: FileThreads,
+  settings: ExecSettings,
+): Tool<z.output<ReturnType<typeof inputOf>>> {
   const { timeoutSeconds, maxTimeoutSeconds } = settings
   const usual = Math.min(timeoutSeconds, maxTimeoutSeconds)
   return {
@@ -58,8 +64,10 @@ export function exec(runner: Runner, settings: ExecSettings): Tool<z.output<Retu
     covers: ({ command, cwd = '.' }) => `exec in ${cwd}: ${command}`,
     async run({ command, timeout_seconds: seconds = usual }, { handle, folder, without, signal }) {
       const cwd = await directoryAt(handle('cwd'))
-      const ended = await runner({ command, folder, without, cwd, timeoutMs: seconds * 1000, signal })
-      return { status: 'ok', output: tell(ended), ...(settings.network && { label: fromNetwork }) }
+      const { done: ended, touched } = await touching(threads, { folder, path: '.', without }, signal, () =>
+        runner({ command, folder, without, cwd, timeoutMs: seconds * 1000, signal }),
+      )
+      return { status: 'ok', output: tell(ended), touched, ...(settings.network && { label: fromNetwork }) }
     },
   }
 }

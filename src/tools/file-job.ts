@@ -1,15 +1,23 @@
 import type { PathAddress } from '../domain/path-handle.ts'
 import type { Listing } from './listing.ts'
 import type { FoundFile, Search, Searched } from './search.ts'
+import type { Comparison, survey, touchedSince } from './survey.ts'
 
 /** Work on files that may take long, or for ever: it is done in a thread that can be stopped. */
-export type FileJob = { list: PathAddress } | { search: Search }
+export type FileJob = { list: PathAddress } | { search: Search } | { survey: PathAddress } | { compare: Comparison }
 
 /** What comes of a job. */
-export type JobResult<J extends FileJob> = J extends { list: unknown } ? Listing : Searched
+export type JobResult<J extends FileJob> = J extends { list: unknown }
+  ? Listing
+  : J extends { search: unknown }
+    ? Searched
+    : J extends { survey: unknown }
+      ? Awaited<ReturnType<typeof survey>>
+      : Awaited<ReturnType<typeof touchedSince>>
 
-/** What a thread says: files as they are found, and in the end the result or why there is none. */
+/** What a thread says: once that it is there, files as they are found, and in the end the result or why there is none. */
 export type ThreadSays =
+  | { ready: true }
   | { found: FoundFile }
-  | { done: Listing | Searched }
+  | { done: JobResult<FileJob> }
   | { failed: { message: string; known?: { code: string; remedy: string } } }

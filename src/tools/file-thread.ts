@@ -3,6 +3,7 @@ import { HeddleError } from '../domain/errors.ts'
 import type { FileJob, ThreadSays } from './file-job.ts'
 import { listDirectory } from './listing.ts'
 import { search } from './search.ts'
+import { survey, touchedSince } from './survey.ts'
 
 // The program of a thread that does jobs on files, one after another.
 const say = (words: ThreadSays) => parentPort?.postMessage(words)
@@ -13,9 +14,12 @@ parentPort?.on('message', (job: FileJob) => {
     (error) => say({ failed: told(error) }),
   )
 })
+say({ ready: true })
 
 function perform(job: FileJob) {
-  return 'list' in job ? listDirectory(job.list) : search(job.search, (found) => say({ found }))
+  if ('list' in job) return listDirectory(job.list)
+  if ('search' in job) return search(job.search, (found) => say({ found }))
+  return 'survey' in job ? survey(job.survey) : touchedSince(job.compare)
 }
 
 function told(error: unknown) {

@@ -14,15 +14,17 @@ export interface FileThreads {
   ): Promise<JobResult<J> | 'late'>
 }
 
-/** How long a job may take. */
+/** How long a job may take that somebody asked for. */
 export const patience = 20_000
-const mostThreads = 2
+// A look that nobody asked for holds nobody up.
+const surveyPatience = 900
+const usualThreads = 2
 const mostMegabytes = 256
 
 /** A thread that has answered is kept for the next job; one that was stopped is replaced. */
-export function fileThreads(clock: Clock): FileThreads {
-  const idle: Worker[] = []
-  const enter = turnstile(mostThreads)
+export function fileThreads(clock: Clock, most = usualThreads): FileThreads {
+  const idle: Thread[] = []
+  const enter = turnstile(most)
   return {
     async perform<J extends FileJob>(
       job: J,
@@ -33,10 +35,10 @@ export function fileThreads(clock: Clock): FileThreads {
       const thread = idle.pop() ?? newThread(idle)
       const end = await ending(thread, job, { clock, signal, onFound })
       if ('done' in end || 'failed' in end) {
-        thread.unref()
+        thread.worker.unref()
         idle.push(thread)
         leave()
-      } else void thread.terminate().finally(leave)
+      } else void thread.worker.terminate().finally(leave)
       if ('late' in end) return 'late'
       if ('done' in end) return end.done as JobResult<J>
       throw 'failed' in end ? failure(end.failed) : end.stopped
@@ -44,48 +46,64 @@ export function fileThreads(clock: Clock): FileThreads {
   }
 }
 
-type Ending = Exclude<ThreadSays, { found: unknown }> | { late: true } | { stopped: unknown }
+interface Thread {
+  worker: Worker
+  /** Resolves once it can begin. */
+  isReady: Promise<void>
+}
+
+type Ending = Exclude<ThreadSays, { found: unknown } | { ready: true }> | { late: true } | { stopped: unknown }
 
 /** Hands a job to a thread and waits for what ends it first: its answer, its death, the signal or the clock. */
 function ending(
-  thread: Worker,
+  { worker, isReady }: Thread,
   job: FileJob,
   { clock, signal, onFound }: { clock: Clock; signal: AbortSignal; onFound(found: FoundFile): void },
 ): Promise<Ending> {
   const over = new AbortController()
   const ended = new Promise<Ending>((resolve) => {
-    const hear = (words: ThreadSays) => ('found' in words ? onFound(words.found) : resolve(words))
+    const hear = (words: ThreadSays) => {
+      if ('found' in words) onFound(words.found)
+      else if (!('ready' in words)) resolve(words)
+    }
     const die = (error: unknown) => resolve({ stopped: error })
     const stop = () => resolve({ stopped: signal.reason })
-    thread.on('message', hear).on('error', die)
+    worker.on('message', hear).on('error', die)
     signal.addEventListener('abort', stop)
     over.signal.addEventListener('abort', () => {
-      thread.off('message', hear).off('error', die)
+      worker.off('message', hear).off('error', die)
       signal.removeEventListener('abort', stop)
     })
-    void clock.sleep(patience, over.signal).then(() => resolve({ late: true }))
-    thread.ref()
-    thread.postMessage(job)
+    // The little time that a survey has would be gone before a new thread begins.
+    const isSurvey = 'survey' in job || 'compare' in job
+    const timeUp = isSurvey
+      ? isReady.then(() => clock.sleep(surveyPatience, over.signal))
+      : clock.sleep(patience, over.signal)
+    void timeUp.then(() => resolve({ late: true }))
+    worker.ref()
+    worker.postMessage(job)
   })
   return ended.finally(() => over.abort())
 }
 
-function newThread(idle: Worker[]): Worker {
+function newThread(idle: Thread[]): Thread {
   // The sources and what is built from them have different endings.
   const program = import.meta.url.endsWith('.ts') ? './file-thread.ts' : './file-thread.js'
-  const thread = new Worker(new URL(program, import.meta.url), {
+  const worker = new Worker(new URL(program, import.meta.url), {
     name: 'heddle files',
     // Nothing of what the program was started with is a thread's business.
     env: {},
     execArgv: ['--disable-warning=ExperimentalWarning'],
     resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
   })
+  const thread = { worker, isReady: new Promise<void>((resolve) => worker.once('message', () => resolve())) }
   // One that dies while nobody listens must not take the process along, nor be used again.
-  return thread
+  worker
     .on('error', () => undefined)
     .on('exit', () => {
       if (idle.includes(thread)) idle.splice(idle.indexOf(thread), 1)
     })
+  return thread
 }
 
 function failure({ message, known }: { message: string; known?: { code: string; remedy: string } }): Error {

@@ -1,8 +1,8 @@
 /** One character of a pattern: any run of characters, any one, one of a set, or itself. */
 type Piece = '*' | '?' | { text: string } | { set: (character: string) => boolean }
 
-/** A part of a pattern between two slashes: `**` stands for any number of names. */
-type Part = '**' | Piece[]
+/** A part of a pattern between two slashes: `**` stands for any number of names, one without signs for itself. */
+type Part = '**' | { name: string } | Piece[]
 
 /** A pattern of paths as ignore files and globs write them, ready to be matched. */
 export interface Glob {
@@ -25,7 +25,7 @@ export function readGlob(pattern: string): Glob | undefined {
     }
     const pieces = readName(name)
     if (!pieces) return undefined
-    parts.push(pieces)
+    parts.push(partOf(pieces))
   }
   return { parts }
 }
@@ -40,13 +40,19 @@ export function matchesGlob({ parts }: Glob, names: readonly string[]): boolean 
   )
 }
 
-function matchesName(pieces: Piece[], name: string): boolean {
+/** Text is taken apart here and not for each name: every file of a folder is matched. */
+function partOf(pieces: Piece[]): Exclude<Part, '**'> {
   const [only] = pieces
-  if (pieces.length === 1 && typeof only === 'object' && 'text' in only) return only.text === name
+  if (pieces.length === 1 && typeof only === 'object' && 'text' in only) return { name: only.text }
+  return pieces.flatMap((piece): Piece[] =>
+    typeof piece === 'object' && 'text' in piece ? [...piece.text].map((text) => ({ text })) : [piece],
+  )
+}
+
+function matchesName(part: Exclude<Part, '**'>, name: string): boolean {
+  if ('name' in part) return part.name === name
   return matchRun(
-    pieces.flatMap((piece): Piece[] =>
-      typeof piece === 'object' && 'text' in piece ? [...piece.text].map((text) => ({ text })) : [piece],
-    ),
+    part,
     [...name],
     (piece) => piece === '*',
     (piece, character) =>

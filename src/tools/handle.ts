@@ -5,6 +5,7 @@ import { nearest } from '../domain/nearest.ts'
 import type { Kind, OpenDirectory, OpenFile, PathAddress, PathHandle } from '../domain/path-handle.ts'
 import { type Disk, directDisk, patientDisk } from './disk.ts'
 import {
+  type End,
   follow,
   fromRoot,
   isSame,
@@ -33,7 +34,7 @@ export function pathHandle({ folder, path: text, without = [] }: PathAddress, di
   const given = resolve(folder)
   const asked = resolve(given, text)
   const shown = isWithin(asked, given) ? fromRoot({ path: given }, asked) : asked
-  return handleOf(shown, { folder, path: text, without }, async () => {
+  return handleOf(shown, { folder, path: text, without }, missing, async () => {
     const root = { path: await rootPath(disk, given), without: await realPaths(disk, without), disk }
     // The folder may have been given by another name than its real one.
     const base = [given, root.path].find((each) => isWithin(asked, each))
@@ -47,7 +48,14 @@ export function directHandle(address: PathAddress): PathHandle {
   return pathHandle(address, directDisk)
 }
 
-function handleOf(shown: string, address: PathAddress, find: () => Promise<Way>): PathHandle {
+type Missing = Extract<End, { at: 'missing' }>
+
+function handleOf(
+  shown: string,
+  address: PathAddress,
+  missing: (root: Root, shown: string, end: Missing) => HeddleError | Promise<HeddleError>,
+  find: () => Promise<Way>,
+): PathHandle {
   const inside = async (wanted: 'file' | 'directory') => {
     const { root, end } = await find()
     if (end.at === 'outside') throw outside(shown)
@@ -125,10 +133,26 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
       if (byDescriptor === undefined && !(await isSame(root, stats, path))) throw changed(shown)
       yield* held
     },
-    bytes: async (name) => (await root.disk.lstat(join(base, name))).size,
+    async bytes(names) {
+      const sizes: number[] = []
+      for (const name of names)
+        try {
+          sizes.push((await root.disk.lstat(`${base}/${name}`)).size)
+        } catch {
+          sizes.push(0)
+        }
+      return sizes
+    },
+    has: async (name) => (await root.disk.find(`${base}/${name}`)) !== undefined,
+    async mark(name) {
+      // The time of the last change is the system's to set: no program can make a change look like none.
+      const { ino, size, mode, ctimeMs } = await root.disk.lstat(`${base}/${name}`)
+      return `${ino} ${size} ${mode} ${ctimeMs}`
+    },
     at: (name) => {
       const below = shown === '.' ? name : join(shown, name)
-      return handleOf(below, { folder: root.path, path: below, without: root.without }, async () => ({
+      // Nobody who goes through a directory can have meant another name.
+      return handleOf(below, { folder: root.path, path: below, without: root.without }, gone, async () => ({
         root,
         end: await follow(root, path, [name]),
       }))
@@ -188,8 +212,12 @@ async function explaining<T>(shown: string, act: () => Promise<T>, done: 'opened
   }
 }
 
+function gone({ path }: Root, shown: string): HeddleError {
+  return new HeddleError('missing', `there is no ${shownName(shown)}`, `list_dir shows what is in ${shownName(path)}`)
+}
+
 /** Tells what was probably meant: the nearest name where the path breaks off. */
-async function missing(root: Root, shown: string, { directory, name }: { directory: string; name: string }) {
+async function missing(root: Root, shown: string, { directory, name }: Missing): Promise<HeddleError> {
   const place = fromRoot(root, directory)
   const candidates = name.length > longestCandidate ? [] : await namesIn(root, directory)
   const close = nearest(name, candidates)

@@ -47,11 +47,13 @@ export async function ignoringAt(folder: PathHandle, directory: OpenDirectory): 
 }
 
 /** Rules, outermost first, each with the way from where they lie to the directory that is looked at. */
-function ignoring(levels: readonly { rules: Rule[]; path: string[] }[]): Ignoring {
+function ignoring(all: readonly { rules: Rule[]; path: string[] }[]): Ignoring {
+  const levels = all.filter(({ rules }) => rules.length > 0)
+  const innermostFirst = levels.toReversed()
   return {
     hides(name, isDirectory) {
       if (name === '.git') return true
-      for (const { rules, path } of levels.toReversed()) {
+      for (const { rules, path } of innermostFirst) {
         const last = rules.findLast(
           ({ glob, isForDirectories }) => (isDirectory || !isForDirectories) && matchesGlob(glob, [...path, name]),
         )
@@ -69,7 +71,7 @@ function ignoring(levels: readonly { rules: Rule[]; path: string[] }[]): Ignorin
 
 async function rulesIn(directory: OpenDirectory): Promise<Rule[]> {
   const texts: string[] = []
-  for (const name of ignoreFiles) texts.push(await textIn(directory, name))
+  for (const name of ignoreFiles) if (await directory.has(name)) texts.push(await textIn(directory, name))
   return texts.flatMap((text) => text.split('\n').flatMap(readRule))
 }
 

@@ -45,21 +45,22 @@ export async function follow(root: Root, from: string, names: readonly string[])
   if (isWithout(root, from)) return { at: 'outside' }
   const left = [...names]
   let here = from
-  let stats = await disk.lstat(here)
+  // Looked at only where it ends: what leads on is a directory, or the system says that it is none.
+  let stats: Stats | undefined
   for (let links = 0; ; ) {
     const name = left.shift()
-    if (name === undefined) return { at: 'inside', path: here, stats }
+    if (name === undefined) return { at: 'inside', path: here, stats: stats ?? (await disk.lstat(here)) }
     if (name === '' || name === '.') continue
-    if (!stats.isDirectory()) throw notDirectory(root, here)
+    if (stats && !stats.isDirectory()) throw notDirectory(root, here)
     if (name === '..') {
       if (here === root.path) return { at: 'outside' }
       here = dirname(here)
-      stats = await disk.lstat(here)
+      stats = undefined
       continue
     }
     const next = join(here, name)
     if (isWithout(root, next)) return { at: 'outside' }
-    const seen = await unlessMissing(() => disk.lstat(next))
+    const seen = await disk.find(next)
     if (!seen) return { at: 'missing', directory: here, name, rest: left }
     if (!seen.isSymbolicLink()) {
       here = next
@@ -72,7 +73,7 @@ export async function follow(root: Root, from: string, names: readonly string[])
     else if (isWithin(target, root.path)) {
       left.unshift(...target.slice(root.path.length).split(sep))
       here = root.path
-      stats = await disk.lstat(here)
+      stats = undefined
     } else return { at: 'outside' }
   }
 }
@@ -87,7 +88,7 @@ export async function openInside(root: Root, path: string): Promise<Opened | und
   try {
     const stats = await file.stat()
     const byDescriptor = `${disk.descriptors}/${file.fd}`
-    const told = await unlessMissing(() => disk.readlink(byDescriptor))
+    const told = await unlessMissing(() => disk.behind(byDescriptor))
     const real = told ?? (await disk.realpath(path))
     if (
       isWithin(real, root.path) &&
@@ -127,7 +128,7 @@ export function fromRoot(root: Pick<Root, 'path'>, path: string): string {
   return path === root.path ? '.' : path.slice(root.path.length).replace(/^\//, '')
 }
 
-export async function unlessMissing<T>(ask: () => T | Promise<T>): Promise<T | undefined> {
+async function unlessMissing<T>(ask: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await ask()
   } catch (error) {

@@ -37,7 +37,7 @@ export async function readPage(
   wanted: Wanted,
   signal: AbortSignal,
 ): Promise<Page | { binary: string }> {
-  const head = Buffer.alloc(headBytes)
+  const head = Buffer.allocUnsafe(headBytes)
   const kind = kindOfText(head.subarray(0, await file.read(head, 0)))
   if ('binary' in kind) return kind
   const page = new PageOfLines(wanted, kind)
@@ -51,7 +51,7 @@ export async function readPage(
 /** A file in pieces whose line breaks are single bytes. */
 async function* chunks(file: OpenFile, { encoding, mark }: TextKind, signal: AbortSignal): AsyncIterable<Buffer> {
   const wide = encoding.startsWith('utf-16') ? new TextDecoder(encoding) : undefined
-  const into = Buffer.alloc(chunkBytes)
+  const into = Buffer.allocUnsafe(chunkBytes)
   for (let position = mark; ; ) {
     signal.throwIfAborted()
     const count = await file.read(into, position)
@@ -91,8 +91,9 @@ class PageOfLines {
   take(chunk: Buffer): void {
     for (let from = 0; from < chunk.length; ) {
       const end = chunk.indexOf(newline, from)
-      this.#add(chunk.subarray(from, end === -1 ? chunk.length : end))
-      if (end === -1) return
+      const isWhole = end !== -1
+      this.#add(chunk.subarray(from, isWhole ? end : chunk.length), isWhole)
+      if (!isWhole) return
       this.#endLine()
       from = end + 1
     }
@@ -116,12 +117,13 @@ class PageOfLines {
     return this.#number >= this.#wanted.offset && !this.#isFull
   }
 
-  #add(bytes: Buffer): void {
+  #add(bytes: Buffer, isWhole: boolean): void {
     this.#length += bytes.length
     if (this.#number < this.#wanted.offset) return
     const room = this.#isFull ? 0 : this.#wanted.lineBytes - this.#keptBytes
-    // A copy: the chunk is filled again.
-    const kept = Buffer.from(bytes.subarray(0, room))
+    const wanted = bytes.length > room ? bytes.subarray(0, room) : bytes
+    // A copy of what is decoded later: the chunk is filled again.
+    const kept = isWhole ? wanted : Buffer.from(wanted)
     if (kept.length > 0) this.#kept.push(kept)
     this.#keptBytes += kept.length
     this.passed += bytes.length - kept.length
@@ -151,7 +153,9 @@ class PageOfLines {
   #decoded(): string {
     const isCut = this.#length > this.#keptBytes
     // Streaming holds back the first bytes of a character that was cut, instead of calling them damage.
-    const text = this.#decoder.decode(Buffer.concat(this.#kept), { stream: isCut })
+    const text = this.#decoder.decode(this.#kept.length === 1 ? this.#kept[0] : Buffer.concat(this.#kept), {
+      stream: isCut,
+    })
     if (isCut) this.#decoder.decode()
     if (text.includes('\ufffd')) this.#isDamaged = true
     if (isCut) return `${text}… [line cut: ${this.#length - this.#keptBytes} more bytes]`

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Tool } from '../domain/tool.ts'
 import { type FileThreads, patience } from './file-threads.ts'
-import type { Entry, Listing } from './listing.ts'
+import type { Listing } from './listing.ts'
 import { parsedBy } from './tool-input.ts'
 
 const mostBytes = 48_000
@@ -37,8 +37,7 @@ export function listDir(threads: FileThreads): Tool<z.output<typeof input>> {
 function told(shown: string, { entries, more, atLeast, ignored }: Listing): string {
   const lines: string[] = []
   let left = mostBytes
-  for (const entry of entries) {
-    const line = lineOf(entry)
+  for (const line of entries) {
     left -= Buffer.byteLength(line) + 1
     if (left < 0) break
     lines.push(line)
@@ -52,10 +51,4 @@ function told(shown: string, { entries, more, atLeast, ignored }: Listing): stri
     )
   if (hidden) lines.push(`[${hidden}]`)
   return lines.join('\n')
-}
-
-function lineOf({ name, kind, bytes, leads }: Entry): string {
-  if (kind === 'directory') return `${name}/`
-  if (kind === 'file') return `${name}  ${bytes} bytes`
-  return kind === 'link' ? `${name}  link that leads ${leads}` : `${name}  device, pipe or socket`
 }

@@ -3,17 +3,9 @@ import { directHandle } from './handle.ts'
 import { ignoringAt } from './ignore.ts'
 import { shownName } from './shown-name.ts'
 
-/** An entry of a directory as it is told. */
-export interface Entry {
-  name: string
-  kind: Kind
-  bytes: number
-  /** Where a link leads, in words. */
-  leads?: string
-}
-
 export interface Listing {
-  entries: Entry[]
+  /** Each entry as it is told: lines are passed on by threads for less than what they are made of. */
+  entries: string[]
   /** Entries that are not told because there are too many. */
   more: number
   /** Whether there were so many that not even all were counted. */
@@ -38,14 +30,21 @@ export async function listDirectory(address: PathAddress): Promise<Listing> {
       else seen.push(entry)
     }
     seen.sort((a, b) => Number(b.kind === 'directory') - Number(a.kind === 'directory') || (a.name < b.name ? -1 : 1))
-    const entries: Entry[] = []
-    for (const { name, kind } of seen.slice(0, mostEntries)) {
-      const leads = kind === 'link' ? await whereTo(directory, name) : undefined
-      const bytes = kind === 'file' ? await directory.bytes(name).catch(() => 0) : 0
-      entries.push({ name: shownName(name), kind, bytes, ...(leads !== undefined && { leads }) })
+    const told = seen.slice(0, mostEntries)
+    const sizes = await directory.bytes(told.map(({ name }) => name))
+    const entries: string[] = []
+    for (const [at, { name, kind }] of told.entries()) {
+      const leads = kind === 'link' ? await whereTo(directory, name) : ''
+      entries.push(lineOf(shownName(name), kind, sizes[at] ?? 0, leads))
     }
     return { entries, more: seen.length - entries.length, atLeast: read > mostRead, ignored }
   })
+}
+
+function lineOf(name: string, kind: Kind, bytes: number, leads: string): string {
+  if (kind === 'directory') return `${name}/`
+  if (kind === 'file') return `${name}  ${bytes} bytes`
+  return kind === 'link' ? `${name}  link that leads ${leads}` : `${name}  device, pipe or socket`
 }
 
 async function whereTo(directory: OpenDirectory, name: string): Promise<string> {

@@ -2,8 +2,8 @@ import type { Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import type { Fate, FilePlace, FoundFile } from '../domain/path-handle.ts'
-import type { NewFile } from './disk.ts'
-import { type End, namesBelow, type Opened, openInside, type Root, unlessMissing, type Way } from './inside.ts'
+import type { Descriptor, NewFile } from './disk.ts'
+import { type End, namesBelow, type Opened, openInside, type Root, type Way } from './inside.ts'
 import { changed, kindOf, outside, wrongKind } from './path-refusals.ts'
 import { shownName } from './shown-name.ts'
 
@@ -26,7 +26,7 @@ export async function takePlace(shown: string, { root, end }: Way): Promise<Held
   const { directory, names } = placeOf(shown, end)
   const opened = await openInside(root, directory)
   if (!opened) throw outside(shown)
-  return holdOpen(root, shown, opened, names).catch(async (error) => {
+  return holdOpen(root, shown, opened, names, end.at === 'inside').catch(async (error) => {
     await opened.file.close()
     throw error
   })
@@ -45,41 +45,55 @@ function placeOf(shown: string, end: End): { directory: string; names: string[] 
   return { directory: end.directory, names }
 }
 
-async function holdOpen(root: Root, shown: string, directory: Opened, names: string[]): Promise<HeldPlace> {
+async function holdOpen(
+  root: Root,
+  shown: string,
+  directory: Opened,
+  names: string[],
+  isThere: boolean,
+): Promise<HeldPlace> {
   if (!directory.stats.isDirectory()) throw changed(shown)
-  const found = names.length === 1 ? await readAt(root, shown, join(baseOf(directory), names[0] ?? '')) : undefined
+  const path = join(baseOf(directory), names[0] ?? '')
+  const found =
+    isThere || (names.length === 1 && (await isFileAt(root, shown, path))) ? await readAt(root, shown, path) : undefined
   return {
     folder: root.path,
     names: [...namesBelow(root, directory.real), ...names],
     before: found?.file,
     become: (fate) => become(root, shown, directory, names, found, fate),
-    leave: async () => directory.file.close(),
+    leave: async () => void (await Promise.all([directory.file.close(), found?.opened.close()])),
   }
 }
 
 interface Found {
   file: FoundFile
   stats: Stats
+  /** Stays open while the place is held: no other file can get its number meanwhile. */
+  opened: Descriptor
 }
 
-async function readAt(root: Root, shown: string, path: string): Promise<Found | undefined> {
-  const seen = await unlessMissing(() => root.disk.lstat(path))
-  if (!seen) return undefined
-  // Not even opened: some devices act on that alone.
-  if (kindOf(seen) !== 'file') throw wrongKind('file', shown, seen)
+/** What is something else is not even opened: some devices act on that alone. */
+async function isFileAt(root: Root, shown: string, path: string): Promise<boolean> {
+  const seen = await root.disk.find(path)
+  if (seen && kindOf(seen) !== 'file') throw wrongKind('file', shown, seen)
+  return seen !== undefined
+}
+
+async function readAt(root: Root, shown: string, path: string): Promise<Found> {
   const opened = await openInside(root, path)
   if (!opened) throw outside(shown)
   const { file, stats } = opened
   try {
     if (kindOf(stats) !== 'file') throw wrongKind('file', shown, stats)
     if (stats.size > mostBytes) throw tooLarge(shown, stats.size)
-    const into = Buffer.alloc(stats.size)
+    const into = Buffer.allocUnsafe(stats.size)
     let filled = 0
     for (let count = -1; filled < into.length && count !== 0; filled += count)
       count = await file.read(into.subarray(filled), filled)
-    return { file: { bytes: into.subarray(0, filled), mode: stats.mode & permissions }, stats }
-  } finally {
+    return { file: { bytes: into.subarray(0, filled), mode: stats.mode & permissions }, stats, opened: file }
+  } catch (error) {
     await file.close()
+    throw error
   }
 }
 
@@ -99,9 +113,15 @@ async function become(
     return syncNames(directory)
   }
   await inDirectory(root, shown, directory, names, async (last, name) => {
-    const temporary = await writeBeside(root, last, fate.bytes, fate.mode ?? found?.file.mode, found?.stats)
+    const { path: temporary, file } = await writeBeside(
+      root,
+      last,
+      fate.bytes,
+      fate.mode ?? found?.file.mode,
+      found?.stats,
+    )
     try {
-      await mustBeAsFound(root, shown, last, name, found)
+      await both(file.close(), mustBeAsFound(root, shown, last, name, found))
       await root.disk.rename(temporary, join(baseOf(last), name))
     } catch (error) {
       await root.disk.remove(temporary).catch(() => undefined)
@@ -140,31 +160,32 @@ const temporaryName = /^\.heddle-\d+-\d+\.tmp$/
 const leftBehind = 60_000
 // Whoever keeps more beside a file finds what a killed process left there by its name.
 const mostLookedThrough = 10_000
+// Directories that were looked through, each with when: what is left there grows old enough only after a while.
+const lookedThrough = new Map<string, number>()
+const mostRemembered = 1000
 let made = 0
 
-/** Writes a file that nobody knows of yet, wholly on the disk when this resolves. Answers a path to it. */
+/** Writes a file that nobody knows of yet, wholly on the disk when this resolves, and still open. */
 async function writeBeside(
   { disk }: Root,
   directory: Opened,
   bytes: Buffer,
   mode: number | undefined,
   like: Stats | undefined,
-): Promise<string> {
+): Promise<{ path: string; file: NewFile }> {
   const [path, file] = await newFileIn()
   try {
-    const { uid, gid, mtimeMs } = await file.stat()
-    await removeLeftBehind(mtimeMs)
-    await file.write(bytes)
+    const [own] = await both(file.stat(), file.write(bytes))
     // Only the superuser may give files away; anybody else's become the writer's.
-    if (like && (like.uid !== uid || like.gid !== gid)) await file.setOwner(like.uid, like.gid).catch(() => undefined)
-    if (mode !== undefined) await file.setMode(mode)
-    await file.sync()
-    return path
+    const isOthers = like && (like.uid !== own.uid || like.gid !== own.gid)
+    if (isOthers) await file.setOwner(like.uid, like.gid).catch(() => undefined)
+    if (mode !== undefined && (isOthers || mode !== (own.mode & permissions))) await file.setMode(mode)
+    await both(file.sync(), removeLeftBehind(own.mtimeMs))
+    return { path, file }
   } catch (error) {
     await disk.remove(path).catch(() => undefined)
-    throw error
-  } finally {
     await file.close()
+    throw error
   }
 
   async function newFileIn(): Promise<[string, NewFile]> {
@@ -180,21 +201,30 @@ async function writeBeside(
 
   /** What a process that was killed could not remove, told by the disk's own clock. */
   async function removeLeftBehind(now: number): Promise<void> {
+    if (Math.abs(now - (lookedThrough.get(directory.real) ?? 0)) < leftBehind) return
+    if (lookedThrough.size >= mostRemembered) lookedThrough.clear()
+    lookedThrough.set(directory.real, now)
     let count = 0
     for await (const { name } of disk.entries(baseOf(directory))) {
       if (++count > mostLookedThrough) return
       if (!temporaryName.test(name)) continue
       const old = join(baseOf(directory), name)
-      const stats = await unlessMissing(() => disk.lstat(old))
+      const stats = await disk.find(old)
       if (stats?.isFile() && now - stats.mtimeMs > leftBehind) await disk.remove(old).catch(() => undefined)
     }
   }
 }
 
+/** Waits for the end of both, also where one fails: what they use is closed next. */
+async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other])
+  return [await one, await other]
+}
+
 /** Comes right before the change: somebody else's work between the look and now is not overwritten. */
 async function mustBeAsFound(root: Root, shown: string, directory: Opened, name: string, found: Found | undefined) {
   await mustBeThere(root, shown, directory)
-  const now = await unlessMissing(() => root.disk.lstat(join(baseOf(directory), name)))
+  const now = await root.disk.find(join(baseOf(directory), name))
   if (!now && !found) return
   const same = (['dev', 'ino', 'size', 'mtimeMs', 'ctimeMs'] as const).every((key) => now?.[key] === found?.stats[key])
   if (!same) throw changed(shown)
@@ -202,7 +232,7 @@ async function mustBeAsFound(root: Root, shown: string, directory: Opened, name:
 
 /** A directory that was moved away meanwhile is another place, although its descriptor is the same. */
 async function mustBeThere({ disk }: Root, shown: string, { byDescriptor, real }: Opened): Promise<void> {
-  const now = byDescriptor === undefined ? await disk.realpath(real) : await disk.readlink(byDescriptor)
+  const now = byDescriptor === undefined ? await disk.realpath(real) : disk.behind(byDescriptor)
   if (now !== real) throw changed(shown)
 }
 

@@ -56,10 +56,10 @@ export const readFile: Tool<z.output<typeof input>> = {
 async function held(file: OpenFile): Promise<{ file: OpenFile; seen: SeenFile }> {
   const path = pathOf(file)
   if (file.bytes > mostHashed) return { file, seen: { path, sha256: null } }
-  // One more than it has: a file that grew since is not held.
-  const into = Buffer.alloc(file.bytes + 1)
+  // One more than it has: a file that grew since is not held, and one that gives all it has is not asked for more.
+  const into = Buffer.allocUnsafe(file.bytes + 1)
   let filled = 0
-  for (let count = -1; filled < into.length && count !== 0; filled += count)
+  for (let count = -1; count !== 0 && (filled < file.bytes || count === -1); filled += count)
     count = await file.read(into.subarray(filled), filled)
   if (filled > file.bytes) return { file, seen: { path, sha256: null } }
   const bytes = into.subarray(0, filled)

@@ -89,7 +89,7 @@ export const handlesOnly = {
     'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],
     'src/tools/handle.ts': [
-      ...['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts'],
+      ...['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts', 'src/tools/survey.ts'],
       ...['src/engine/undo.ts', 'src/engine/artifacts.ts'],
     ],
   } as Record<string, readonly string[]>,

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Answered, ApprovalView, GrantView } from '../../src/domain/app.ts'
@@ -96,6 +96,41 @@ test('on a terminal the person is asked, and what they type decides', async () =
   expect(code).toBe(0)
   expect(out).toContain('[exit 0]')
   expect(made()).toBe(true)
+})
+
+test.each([
+  ['calls by bell, notice and program', {}, true],
+  ['sends no escape sequence where none is wanted', { NO_COLOR: '1' }, false],
+  ['sends none to a terminal that knows none', { TERM: 'dumb' }, false],
+])('a question on a terminal %s', async (_, env, isNoticed) => {
+  const [notes, program] = [join(heddle.folder, 'notes'), join(heddle.folder, 'tell-me')]
+  writeFileSync(program, `#!/bin/sh\nprintf '%s|%s' "$#" "$1" > ${notes}.part\nmv ${notes}.part ${notes}\n`)
+  chmodSync(program, 0o755)
+  appendFileSync(join(heddle.home, 'heddle.yaml'), `notify: { command: "${program}" }\n`)
+  const terminal = heddle.terminalWith({ env: { TERM: 'xterm', ...env } }, 'ask', 'run touch made')
+  await terminal.shows('in this session')
+  await vi.waitUntil(() => existsSync(notes), { timeout: 10_000 })
+  terminal.type('y\n')
+  const { out } = await terminal.ended
+  expect(readFileSync(notes, 'utf8')).toMatch(/^1\|heddle: run:\w{6} needs you: approval$/)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+  expect(/\u0007\u001b\]9;heddle: run:\w{6} needs you: approval\u0007/.test(out)).toBe(isNoticed)
+  expect(out.includes('\u0007')).toBe(!('TERM' in env))
+})
+
+test('a program that does not call is told of once, and hinders nothing', async () => {
+  appendFileSync(join(heddle.home, 'heddle.yaml'), 'notify: { command: /nowhere/tell-me }\n')
+  const terminal = heddle.terminal('chat')
+  for (const answer of ['first', 'second']) {
+    await terminal.shows('main>')
+    terminal.type('run touch made\r')
+    await terminal.shows('y/s/a/n>')
+    terminal.type(`n ${answer}\r`)
+    await terminal.shows(`the user said no: ${answer}`)
+  }
+  terminal.type('/quit\r')
+  const { code, out } = await terminal.ended
+  expect([code, out.split('notify.command does not work: spawn /nowhere/tell-me ENOENT').length]).toEqual([0, 2])
 })
 
 test('in a chat the next line is the answer', async () => {

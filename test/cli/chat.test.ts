@@ -376,7 +376,7 @@ test('a long turn calls: the bell, the terminal’s notice, and the configured p
   await begin(atOnceOrSlowly, `notify: { command: "${program}" }\n`)
   writeFileSync(program, `#!/bin/sh\nprintf '%s|%s' "$#" "$1" > ${notes}.part\nmv ${notes}.part ${notes}\n`)
   chmodSync(program, 0o755)
-  const chat = await talk()
+  const chat = await talk({ env: { NO_COLOR: '' } })
   chat.type('slowly; $(touch /tmp/x) "quoted"\r')
   await received()
   await chat.shows('thinks for 1')

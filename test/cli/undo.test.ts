@@ -100,3 +100,39 @@ test('what is not as the run left it is told with what to do, and the exit code 
   expect(content('a.txt')).toBe('mine\n')
   expect(await heddle.run('undo', 'run:zzzzzz')).toMatchObject({ code: 1, err: expect.stringContaining('no run') })
 })
+
+test('what a command changed is listed with it by undo and by show, and survives a kill right after its end', async () => {
+  const command = 'echo 2 > a.txt; mkdir out; > out/b.txt; rm c.txt'
+  writeFileSync(at('c.txt'), 'c\n')
+  const asked = `call write_file({"path":"a.txt","content":"two\\n"}) then exec({"command":"${command}"}) then exec({"command":"true"})`
+  const env = { HEDDLE_CRASH_AT: 'tool.after_run#3' }
+  expect((await heddle.runWith({ env }, 'ask', asked)).signal).toBe('SIGKILL')
+  await heddle.run('ask', 'hello')
+  const { runs } = await heddle.json<{ runs: RunView[] }>('ps', '--all')
+  const views = await Promise.all(runs.map(({ id }) => heddle.json<RunView>('show', `run:${id}`)))
+  const view = views.find(({ commands }) => commands.length > 0) as RunView
+  const touched = { folder: heddle.folder, created: ['out/b.txt'], changed: ['a.txt'], removed: ['c.txt'], more: 0 }
+  const commands = [
+    { name: 'exec', about: command, touched },
+    { name: 'exec', about: 'true' },
+  ]
+  expect(view.commands).toEqual(commands)
+  const lines = [
+    `  exec ${command}`,
+    '    changed  a.txt',
+    '    removed  c.txt',
+    '    created  out/b.txt',
+    '  exec true: nobody knows what it changed',
+  ]
+  expect((await heddle.run('show', `run:${view.id}`)).out).toContain(`commands\n${lines.join('\n')}\n`)
+  expect((await heddle.run('undo', `run:${view.id}`)).out.split('\n')).toEqual([
+    `left as it is  a.txt: changed by its own command (${command}) since`,
+    'not put back, since nothing is kept of what commands change:',
+    ...lines,
+    '  → look at what is left with git diff or your editor, and change it by hand',
+    '',
+  ])
+  expect(await heddle.json('undo', `run:${view.id}`)).toMatchObject({
+    cannotUndo: commands.map((each) => ({ runId: view.id, ...each })),
+  })
+})

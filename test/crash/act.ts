@@ -92,7 +92,7 @@ async function open(): Promise<App> {
           ...(scenario.window !== undefined && { contextWindow: scenario.window }),
         },
       },
-      agent: { ...config.agent, model: 'loopback' },
+      agent: { ...config.agent, model: 'loopback', default: scenario.agent ?? '@general' },
       budgets: { ...config.budgets, perRequest: { ...perRequest, tokens: scenario.budget ?? perRequest.tokens } },
       engine: { ...config.engine, leaseSeconds: asked.leaseSeconds },
     },

@@ -25,6 +25,8 @@ export interface Scenario {
   window?: number
   /** Begins without a home and without a schema. */
   fresh?: boolean
+  /** Who answers; the one that does things itself unless another is named. */
+  agent?: string
   config?(usual: Config): Config
 }
 

@@ -127,6 +127,59 @@ describe.each(databases)('undo on %s', (database) => {
     expect([content('a'), content('b')]).toEqual(['1\n', '1\n'])
   })
 
+  test('what a command changed is told with it, and by whom a file was changed that the run had written', async () => {
+    const sed: Tool = {
+      ...testTool('sed', 'unsafe', () => undefined),
+      async run(input) {
+        const { path, text } = input as { path: string; text?: string }
+        if (text === undefined) rmSync(at(path))
+        else writeFileSync(at(path), text)
+        const touched = { folder: hands.folder, created: [], changed: [], removed: [], more: 0 }
+        return {
+          status: 'ok',
+          output: 'done',
+          touched: { ...touched, [text === undefined ? 'removed' : 'changed']: [path] },
+        }
+      },
+    } as Tool
+    const call = (path: string, text?: string) => ({ name: 'sed', input: { path, text } })
+    const { put, ask, engine, outputs } = await open(
+      {
+        go: [
+          [call('f', 'c\n')],
+          [write('a', '2\n'), write('b', '2\n'), write('d', '2\n'), write('e', '2\n'), write('f', '2\n')],
+          [call('a', 'c\n'), call('b'), call('d', 'c\n'), call('e', '1\n')],
+          [write('a', '3\n')],
+          [read('d')],
+          [write('d', '3\n')],
+        ],
+      },
+      [sed],
+    )
+    for (const name of ['a', 'b', 'd', 'e', 'f']) put(name, '1\n')
+    const runId = await ask('go')
+    expect((await outputs(runId)).at(-3)).toMatchObject({
+      error: 'a was changed by its own command (a) since you read it',
+    })
+    put('f', 'mine\n')
+    const { refused, unchanged, cannotUndo } = await undo(engine, runId)
+    expect({ unchanged, refused: refused.toSorted((x, y) => (x.path < y.path ? -1 : 1)) }).toEqual({
+      unchanged: [at('e')],
+      refused: [
+        { path: at('a'), why: 'changed by its own command (a) since' },
+        { path: at('b'), why: 'removed by its own command (b) since' },
+        { path: at('d'), why: 'changed by its own command (d) in between' },
+        { path: at('f'), why: 'changed outside heddle since' },
+      ],
+    })
+    const touched = { folder: hands.folder, created: [], changed: [], removed: [], more: 0 }
+    expect(cannotUndo.slice(0, 3)).toEqual([
+      { runId, name: 'sed', about: 'f', touched: { ...touched, changed: ['f'] } },
+      { runId, name: 'sed', about: 'a', touched: { ...touched, changed: ['a'] } },
+      { runId, name: 'sed', about: 'b', touched: { ...touched, removed: ['b'] } },
+    ])
+  })
+
   test('a run that is not over is refused with what to do', async () => {
     const held = gate()
     const wait = testTool('wait', 'pure', (_, signal) => held.pass(signal))

@@ -35,7 +35,9 @@ export async function newGateway(
   const home = join(root, settings.home ?? 'home')
   await ensureHome(home)
   const paths = homePaths(home)
-  const opened = await openApp({ paths, config: await loadConfig(paths.config, {}), env: {}, models })
+  const config = await loadConfig(paths.config, {})
+  config.agent.default = '@general'
+  const opened = await openApp({ paths, config, env: {}, models })
   let listeners = 0
   const waiters = new Set<() => void>()
   const changed = (by: number) => {

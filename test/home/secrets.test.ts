@@ -1,6 +1,20 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forgetSecret, keepSecret, listSecrets, secretReader } from '../../src/home/secrets.ts'
 
@@ -29,12 +43,37 @@ test('setting it again replaces it, whatever mode the old file had, and a draft 
   mkdirSync(folder, { mode: 0o755 })
   writeFileSync(join(folder, 'a'), 'old')
   chmodSync(join(folder, 'a'), 0o644)
-  writeFileSync(join(folder, 'a.new'), 'half')
+  writeFileSync(join(folder, '.a.1-0.tmp'), 'half')
   expect(await listSecrets(folder)).toEqual([{ name: 'a', isOpen: true }])
   await keepSecret(folder, 'a', 'new')
   expect(secretReader(folder)('a')).toBe('new')
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   expect(await listSecrets(folder)).toEqual([{ name: 'a', isOpen: false }])
+})
+
+test('many who set one at the same time, in several processes, leave the whole value of one of them and nothing else', async () => {
+  const program = join(import.meta.dirname, 'secret-program.ts')
+  const values = Array.from({ length: 4 }, (_, at) => String(at).repeat(8000))
+  const ends = await Promise.all(
+    values.map(async (value) => {
+      const child = spawn(process.execPath, [program, folder, value], { stdio: ['ignore', 'ignore', 'pipe'] })
+      const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+      return { complaint, code }
+    }),
+  )
+  expect(ends).toEqual(values.map(() => ({ complaint: '', code: 0 })))
+  expect(values).toContain(secretReader(folder)('a'))
+  expect(readdirSync(folder)).toEqual(['a'])
+}, 30_000)
+
+test('a store that fails leaves no draft, and the next removes what a killed one left long ago', async () => {
+  mkdirSync(join(folder, 'a'), { recursive: true })
+  await expect(keepSecret(folder, 'a', 'value')).rejects.toMatchObject({ code: 'secret_unwritable' })
+  expect(readdirSync(folder)).toEqual(['a'])
+  for (const name of ['.b.77-0.tmp', '.b.78-1.tmp', '.theirs']) writeFileSync(join(folder, name), 'half')
+  for (const name of ['.b.77-0.tmp', '.theirs']) utimesSync(join(folder, name), 1, 1)
+  await keepSecret(folder, 'c', 'value')
+  expect(readdirSync(folder).sort()).toEqual(['.b.78-1.tmp', '.theirs', 'a', 'c'])
 })
 
 test('names are listed, and forgetting one says whether it was there', async () => {

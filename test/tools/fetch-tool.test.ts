@@ -221,7 +221,9 @@ test('an agent has web_fetch, and gets by it to the server that the owner opened
   writeFileSync(paths.config, `tools: { fetch: { allow: ["http://127.0.0.1:${opened.port}"] } }`)
   const fetch = ({ port }: Site) => ({ name: 'web_fetch', input: { url: `http://127.0.0.1:${port}/` } })
   const model = scriptedModel([{ calls: [fetch(opened), fetch(secret)] }, { text: 'done' }])
-  const app = await openApp({ paths, config: await loadConfig(paths.config, {}), env: {}, models: [model] })
+  const config = await loadConfig(paths.config, {})
+  config.agent.default = '@general'
+  const app = await openApp({ paths, config, env: {}, models: [model] })
   const work = await app.work()
   const { itemId } = await app.submit(place, { session: 'main', content: 'fetch both' })
   const { turnId } = await app.answer(place, itemId, context.signal)

@@ -188,6 +188,17 @@ describe.each([
   const handle = (path: string, through = disk) => pathHandle({ folder: folder.path, path }, through)
   const become = (text: string) => async () => ({ fate: { bytes: Buffer.from(text) }, answer: undefined })
 
+  test('looks for what was left beside a file once a minute, and not at each write', async () => {
+    let looks = 0
+    const entries: Disk['entries'] = (path) => {
+      looks++
+      return disk.entries(path)
+    }
+    for (const path of ['sub/b.txt', 'sub/c.txt', 'sub/b.txt', 'a.txt'])
+      await handle(path, { ...disk, entries }).replaceFile(become(path))
+    expect(looks).toBe(2)
+  })
+
   test('shows what is there, and becomes what is decided', async () => {
     const seen = await handle('sub/b.txt').replaceFile(async (place) => ({ fate: 'removed' as const, answer: place }))
     expect(seen).toMatchObject({ folder: folder.path, names: ['sub', 'b.txt'], before: { mode: expect.any(Number) } })

@@ -8,15 +8,19 @@ import { newFolder, type TestFolder } from './folder.ts'
 
 const kills = 12
 
-let folder: TestFolder
-afterEach(() => folder.remove())
+const folders: TestFolder[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) folder.remove()
+})
 
-test('a process that is killed while it writes leaves a whole file, and nothing that the next write does not remove', async () => {
-  folder = newFolder({ 'sub/file': '0'.repeat(300_000) })
-  const sub = join(folder.path, 'sub')
+test('a process that is killed while it writes leaves a whole file, and nothing that the next to write there does not remove', async () => {
   const program = join(import.meta.dirname, 'write-program.ts')
   let left = 0
   for (let kill = 0; kill < kills; kill++) {
+    // A new one each time: a process looks for what others left once a minute.
+    const folder = newFolder({ 'sub/file': '0'.repeat(300_000) })
+    folders.push(folder)
+    const sub = join(folder.path, 'sub')
     const child = spawn(process.execPath, [program, folder.path], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(child.stdout, 'data')
     // At another step of a write each time.

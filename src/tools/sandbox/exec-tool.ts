@@ -1,5 +1,6 @@
 import type { Tool } from '../../domain/tool.ts'
 import { exec } from '../exec.ts'
+import { fileThreads } from '../file-threads.ts'
 import { notInstalled, type Obstacle, systemFacts } from './advice.ts'
 import { findPrograms } from './programs.ts'
 import type { Confines, Machine } from './runner.ts'
@@ -26,13 +27,15 @@ export async function execTool(
 ): Promise<{ tool: Tool } | { obstacle: Obstacle }> {
   const confines: Confines = { network, processes, memoryBytes: memoryMB * 2 ** 20 }
   const machine = { clock, env, self: { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 } }
+  // One of their own: a search that never ends must not keep commands waiting.
+  const threads = fileThreads(clock, 1)
   if (sandbox === 'off') {
     const programs = await findPrograms()
     if ('missing' in programs) return { obstacle: notInstalled(programs.missing, await systemFacts()) }
     const runner = withoutSandbox(programs, confines, machine)
-    return { tool: exec(runner, { ...times, network: true, isConfined: false }) }
+    return { tool: exec(runner, threads, { ...times, network: true, isConfined: false }) }
   }
   const proof = await proveSandbox(confines, machine)
   if ('obstacle' in proof) return proof
-  return { tool: exec(proof.runner, { ...times, network, isConfined: true }) }
+  return { tool: exec(proof.runner, threads, { ...times, network, isConfined: true }) }
 }

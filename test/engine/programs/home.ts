@@ -14,7 +14,12 @@ export async function openHome(home: string, database: string, model: Model): Pr
   return openApp({
     paths,
     env: {},
-    config: { ...config, database, engine: { ...config.engine, leaseSeconds: 2 } },
+    config: {
+      ...config,
+      database,
+      agent: { ...config.agent, default: '@general' },
+      engine: { ...config.engine, leaseSeconds: 2 },
+    },
     models: [model],
     tell: (text) => process.stderr.write(`${text}\n`),
   })

@@ -1,0 +1,24 @@
+/**
+ * What became of the files of a folder while a call was made, as a look before and one after it tell: paths from the
+ * folder on, links as such, whoever changed them.
+ */
+export interface TouchedFiles {
+  /** The folder's real path. */
+  folder: string
+  created: string[]
+  changed: string[]
+  removed: string[]
+  /** How many there are besides those that are named. */
+  more: number
+}
+
+/** What a call did to files; `unseen` is why nobody could look. */
+export type Touched = TouchedFiles | { unseen: string }
+
+/** A call that nobody can take back, and what it was seen to do. */
+export interface UnsafeCall {
+  name: string
+  about: string
+  /** Absent where nobody looked. */
+  touched?: Touched
+}

@@ -1,0 +1,132 @@
+import type { OpenDirectory, PathAddress, PathHandle } from '../domain/path-handle.ts'
+import type { TouchedFiles } from '../domain/touched.ts'
+import { directHandle } from './handle.ts'
+import { type Ignoring, ignoringIn } from './ignore.ts'
+
+/** Entries of a folder that are looked at before and after each command. */
+export const mostSurveyed = 20_000
+const mostNamed = 200
+// Whoever fills them says so in files that are looked at.
+const passedOver = 'node_modules'
+const ignoreFile = /(^|\/)\.(git)?ignore$/
+
+/**
+ * The files of a folder by their paths, each with its mark, without what ignore files hide: one text, since it goes from
+ * thread to thread. Meant for a thread of its own.
+ */
+export async function survey(folder: PathAddress): Promise<{ marks: string } | 'tooMany'> {
+  const marks = await marksIn(directHandle(folder))
+  return marks === 'tooMany' ? marks : { marks: [...marks].flat().join('\0') }
+}
+
+/** What is compared: a folder with what a survey of it said before. */
+export interface Comparison {
+  folder: PathAddress
+  before: string
+}
+
+/** What became of a folder since it was surveyed. */
+export async function touchedSince({ folder, before }: Comparison): Promise<TouchedFiles | 'tooMany'> {
+  const handle = directHandle(folder)
+  const after = await marksIn(handle)
+  if (after === 'tooMany') return after
+  const earlier = readMarks(before)
+  const paths = [...after.keys()].sort()
+  const changed = paths.filter((path) => earlier.has(path) && earlier.get(path) !== after.get(path))
+  const created = paths.filter((path) => !earlier.has(path))
+  const gone = [...earlier.keys()].filter((path) => !after.has(path)).sort()
+  const isOtherwiseHidden = [...changed, ...created, ...gone].some((path) => ignoreFile.test(path))
+  const removed = isOtherwiseHidden ? await missingOf(folder, gone) : gone
+  const sight = await handle.look()
+  return named('path' in sight ? sight.path : folder.folder, { changed, removed, created })
+}
+
+/** What is hidden by now is not removed. */
+async function missingOf(folder: PathAddress, paths: string[]): Promise<string[]> {
+  const missing: string[] = []
+  for (const path of paths) {
+    if (await isMissing({ ...folder, path })) missing.push(path)
+  }
+  return missing
+}
+
+async function isMissing(address: PathAddress): Promise<boolean> {
+  try {
+    return (await directHandle(address).look()).kind === 'missing'
+  } catch {
+    return true
+  }
+}
+
+/** What was taken away or changed is named before what is new. */
+function named(folder: string, touched: Pick<TouchedFiles, 'changed' | 'removed' | 'created'>): TouchedFiles {
+  let room = mostNamed
+  const some = (paths: string[]) => {
+    const first = paths.slice(0, room)
+    room -= first.length
+    return first
+  }
+  const [changed, removed, created] = [some(touched.changed), some(touched.removed), some(touched.created)]
+  const all = touched.changed.length + touched.removed.length + touched.created.length
+  return { folder, created, changed, removed, more: all - (mostNamed - room) }
+}
+
+function readMarks(text: string): Map<string, string> {
+  const marks = new Map<string, string>()
+  const words = text === '' ? [] : text.split('\0')
+  for (let at = 0; at < words.length; at += 2) marks.set(words[at] ?? '', words[at + 1] ?? '')
+  return marks
+}
+
+async function marksIn(folder: PathHandle): Promise<Map<string, string> | 'tooMany'> {
+  const surveyed: Surveyed = { marks: new Map(), left: mostSurveyed }
+  const below = await folder.openDirectory(async (directory) =>
+    takeMarks(surveyed, '', directory, await ignoringIn(directory)),
+  )
+  // Grows while it is gone through.
+  for (const { path, name, handle, ignoring } of below) {
+    if (surveyed.left < 0) return 'tooMany'
+    const deeper = await handle
+      .openDirectory(async (directory) =>
+        takeMarks(surveyed, `${path}/`, directory, await ignoring.below(name, directory)),
+      )
+      .catch(() => [])
+    below.push(...deeper)
+  }
+  return surveyed.left < 0 ? 'tooMany' : surveyed.marks
+}
+
+interface Surveyed {
+  marks: Map<string, string>
+  /** How many more entries may come. */
+  left: number
+}
+
+/** A directory that is still to be looked into. */
+interface Below {
+  path: string
+  name: string
+  handle: PathHandle
+  ignoring: Ignoring
+}
+
+async function takeMarks(
+  surveyed: Surveyed,
+  prefix: string,
+  directory: OpenDirectory,
+  ignoring: Ignoring,
+): Promise<Below[]> {
+  const below: Below[] = []
+  for await (const { name, kind } of directory.entries()) {
+    if (--surveyed.left < 0) break
+    if (name === passedOver || ignoring.hides(name, kind === 'directory')) continue
+    const path = prefix + name
+    if (kind === 'directory') below.push({ path, name, handle: directory.at(name), ignoring })
+    else {
+      // Gone again, or not to be looked at: nothing can be told of it.
+      const mark = await directory.mark(name).catch(() => undefined)
+      if (mark !== undefined) surveyed.marks.set(path, mark)
+    }
+  }
+  return below
+}
