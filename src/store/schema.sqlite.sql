@@ -12,6 +12,10 @@ CREATE TABLE agent_results (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
+CREATE INDEX agent_results_by_task ON agent_results (task_id) WHERE task_id IS NOT NULL;
+
+CREATE INDEX agent_results_unprocessed ON agent_results (id) WHERE processed = 0;
+
 CREATE TABLE approvals (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,
   run_id        TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -95,7 +99,7 @@ CREATE TABLE inbox (
   root_run_id      TEXT,
   run_id           TEXT REFERENCES runs (id) DEFERRABLE,
   consumed_by_turn TEXT REFERENCES turns (id) DEFERRABLE,
-  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0,
+  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE,
   CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
 ) STRICT;
 
@@ -152,6 +156,24 @@ CREATE TABLE personas (
   updated_at                INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE projects (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  title       TEXT NOT NULL,
+  goal        TEXT,
+  status      TEXT NOT NULL CHECK (status = 'proposed' OR status = 'running' OR status = 'completed' OR status = 'failed' OR status = 'cancelled'),
+  session_id  TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
+  root_run_id TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  planned_by  TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  started_by  TEXT REFERENCES runs (id) DEFERRABLE,
+  revision    INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  finished_at INTEGER
+) STRICT;
+
+CREATE INDEX projects_by_request ON projects (root_run_id);
+
+CREATE INDEX projects_by_session ON projects (session_id);
+
 CREATE TABLE prompts (
   hash TEXT NOT NULL PRIMARY KEY,
   text TEXT NOT NULL
@@ -163,11 +185,13 @@ CREATE TABLE runs (
   state       TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting' OR state = 'completed' OR state = 'failed' OR state = 'timeout' OR state = 'cancelled'),
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
-  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT,
+  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE,
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_by_task ON runs (task_id) WHERE task_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
 
@@ -208,6 +232,41 @@ CREATE TABLE "steps" (
   at           INTEGER,
   PRIMARY KEY (run_id, seq)
 ) STRICT;
+
+CREATE TABLE task_edges (
+  task_id  INTEGER NOT NULL REFERENCES tasks (id) DEFERRABLE,
+  needs_id INTEGER NOT NULL REFERENCES tasks (id) DEFERRABLE,
+  PRIMARY KEY (task_id, needs_id),
+  CHECK (task_id <> needs_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX task_edges_by_need ON task_edges (needs_id);
+
+CREATE TABLE tasks (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id      INTEGER NOT NULL REFERENCES projects (id) DEFERRABLE,
+  key             TEXT NOT NULL,
+  title           TEXT NOT NULL,
+  context         TEXT NOT NULL CHECK (context <> ''),
+  skill           TEXT NOT NULL,
+  depends_on      TEXT NOT NULL DEFAULT '[]',
+  status          TEXT NOT NULL CHECK (status = 'pending' OR status = 'blocked' OR status = 'running' OR status = 'completed' OR status = 'failed' OR status = 'skipped' OR status = 'cancelled'),
+  priority        INTEGER NOT NULL,
+  attempts        INTEGER NOT NULL,
+  agent_result_id INTEGER REFERENCES agent_results (id) DEFERRABLE,
+  run_id          TEXT REFERENCES runs (id) DEFERRABLE,
+  reason          TEXT,
+  revision        INTEGER NOT NULL,
+  dropped_in      INTEGER,
+  created_at      INTEGER NOT NULL,
+  CHECK (status <> 'running' OR run_id IS NOT NULL)
+) STRICT;
+
+CREATE UNIQUE INDEX tasks_by_key ON tasks (project_id, key) WHERE dropped_in IS NULL;
+
+CREATE INDEX tasks_to_do ON tasks (project_id) WHERE status IN ('pending', 'running') AND dropped_in IS NULL;
+
+CREATE INDEX tasks_undone ON tasks (project_id) WHERE status IN ('failed', 'blocked') AND dropped_in IS NULL;
 
 CREATE TABLE threads (
   segment_id     TEXT NOT NULL REFERENCES segments (id) DEFERRABLE,

@@ -190,7 +190,7 @@ describe.each(databases)('write on %s', (database) => {
       expect(await rows.tables()).toEqual([
         ...['meta', 'personas', 'prompts', 'segments', 'runs', 'turns', 'threads', 'sessions', 'events'],
         ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
-        ...['approvals', 'grants', 'file_changes', 'file_contents'],
+        ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
       ])
     })
   })

@@ -74,7 +74,7 @@ describe.each(databases)('undo on %s', (database) => {
       restored: [at('a')],
       unchanged: [at('e')],
       refused: [
-        { path: at('b'), why: `changed by run:${other.slice(-6)} since` },
+        { path: at('b'), why: `changed by run:${other.slice(-6)} (@general) since` },
         { path: at('c'), why: 'changed outside heddle since' },
         { path: at('d'), why: 'removed outside heddle since' },
       ],
@@ -119,7 +119,7 @@ describe.each(databases)('undo on %s', (database) => {
     put('a', '1\n')
     put('b', '1\n')
     const runId = await ask('go')
-    const child = (await engine.store.read((rows) => runsOf(rows, {}))).find(({ agent }) => agent !== null)?.id ?? ''
+    const child = (await engine.store.read((rows) => runsOf(rows, {}))).find(({ parentRunId }) => parentRunId !== null)?.id ?? ''
     const cannotUndo = [{ runId: child, name: 'act', about: 'make install' }]
     expect(await undo(engine, child)).toEqual({ ...nothing, restored: [at('b')], cannotUndo })
     expect([content('a'), content('b')]).toEqual(['parent\n', '1\n'])
