@@ -17,7 +17,7 @@ afterEach(async () => {
 async function ask(content: string): Promise<string> {
   app ??= await openTestApp({ models: [rehearsal({ clock: systemClock })] })
   const work = await app.work()
-  const { itemId } = await app.submit(folder, { session: 'main', content })
+  const { itemId } = await app.submit(folder, { session: 'main', content, agent: 'general' })
   const never = new AbortController().signal
   let answered = await app.answer(folder, itemId, never)
   for (const id of answered.approvals ?? []) await app.decide(String(id), { answer: 'once' })
@@ -149,9 +149,9 @@ test('it writes what it is given or counted, and runs what it is given, when som
   expect(readFileSync(at('NOTES.md'), 'utf8')).toBe('buy milk\n')
   expect(await ask('survey this folder into REPORT.md')).toMatch(/^REHEARSAL: wrote REPORT.md: \d+ lines/)
   const report = readFileSync(at('REPORT.md'), 'utf8')
-  expect(report).toContain('REHEARSAL: counted by a script')
+  expect(report.trimEnd().split('\n').at(-1)).toBe('REHEARSAL: counted by a script, not by a model.')
   expect(report).toContain('src/: 1 file, 1 TODO')
-  expect(await ask('run `cat src/a.txt; exit 3`')).toBe('REHEARSAL: $ cat src/a.txt; exit 3\nTODO one\nexit 3, 1 line.')
+  expect(await ask('run `cat src/a.txt; exit 3`')).toBe('REHEARSAL: $ cat src/a.txt; exit 3: exit 3, 1 line.\nTODO one')
   expect(await ask('write ../out.txt: no')).toMatch(/^REHEARSAL: I did not write/)
 })
 

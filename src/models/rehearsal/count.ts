@@ -1,6 +1,6 @@
+import { leftToDo } from './counted.ts'
 import { unquoted } from './find.ts'
 import { askedAll, type Seen, type Step } from './seen.ts'
-import { leftToDo } from './survey.ts'
 import { linesInAll, readFiles, readMatches, reasonIn } from './tool-texts.ts'
 
 /** Counts files, the lines of a file, or how often a text stands in files. */

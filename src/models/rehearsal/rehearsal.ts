@@ -1,12 +1,13 @@
 import type { Clock, Millis } from '../../domain/clock.ts'
 import type { Model, ModelReply } from '../../domain/model.ts'
 import { noUsage } from '../../domain/turn.ts'
-import { pieceFor, repertoire } from './repertoire.ts'
-import { readRequest, type Seen, type Step } from './seen.ts'
+import { labelled } from './label.ts'
+import { play } from './play.ts'
+import { decisions, repertoire } from './repertoire.ts'
+import { readRequest } from './seen.ts'
 
 export const rehearsalName = 'rehearsal'
 const window = 200_000
-const label = 'REHEARSAL: '
 
 export interface RehearsalSettings {
   clock: Clock
@@ -38,33 +39,21 @@ export function rehearsal({ clock, pace }: RehearsalSettings): Model {
       const step = play(seen)
       await pause(signal)
       signal.throwIfAborted()
-      if ('calls' in step) {
-        const calls = step.calls.map((call, at) => ({ id: `r${seen.answers.length + at + 1}`, ...call }))
-        return reply('', calls)
-      }
-      const text = `${label}${step.text}`
+      const text = step.text ? labelled(step.text) : ''
       for (const piece of text.split(/(?<=\n)/)) {
-        onDelta({ kind: 'text', text: piece })
-        if (pace) await clock.sleep(pace.shortest / 4, signal)
+        if (piece !== '') onDelta({ kind: 'text', text: piece })
+        if (pace && piece !== '') await clock.sleep(pace.shortest / 4, signal)
       }
+      const calls = 'calls' in step ? step.calls : []
       signal.throwIfAborted()
-      return reply(text, [])
+      // Answers come back under these names, so no two of a run may be the same.
+      const answered = request.messages.filter(({ role }) => role === 'tool').length
+      return reply(
+        text,
+        calls.map((call, at) => ({ id: `r${answered + at + 1}`, ...call })),
+      )
     },
   }
-}
-
-function play(seen: Seen): Step {
-  const found = pieceFor(seen.asked)
-  if (!found) return { text: refusal() }
-  const { piece, heard } = found
-  const missing = piece.needs.filter((name) => !seen.tools.has(name))
-  if (missing.length > 0) return { text: `I cannot ${piece.name} here: there is no ${missing.join(' and no ')}.` }
-  return piece.plays(seen, heard)
-}
-
-function refusal(): string {
-  const names = repertoire.map(({ example }) => example).join(' · ')
-  return `I am a script and cannot do that; a real model can: heddle models add. I can: ${names}`
 }
 
 function reply(text: string, calls: ModelReply['calls']): ModelReply {
@@ -73,7 +62,7 @@ function reply(text: string, calls: ModelReply['calls']): ModelReply {
 
 /** What the stand-in can do, for programs. */
 export function rehearsalPieces(): { name: string; example: string; does: string }[] {
-  return repertoire.map(({ name, example, does }) => ({ name, example, does }))
+  return [...repertoire, ...decisions].map(({ name, example, does }) => ({ name, example, does }))
 }
 
 /** The same for people. */
@@ -81,7 +70,13 @@ export function describeRehearsal(): string {
   return [
     'rehearsal: a script that plays the agents with real tools on real files, without a key and without a network.',
     'It counts and quotes; it does not understand. It can:',
-    ...repertoire.map(({ example, does }) => `  ${example.padEnd(28)} ${does}`),
+    ...repertoire.map(line),
+    'As the coordinator it gives these to agents. About their plans you can say:',
+    ...decisions.map(line),
     'Everything else it refuses. It stands in only while no model is configured, and never for one that fails.',
   ].join('\n')
+}
+
+function line({ example, does }: { example: string; does: string }): string {
+  return `  ${example.padEnd(32)} ${does}`
 }

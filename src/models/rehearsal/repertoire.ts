@@ -1,10 +1,15 @@
-import { ModelFailure } from '../../domain/model.ts'
+import { checkReport } from './check.ts'
 import { countThings } from './count.ts'
+import { leftToDo } from './counted.ts'
+import { failOnRequest } from './fail.ts'
 import { findText } from './find.ts'
 import { outlineFile } from './outline.ts'
+import { writeReport } from './report.ts'
 import { runCommand } from './run.ts'
 import type { Seen, Step } from './seen.ts'
-import { leftToDo, surveyFolder } from './survey.ts'
+import { summarisePart } from './summarise.ts'
+import { surveyFolder } from './survey.ts'
+import { surveyParts } from './survey-parts.ts'
 import { writeSurvey, writeWords } from './write.ts'
 
 /** One thing that the stand-in can do. */
@@ -15,6 +20,8 @@ export interface Piece {
   does: string
   /** Tools without which it cannot be done. */
   needs: readonly string[]
+  /** Agents that a coordinator gives it to, the first of them that there is; none: it does it itself. */
+  by: readonly string[]
   /** What the words ask for, if they ask for this. */
   hears(asked: string): RegExpExecArray | null
   plays(seen: Seen, heard: RegExpExecArray): Step
@@ -23,18 +30,59 @@ export interface Piece {
 /** Everything the stand-in can do: whatever is not here it refuses. */
 export const repertoire: readonly Piece[] = [
   {
-    name: 'write a survey',
-    example: 'survey into REPORT.md',
-    does: 'surveys the folder, and writes what it counted into a file',
+    name: 'survey by parts',
+    example: 'survey by parts',
+    does: 'lists the parts of the folder with the number of their files, as a planner needs them',
+    needs: ['list_dir', 'search_files'],
+    by: ['researcher'],
+    hears: (asked) => /^(?:please )?survey\b.*\bby parts\b/is.exec(asked),
+    plays: surveyParts,
+  },
+  {
+    name: 'report',
+    example: 'survey and report per part',
+    does: 'plans a task for each part, a report and a check of its numbers; an agent alone writes one survey',
     needs: ['list_dir', 'search_files', 'write_file'],
-    hears: (asked) => /^(?:please )?survey\b.*\b(?:into|to|as)\s+(\S+\.(?:md|txt))\s*[.]?$/is.exec(asked),
+    by: ['researcher'],
+    hears: (asked) =>
+      /^(?:please )?(?:survey\b.*(?:\breport\b|\b(?:per|each|every) part\b|\b(?:into|to|as)\s+\S+\.(?:md|txt)\b)|(?:write|make) (?:me )?a report\b.*\bpart)/is.exec(
+        asked,
+      ),
     plays: writeSurvey,
+  },
+  {
+    name: 'summarise',
+    example: 'summarise src',
+    does: `counts files, lines, exports and ${leftToDo}s of a part, and quotes where they are`,
+    needs: ['search_files', 'read_file'],
+    by: ['researcher'],
+    hears: (asked) => /^(?:please )?summari[sz]e\s+(.+)$/i.exec(asked),
+    plays: summarisePart,
+  },
+  {
+    name: 'check',
+    example: 'check every number in REPORT.md',
+    does: 'counts the numbers of a report again from the files, and tells which differ',
+    needs: ['search_files', 'read_file'],
+    by: ['code-review', 'researcher'],
+    hears: (asked) => /^(?:please )?check every number(?:\s+(?:in|of)\s+(\S+?))?\s*[.]?$/i.exec(asked),
+    plays: checkReport,
+  },
+  {
+    name: 'write a report',
+    example: 'write REPORT.md',
+    does: 'as a task of a plan: writes what the tasks before it have counted',
+    needs: ['write_file'],
+    by: ['writer'],
+    hears: (asked) => /^(?:please )?write\s+(\S+\.(?:md|txt))$/i.exec(asked),
+    plays: writeReport,
   },
   {
     name: 'write',
     example: 'write NOTES.md: buy milk',
     does: 'writes the words you give into a file',
     needs: ['write_file'],
+    by: ['writer'],
     hears: (asked) => /^(?:please )?write\s+([^\s:]+)(?::|\s+with)\s+(.+)$/is.exec(asked),
     plays: writeWords,
   },
@@ -43,6 +91,7 @@ export const repertoire: readonly Piece[] = [
     example: 'run npm test',
     does: 'runs the command you give, and quotes what it wrote',
     needs: ['exec'],
+    by: ['tester', 'coder'],
     hears: (asked) => /^(?:please )?(?:run|execute)\s+(.+)$/is.exec(asked),
     plays: runCommand,
   },
@@ -51,6 +100,7 @@ export const repertoire: readonly Piece[] = [
     example: 'survey this folder',
     does: `counts files and ${leftToDo}s in each part of the folder and quotes where they are`,
     needs: ['list_dir', 'search_files'],
+    by: ['researcher'],
     hears: (asked) =>
       /^(?:please )?(?:survey|overview|look around|what(?:'s| is| does)?\b.*\b(?:folder|project|repo(?:sitory)?|directory)\b)/i.exec(
         asked,
@@ -62,6 +112,7 @@ export const repertoire: readonly Piece[] = [
     example: `find "${leftToDo}" in src`,
     does: 'quotes the lines that hold a text, with path:line',
     needs: ['search_files'],
+    by: ['researcher'],
     hears: (asked) =>
       /^(?:please )?(?:find|search(?: for)?|grep|where is)\s+(.+?)(?:\s+in\s+(\S+))?\s*[?.]?$/is.exec(asked),
     plays: findText,
@@ -71,6 +122,7 @@ export const repertoire: readonly Piece[] = [
     example: 'outline README.md',
     does: 'quotes the headings or declarations of a file',
     needs: ['read_file'],
+    by: ['researcher'],
     hears: (asked) => /^(?:please )?outline\s+(?:of\s+)?(\S+?)\s*[?.]?$/i.exec(asked),
     plays: outlineFile,
   },
@@ -79,6 +131,7 @@ export const repertoire: readonly Piece[] = [
     example: 'count lines in src/main.ts',
     does: 'counts files, the lines of a file, or how often a text stands in files',
     needs: ['search_files', 'read_file'],
+    by: ['researcher'],
     hears: (asked) =>
       /^(?:please )?(?:count|how many)\s+(?:the\s+)?(.+?)(?:\s+(?:are|is)(?:\s+there)?)?(?:\s+in\s+(\S+?))?\s*[?.]?$/i.exec(
         asked,
@@ -90,6 +143,7 @@ export const repertoire: readonly Piece[] = [
     example: 'ask me something',
     does: 'asks you a question instead of answering',
     needs: [],
+    by: [],
     hears: (asked) => /^ask (?:me|back)\b/i.exec(asked),
     plays: () => ({ text: 'Which file shall I outline? Answer with: outline FILE' }),
   },
@@ -98,17 +152,9 @@ export const repertoire: readonly Piece[] = [
     example: 'fail',
     does: 'fails, so that you can see what that looks like',
     needs: [],
+    by: [],
     hears: (asked) => /^fail(?: on request)?\s*[.!]?$/i.exec(asked),
-    plays: () => {
-      throw new ModelFailure(
-        'rehearsed_failure',
-        'the script failed because you asked it to',
-        'ask for something else',
-        {
-          retry: 'never',
-        },
-      )
-    },
+    plays: failOnRequest,
   },
 ]
 
@@ -119,4 +165,25 @@ export function pieceFor(asked: string): { piece: Piece; heard: RegExpExecArray 
     if (heard) return { piece, heard }
   }
   return undefined
+}
+
+/** What only a coordinator can be asked for. */
+export const decisions: readonly Pick<Piece, 'name' | 'example' | 'does'>[] = [
+  {
+    name: 'fail a task',
+    example: '… , let task 3 fail',
+    does: 'at the end of a request for a report: that task fails, and you decide',
+  },
+  {
+    name: 'decide',
+    example: 'retry task:3 with: WORDS',
+    does: 'tries a failed task again with a new brief; also skip task:3, cancel task:3, edit task:3 with: WORDS',
+  },
+  { name: 'drop', example: 'drop src/old', does: 'when you said no to a plan: plans again without that part' },
+]
+
+/** What is said to everything else. */
+export function refusal(): string {
+  const names = repertoire.map(({ example }) => example).join(' · ')
+  return `I am a script and cannot do that; a real model can: heddle models add. I can: ${names}`
 }

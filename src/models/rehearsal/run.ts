@@ -17,10 +17,9 @@ export function runCommand(seen: Seen, heard: RegExpExecArray): Step {
   const left = said.length - mostLines
   return {
     text: [
-      `$ ${command}`,
+      `$ ${command}: ${end}, ${said.length} ${said.length === 1 ? 'line' : 'lines'}.`,
       ...said.slice(0, mostLines),
       ...(left > 0 ? [`… and ${left} more lines`] : []),
-      `${end}, ${said.length} ${said.length === 1 ? 'line' : 'lines'}.`,
     ].join('\n'),
   }
 }

@@ -1,3 +1,4 @@
+import { count, leftToDo } from './counted.ts'
 import { answerTo, askedAll, type Seen, type Step } from './seen.ts'
 import {
   type FoundFiles,
@@ -11,10 +12,7 @@ import {
 } from './tool-texts.ts'
 
 const mostParts = 20
-const atOnce = 8
 const mostQuotes = 5
-/** What people write beside what is left to do: the one word that is looked for without being asked. */
-export const leftToDo = 'TODO'
 
 /** Counts what is in each part of a folder: a part is a directory at its top, and the files beside them. */
 export function surveyFolder(seen: Seen): Step {
@@ -37,7 +35,7 @@ export function surveyFolder(seen: Seen): Step {
     ]),
   ]
   const looked = askedAll(seen, looks)
-  if ('calls' in looked) return { calls: looked.calls.slice(0, atOnce) }
+  if ('calls' in looked) return looked
   const readme = listed.files.find(({ name }) => /^readme(?:\.\w+)?$/i.test(name))?.name
   if (readme !== undefined && seen.tools.has('read_file')) {
     const read = askedAll(seen, [{ name: 'read_file', input: { path: readme } }])
@@ -77,15 +75,4 @@ function quoteOf(seen: Seen, readme: string | undefined): string[] {
   const lines = readme === undefined ? undefined : readLines(answerTo(seen, 'read_file', { path: readme }) ?? '')
   const first = lines?.find(({ text }) => text.trim() !== '')
   return first ? [`${readme}:${first.number}: ${first.text.trim()}`] : []
-}
-
-/** A number that was counted; without one, that it was not. */
-function count(value: number | undefined, noun: string): string {
-  if (value === undefined) return `${plural(noun)} not counted`
-  return `${value} ${value === 1 ? noun : plural(noun)}`
-}
-
-function plural(noun: string): string {
-  if (noun === leftToDo) return noun
-  return noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`
 }

@@ -55,6 +55,9 @@ export function readMatches(text: string): Searched | undefined {
   return { matches: Number(total?.[1] ?? 0), files: Number(total?.[2] ?? 0), hits, notes: notesIn(lines) }
 }
 
+// Not every line in brackets: names may begin with them.
+const summaryLine = /^(?:\[\d+ files?\]|\[nothing found in .*\]|\[not searched: .*\]|… \[cut: .*\])$/
+
 export interface FoundFiles {
   count: number
   paths: string[]
@@ -65,7 +68,7 @@ export function readFiles(text: string): FoundFiles | undefined {
   if (isRefused(text)) return undefined
   const lines = text.split('\n')
   const total = lines.map((line) => /^(?:\[|… \[cut: )(\d+) files?\b/.exec(line)).findLast((found) => found !== null)
-  const paths = lines.filter((line) => line !== '' && !line.startsWith('[') && !line.startsWith('… ['))
+  const paths = lines.filter((line) => line !== '' && !summaryLine.test(line))
   return { count: Number(total?.[1] ?? 0) + unsearched(lines), paths }
 }
 
@@ -103,8 +106,9 @@ export function reasonIn(text: string): string {
   }
 }
 
+/** Refused, or stopped half way: what was counted until then is no number of anything. */
 function isRefused(text: string): boolean {
-  return text.startsWith('{"status":')
+  return text.startsWith('{"status":') || /^\[the search was stopped after /m.test(text)
 }
 
 function notesIn(lines: string[]): string[] {

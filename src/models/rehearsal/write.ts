@@ -1,4 +1,5 @@
 import { unquoted } from './find.ts'
+import { usualReport } from './part.ts'
 import { askedAll, type Seen, type Step } from './seen.ts'
 import { surveyFolder } from './survey.ts'
 import { reasonIn } from './tool-texts.ts'
@@ -10,18 +11,25 @@ export function writeWords(seen: Seen, heard: RegExpExecArray): Step {
 }
 
 /** Surveys the folder and writes what it counted into a file, which says who wrote it. */
-export function writeSurvey(seen: Seen, heard: RegExpExecArray): Step {
-  const found = surveyFolder({ ...seen, answers: seen.answers.filter(({ name }) => name !== 'write_file') })
+export function writeSurvey(seen: Seen): Step {
+  const found = surveyFolder(seen)
   if ('calls' in found) return found
-  const heading = '# Survey\n\nREHEARSAL: counted by a script, not by a model.\n\n'
-  return written(seen, unquoted(heard[1] ?? ''), `${heading}${found.text}\n`)
+  const label = 'REHEARSAL: counted by a script, not by a model.'
+  return written(seen, reportPath(seen.asked), `# Survey\n\n${found.text}\n\n${label}\n`)
 }
 
-function written(seen: Seen, path: string, content: string): Step {
+/** Where a report is to go, in the words of whoever wants it. */
+export function reportPath(asked: string): string {
+  return unquoted(/\b(?:into|to|as|in)\s+(\S+\.(?:md|txt))\b/i.exec(asked)?.[1] ?? usualReport)
+}
+
+/** Writes a file, and says so; `what` tells what is in it. */
+export function written(seen: Seen, path: string, content: string, what?: string): Step {
   const asked = askedAll(seen, [{ name: 'write_file', input: { path, content } }])
   if ('calls' in asked) return asked
   const [text = ''] = asked.answers
   if (!/"status":\s*"ok"/.test(text)) return { text: `I did not write ${path}: ${reasonIn(text)}` }
   const lines = content.split('\n').length - 1
-  return { text: `wrote ${path}: ${lines} ${lines === 1 ? 'line' : 'lines'}, ${Buffer.byteLength(content)} bytes.` }
+  const size = `${lines} ${lines === 1 ? 'line' : 'lines'}, ${Buffer.byteLength(content)} bytes.`
+  return { text: `wrote ${path}: ${what === undefined ? '' : `${what}; `}${size}` }
 }

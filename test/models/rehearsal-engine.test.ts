@@ -1,0 +1,66 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Question } from '../../src/domain/app.ts'
+import { rehearsal } from '../../src/models/rehearsal/rehearsal.ts'
+import { systemClock } from '../../src/system.ts'
+import { openTestApp } from '../../src/testing.ts'
+
+const request = 'survey this folder and write a report with a summary per part'
+
+/** A person with the whole program, in a folder of four parts. */
+async function newPerson() {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-rehearsal-'))
+  const files = {
+    'src/api/cart.ts': 'export const cart = [] // TODO price\n\n',
+    'src/db/rows.ts': 'export const rows = 1\n',
+    'src/web/page.ts': 'page\n',
+    'package.json': '{}\n',
+  }
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  const app = await openTestApp({ models: [rehearsal({ clock: systemClock })] })
+  const work = await app.work()
+  onTestFinished(async () => {
+    await work.stop()
+    await app.remove()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  /** Says something, answers whatever is asked, first with these noes, and hears the end of it. */
+  const say = async (content: string, { noes = [], ...more }: Partial<Question> & { noes?: string[] } = {}) => {
+    const { itemId } = await app.submit(folder, { session: 'main', content, ...more })
+    const never = new AbortController().signal
+    for (;;) {
+      const { approvals, text } = await app.answer(folder, itemId, never)
+      if (!approvals) return text
+      for (const id of approvals) {
+        const reason = noes.shift()
+        await app.decide(String(id), reason === undefined ? { answer: 'once' } : { answer: 'no', reason })
+      }
+    }
+  }
+  return { app, say, read: (path: string) => readFileSync(join(folder, path), 'utf8') }
+}
+
+test('a small request is done by one agent of the real engine, and told by the coordinator', async () => {
+  const { say, read } = await newPerson()
+  expect(await say('count files in src')).toBe('REHEARSAL: src: 3 files.\n@researcher, all of it: heddle show result:1')
+  expect(await say('write NOTES.md: buy milk')).toContain('wrote NOTES.md: 1 line, 9 bytes.')
+  expect(read('NOTES.md')).toBe('buy milk\n')
+})
+
+test('a report is planned, refused, planned anew, fails, is mended, written and checked', async () => {
+  const { app, say, read } = await newPerson()
+  const stopped = await say(`${request}, let task 2 fail`, { attended: true, noes: ['drop src/web'] })
+  const failed = (await app.tasks({ status: 'failed' })).map(({ id, title }) => ({ id, title }))
+  expect(failed).toEqual([{ id: expect.any(Number), title: 'summarise src/db' }])
+  expect(stopped).toContain(`You decide: retry task:${failed[0]?.id} ·`)
+  const told = await say('retry task 2 with: count it after all')
+  expect(told).toContain('wrote REPORT.md: 3 parts, 3 files, 4 lines, 2 exports, 1 TODO;')
+  expect(told).toMatch(/\b(\d+) numbers counted again from the files, \1 agree\./)
+  expect(read('REPORT.md')).toContain('- src/api: 1 file, 2 lines, 1 export, 1 TODO (first src/api/cart.ts:1). result:')
+  expect(read('REPORT.md')).not.toContain('src/web')
+})
