@@ -3,6 +3,8 @@ import type { Answer } from '../domain/approval.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import type { Door } from '../gateway/api.ts'
 import type { Here } from './cli.ts'
+import { askAboutPlan } from './plan-asking.ts'
+import { planAsked } from './plan-question.ts'
 import { askLine, canAsk } from './prompt.ts'
 import { questionPage } from './question-page.ts'
 import { paint, printable } from './screen.ts'
@@ -39,8 +41,9 @@ export async function answerQuestions(
   for (const id of ids) {
     const question = open.find((each) => each.id === id)
     if (!question) continue
-    const said = policy === 'deny' ? nobodyThere : await askPerson(here, question, signal)
+    const said = policy === 'deny' ? nobodyThere : await askPerson(here, door, question, signal)
     if (!said) return false
+    if (said === 'answered') continue
     await door.decide(String(id), said).catch(ignoreAnswered)
   }
   return true
@@ -49,7 +52,9 @@ export async function answerQuestions(
 const nobodyThere = { answer: 'no' as const, reason: 'nobody was there to ask' }
 
 /** Shows a question on the terminal until it is answered. Undefined when the person leaves instead. */
-async function askPerson(here: Here, question: ApprovalView, signal: AbortSignal) {
+async function askPerson(here: Here, door: Door, question: ApprovalView, signal: AbortSignal) {
+  const plan = planAsked(question)
+  if (plan !== undefined) return askAboutPlan(here, door, { approval: question.id, plan }, signal)
   here.tell(`\u0007${questionPage(here.screen, question)}`)
   for (;;) {
     const typed = await askLine(choices(here, question), signal).catch(() => undefined)
