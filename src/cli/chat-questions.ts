@@ -1,22 +1,26 @@
 import type { ApprovalView } from '../domain/app.ts'
 import type { Event } from '../domain/event.ts'
+import type { Here } from './cli.ts'
 import type { Connection } from './connection.ts'
 import { answerFrom, choices } from './deciding.ts'
+import { type GateAround, PlanGate } from './plan-deciding.ts'
+import { planAsked, planQuestionPage } from './plan-question.ts'
 import { questionPage } from './question-page.ts'
-import type { Screen } from './screen.ts'
 
 /** The questions of one talk: shown one at a time, and answered by what is typed next. */
 export class ChatQuestions {
   readonly #connection: Connection
-  readonly #screen: Screen
-  readonly #print: (text: string) => void
+  readonly #here: Here
+  readonly #talk: Pick<GateAround, 'print' | 'lend'>
   #open: ApprovalView[] = []
-  #shown: number | undefined
+  #shown: string | undefined
+  /** Of a plan that waits for its start. */
+  #gate: PlanGate | undefined
 
-  constructor(connection: Connection, screen: Screen, print: (text: string) => void) {
+  constructor(connection: Connection, here: Here, talk: Pick<GateAround, 'print' | 'lend'>) {
     this.#connection = connection
-    this.#screen = screen
-    this.#print = print
+    this.#here = here
+    this.#talk = talk
   }
 
   /** The one that waits for an answer now. */
@@ -24,9 +28,21 @@ export class ChatQuestions {
     return this.#open[0]
   }
 
+  /** What stands before the line while there is a question. */
+  get prompt(): string | undefined {
+    const { current } = this
+    return current && (this.#gate?.prompt ?? `approval:${current.id} y/s/a/n> `)
+  }
+
+  /** Whether Enter alone is an answer. */
+  get takesEmpty(): boolean {
+    return this.#gate !== undefined
+  }
+
   /** Whether after this there may be other questions than before. Asked is when everything else is said. */
   mayDiffer({ kind, payload }: Event): boolean {
     if (kind === 'run.ended') return this.current !== undefined
+    if (kind === 'plan.changed' || kind === 'task.changed') return this.#gate !== undefined
     return kind === 'approval.answered' || (kind === 'run.waiting' && payload['for'] === 'approval')
   }
 
@@ -35,19 +51,41 @@ export class ChatQuestions {
     const open = await this.#connection.ask((door) => door.approvals())
     this.#open = open.filter((each) => each.requestSession === session && each.folder === folder)
     const { current } = this
-    if (!current || current.id === this.#shown) return
-    this.#shown = current.id
-    this.#print(`${questionPage(this.#screen, current)}\n${choices({ screen: this.#screen }, current)}`)
+    // A plan that is changed is asked about anew, under the number it has.
+    const shown = current && `${current.id} ${current.hash} ${current.change}`
+    if (shown === this.#shown) return
+    this.#shown = shown
+    const asked = current && (await this.#ask(current))
+    this.#gate = asked?.gate
+    if (asked) this.#talk.print(asked.page)
   }
 
   /** Takes a line as the answer to what is asked; false when it is none, and means something else. */
   async take(line: string, place: { session: string; folder: string }): Promise<boolean> {
     const { current } = this
-    const said = current && answerFrom(line)
+    const gate = this.#gate
+    // Enter was an answer when it was typed, and what it answered is gone.
+    if (line === '' && !gate) return true
+    const said = gate ? await gate.take(line) : answerFrom(line)
     if (!current || !said) return false
-    await this.#connection.ask((door) => door.decide(String(current.id), said))
-    this.#print(`approval:${current.id} ${said.answer === 'no' ? 'denied' : 'approved'}`)
-    await this.look(place)
+    if (typeof said === 'object') {
+      await this.#connection.ask((door) => door.decide(String(current.id), said))
+      const done = gate ? `plan:${gate.plan.id} ` : `approval:${current.id} `
+      this.#talk.print(done + (said.answer === 'no' ? 'denied' : 'approved'))
+    }
+    if (said === 'changed') this.#shown = undefined
+    if (said !== 'open') await this.look(place)
     return true
+  }
+
+  async #ask(question: ApprovalView): Promise<{ page: string; gate?: PlanGate }> {
+    const here = this.#here
+    const id = planAsked(question)
+    if (id === undefined) return { page: `${questionPage(here.screen, question)}\n${choices(here, question)}` }
+    const { agents } = await (await import('./set-up.ts')).load(here)
+    const plan = await this.#connection.ask((door) => door.plan(`plan:${id}`))
+    const ask: GateAround['ask'] = (what) => this.#connection.ask(what)
+    const page = planQuestionPage(here.screen, question, plan, { most: agents.maxConcurrent })
+    return { page, gate: new PlanGate(plan, { here, ask, ...this.#talk }) }
   }
 }

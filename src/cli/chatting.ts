@@ -63,7 +63,8 @@ export class Chatting {
     this.#notify = notifier(here, { stream, command, tell: (text) => this.#notice(text) })
     this.#connection = new Connection(here, app, daemon, (text) => this.#notice(text))
     this.#outbox = new Outbox(this.#connection, here.folder)
-    this.#questions = new ChatQuestions(this.#connection, here.screen, (text) => this.#print(text))
+    const print = (text: string) => this.#print(text)
+    this.#questions = new ChatQuestions(this.#connection, here, { print, lend: (use) => this.#pane.lend(use) })
     this.#session = settings.session
     this.#voice = new Voice(settings)
     this.#telling = this.#tellingOf(settings.session)
@@ -73,6 +74,7 @@ export class Chatting {
       prompt: () => paint(here.screen, 'bold', this.#prompt),
       completions: completionsIn(here.folder),
       history: historyIn(join(homePaths(here.home).run, 'history')),
+      takesEmpty: () => this.#questions.takesEmpty,
       onLine: (line) => this.#typed(line),
       onInterrupt: (typed) => this.#interrupt(typed),
       onEnd: () => this.#end(),
@@ -105,8 +107,7 @@ export class Chatting {
 
   async #begin(): Promise<void> {
     const { folder } = this.#here
-    const sessions = await this.#app.sessions({ folder })
-    const isThere = sessions.some(({ label }) => label === this.#session)
+    const isThere = (await this.#app.sessions({ folder })).some(({ label }) => label === this.#session)
     // Before we begin ourselves, so that what a crash left is told as such.
     const request = await runsAt(this.#app, { session: this.#session, folder })
     if (isThere) await this.#connection.workOn(this.#session)
@@ -125,13 +126,12 @@ export class Chatting {
   }
 
   async #greeting(ownRuns = 0): Promise<string> {
-    const { perRequestUsd } = this.#settings
     return greeting(this.#here, {
       app: this.#app,
       door: this.#connection.door,
       session: this.#session,
       model: this.#voice.model,
-      perRequestUsd,
+      perRequestUsd: this.#settings.perRequestUsd,
       ownRuns,
       daemon: this.#connection.isAlone ? undefined : await this.#here.daemon(),
     })
@@ -145,8 +145,7 @@ export class Chatting {
   }
 
   get #prompt(): string {
-    const question = this.#questions.current
-    return question ? `approval:${question.id} y/s/a/n> ` : `${printable(this.#session)}> `
+    return this.#questions.prompt ?? `${printable(this.#session)}> `
   }
 
   get #isBusy(): boolean {
@@ -270,7 +269,8 @@ export class Chatting {
     if (said.isShown) this.#echo(said)
     try {
       this.#idle = Promise.withResolvers()
-      const sending = this.#outbox.send(said, { session: this.#session, ...this.#voice.wishes })
+      const asked = { session: this.#session, ...this.#voice.wishes }
+      const sending = this.#outbox.send(said, asked)
       this.#draw()
       await sending
       await this.#sortOut()

@@ -4,6 +4,8 @@ import { HeddleError, Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { Door } from '../gateway/api.ts'
 import type { Here } from './cli.ts'
+import { askAboutPlan } from './plan-asking.ts'
+import { planAsked } from './plan-question.ts'
 import { askLine, canAsk } from './prompt.ts'
 import { questionPage } from './question-page.ts'
 import { paint, printable } from './screen.ts'
@@ -46,8 +48,9 @@ export async function answerQuestions(
   for (const id of ids) {
     const question = open.find((each) => each.id === id)
     if (!question) continue
-    const said = policy === 'deny' ? nobodyThere : await askPerson(here, question, { call, signal })
+    const said = policy === 'deny' ? nobodyThere : await askPerson(here, door, question, { call, signal })
     if (!said) return false
+    if (said === 'answered') continue
     await door.decide(String(id), said).catch(ignoreAnswered)
   }
   return true
@@ -56,9 +59,11 @@ export async function answerQuestions(
 const nobodyThere = { answer: 'no' as const, reason: 'nobody was there to ask' }
 
 /** Shows a question on the terminal until it is answered. Undefined when the person leaves instead. */
-async function askPerson(here: Here, question: ApprovalView, { call, signal }: Omit<Deciding, 'policy'>) {
-  here.tell(questionPage(here.screen, question))
+async function askPerson(here: Here, door: Door, question: ApprovalView, { call, signal }: Omit<Deciding, 'policy'>) {
+  const plan = planAsked(question)
   await call(`run:${tail(question.runId)} needs you: approval`)
+  if (plan !== undefined) return askAboutPlan(here, door, { approval: question.id, plan }, signal)
+  here.tell(questionPage(here.screen, question))
   for (;;) {
     const typed = await askLine(choices(here, question), signal).catch(() => undefined)
     if (typed === undefined) return undefined

@@ -12,6 +12,8 @@ export interface Pane {
   ask(): void
   /** A line was typed: what was asked for stands there by itself. */
   answered(): void
+  /** Gives the terminal to another program and draws everything anew afterwards; what is printed meanwhile waits. */
+  lend<T>(use: () => Promise<T>): Promise<T>
   /** Takes back what is being typed. */
   clearTyped(): void
   /** Takes back what is shown and gives the keyboard back. */
@@ -39,6 +41,7 @@ export function plainPane(write: (text: string) => void, prompt?: () => string):
     answered: () => {
       isAsking = false
     },
+    lend: (use) => use(),
     clearTyped: () => undefined,
     close: endPrompt,
   }
@@ -49,6 +52,8 @@ export function terminalPane(screen: Screen, output: NodeJS.WritableStream, keyb
   let shown: Bottom = { rows: [''], row: 0, column: 0, columns: screen.columns }
   let text = ''
   let isOpen = true
+  /** What is to be printed once the terminal is ours again. */
+  let held: string[] | undefined
   const typing = keyboard && typeOn(keyboard, react)
   if (typing) output.write(askForPastes)
 
@@ -65,6 +70,7 @@ export function terminalPane(screen: Screen, output: NodeJS.WritableStream, keyb
 
   /** Puts lines that stay above the bottom, and draws of the bottom what differs, or all of it. */
   function draw(kept?: string, anew = false): void {
+    if (held) return void (kept !== undefined && held.push(kept))
     const bottom = bottomOf(screen, text, isOpen ? keyboard : undefined, typing)
     const isMoved = kept !== undefined || anew || bottom.columns !== shown.columns
     let same = 0
@@ -95,6 +101,22 @@ export function terminalPane(screen: Screen, output: NodeJS.WritableStream, keyb
     },
     ask: () => undefined,
     answered: () => undefined,
+    async lend(use) {
+      const takeBack = typing?.leave()
+      const clear = `\r${up(rowsAbove(shown, screen.columns))}\u001b[J`
+      output.write(typing ? clear + noMorePastes : clear)
+      held = []
+      try {
+        return await use()
+      } finally {
+        takeBack?.()
+        if (typing) output.write(askForPastes)
+        shown = { rows: [''], row: 0, column: 0, columns: screen.columns }
+        const kept = held.length > 0 ? held.join('\n') : undefined
+        held = undefined
+        draw(kept, true)
+      }
+    },
     clearTyped: () => typing?.clear(),
     close() {
       if (!isOpen) return

@@ -6,7 +6,7 @@ const mostLines = 40
 
 /** A question as a person must see it to decide: who asks, for what, what will change, and on whose words. */
 export function questionPage(screen: Screen, approval: ApprovalView, { whole = false } = {}): string {
-  const { id, agent, tool, runId, request, sources, trusted } = approval
+  const { id, agent, tool, runId, request, trusted } = approval
   const width = Math.max(40, screen.columns - 12)
   const lines = approval.change.split('\n')
   const shown = whole ? lines : lines.slice(0, mostLines)
@@ -16,10 +16,16 @@ export function questionPage(screen: Screen, approval: ApprovalView, { whole = f
     fact(screen, 'asked', cut(printable(request), width)),
     fact(screen, 'run', `run:${tail(runId)} in ${printable(approval.folder ?? '–')}`),
     fact(screen, 'why', printable(approval.reason)),
-    ...(trusted ? [] : [fact(screen, 'careful', paint(screen, 'red', `it has read ${sourcesOf(sources, width)}`))]),
+    ...(trusted ? [] : [carefulLine(screen, approval)]),
     ...shown.map((line) => `  ${coloured(screen, printable(line))}`),
     ...(left > 0 ? [paint(screen, 'dim', `  … ${left} more lines: heddle show approval:${id}`)] : []),
   ].join('\n')
+}
+
+/** Whose words an agent has read that asks, besides those of people and of this folder. */
+export function carefulLine(screen: Screen, { sources }: Pick<ApprovalView, 'sources'>): string {
+  const read = `it has read ${sourcesOf(sources, Math.max(40, screen.columns - 12))}`
+  return fact(screen, 'careful', paint(screen, 'red', read))
 }
 
 /** One line in a list. */

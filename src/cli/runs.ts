@@ -1,6 +1,7 @@
 import { type RunLine, spendingKeys } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
+import { parseReference } from '../domain/reference.ts'
 import type { Register } from './cli.ts'
 import { printable, table } from './screen.ts'
 
@@ -44,10 +45,11 @@ export const registerRuns: Register = (program, run) => {
     )
 
   program
-    .command('cancel <run>')
+    .command('cancel <ref>')
     .helpGroup('DECIDE')
-    .description('stop a run for good; what there is of its answer is kept')
+    .description('stop a run, a task or a plan for good; what there is of it is kept')
     .option('--reason <text>', 'told in the turn it leaves', 'cancelled by hand')
+    .addHelpText('after', '\nExamples: heddle cancel run:4c1e07    heddle cancel task:3    heddle cancel plan:1')
     .action(
       run(async (here, [name = ''], options) => {
         const door = await here.door()
@@ -56,24 +58,41 @@ export const registerRuns: Register = (program, run) => {
         const deadline = here.clock.monotonic() + waitForEnd
         while (now.state === 'running' && here.clock.monotonic() < deadline) {
           await here.clock.sleep(100)
-          now = await door.cancel(now.id, reason)
+          now = await door.cancel(isPlanned(name) ? name : now.id, reason)
         }
-        return { json: { ok: true, ...now }, text: `run:${tail(now.id)} is ${now.state}` }
+        const what = isPlanned(name) ? printable(name) : `run:${tail(now.id)}`
+        return { json: { ok: true, ...now }, text: `${what} is ${now.state}` }
       }),
     )
 
   program
-    .command('retry <run>')
+    .command('retry <ref>')
     .helpGroup('DECIDE')
-    .description('give the inputs of a finished run to a new one; the old turn stays')
+    .description('give the inputs of a finished run, or a task that failed, to a new one; the old turn stays')
+    .addHelpText('after', '\nExamples: heddle retry run:4c1e07    heddle retry task:3')
     .action(
       run(async (here, [name = '']) => {
+        const { kind, id } = parseReference(name)
+        if (kind === 'plan')
+          throw new Misuse(
+            'a plan is not tried again as a whole',
+            `see what failed: heddle tasks --plan ${printable(id)} --status failed, then: heddle retry task:N`,
+          )
         const retried = await (await here.door()).retry(name)
         const run = retried.runId === null ? '' : ` run:${tail(retried.runId)}`
         const work = (await here.daemon()) ? '' : 'heddle up does the work, '
-        return { json: { ok: true, ...retried }, text: `queued again${run}    ${work}heddle watch${run} shows it` }
+        const text =
+          kind === 'task'
+            ? `${printable(name)} is to be done again${run}    ${work}heddle plans -w shows it`
+            : `queued again${run}    ${work}heddle watch${run} shows it`
+        return { json: { ok: true, ...retried }, text }
       }),
     )
+}
+
+/** Whether it names a part of a plan, by whose own number the answer speaks. */
+function isPlanned(name: string): boolean {
+  return /^(?:task|plan):/.test(name)
 }
 
 function row(run: RunLine): string[] {

@@ -1,9 +1,11 @@
-import type { ResultView, RunView, Shown, TurnView } from '../domain/app.ts'
+import type { RunView, Shown, TurnView } from '../domain/app.ts'
 import { describePart } from '../domain/attachment.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
 import type { Here, Register } from './cli.ts'
 import { commandLines } from './command-lines.ts'
+import { facts } from './facts.ts'
+import { planPage, resultPage, taskPage } from './plan-page.ts'
 import { questionPage } from './question-page.ts'
 import { ago, paint, printable, table } from './screen.ts'
 
@@ -11,8 +13,8 @@ export const registerShow: Register = (program, run) => {
   program
     .command('show <ref>')
     .helpGroup('SEE')
-    .description('all of a turn, run, result, approval, session, persona')
-    .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show session:main')
+    .description('all of a turn, run, plan, task, result, approval, session, persona')
+    .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
         const app = await here.app()
@@ -31,9 +33,13 @@ function page(here: Here, shown: Shown): string {
     case 'approval':
       return questionPage(here.screen, shown, { whole: true })
     case 'result':
-      return resultPage(here, shown)
+      return resultPage(here.screen, shown)
+    case 'plan':
+      return planPage(here.screen, shown)
+    case 'task':
+      return taskPage(here.screen, shown)
     case 'session':
-      return facts(here, `session:${printable(shown.label)}`, [
+      return facts(here.screen, `session:${printable(shown.label)}`, [
         ['folder', printable(shown.folder)],
         ['head', shown.headTurnId ? `turn:${shown.headTurnId}` : 'no turn yet'],
         ['turns', String(shown.depth)],
@@ -42,7 +48,7 @@ function page(here: Here, shown: Shown): string {
         ['next', `heddle log ${printable(shown.label)}`],
       ])
     case 'persona':
-      return facts(here, `persona:${shown.id}`, [
+      return facts(here.screen, `persona:${shown.id}`, [
         ['name', printable(shown.identity.name) + (shown.identity.emoji ? ` ${printable(shown.identity.emoji)}` : '')],
         ['allow', shown.permissions.tools.allow?.join(', ') ?? 'every tool'],
         ['deny', shown.permissions.tools.deny?.join(', ') || null],
@@ -53,7 +59,7 @@ function page(here: Here, shown: Shown): string {
 }
 
 function turnPage(here: Here, turn: TurnView): string {
-  const head = facts(here, `turn:${turn.id}`, [
+  const head = facts(here.screen, `turn:${turn.id}`, [
     ['follows', turn.parentId ? `turn:${turn.parentId}` : 'nothing: it is a root'],
     [
       'place',
@@ -87,7 +93,7 @@ function said(here: Here, message: Message): string {
 
 function runPage(here: Here, run: RunView): string {
   const { budget } = run
-  const head = facts(here, `run:${run.id}`, [
+  const head = facts(here.screen, `run:${run.id}`, [
     ['kind', run.runKind + (run.agent === undefined ? '' : `, ${printable(run.agent)}`)],
     ['state', `${run.state}${run.finishedAt === null ? `, ${printable(run.doing)}` : ''}`],
     ['session', run.session && printable(run.session)],
@@ -120,29 +126,4 @@ function runPage(here: Here, run: RunView): string {
 function nextOf({ id, finishedAt, files }: RunView): string | null {
   if (finishedAt === null) return `heddle watch run:${tail(id)}`
   return files.some(({ undone }) => !undone) ? `heddle undo run:${tail(id)}` : null
-}
-
-function resultPage(here: Here, result: ResultView): string {
-  const files = result.artifacts.map(
-    ({ path, bytes, verified }) =>
-      `${printable(path)} (${bytes === null ? '' : `${bytes} bytes, `}${verified ? 'verified' : 'not verified'})`,
-  )
-  const head = facts(here, `result:${result.id}`, [
-    ['run', `run:${result.runId}`],
-    ['status', result.status],
-    ['at', result.createdAt],
-    ['files', files.join(', ') || null],
-  ])
-  return `${head}\n\n${printable(result.output, { lines: true })}`
-}
-
-/** A title and its facts; those that are empty are left out. */
-function facts(here: Here, title: string, rows: [string, string | null][]): string {
-  const wide = Math.max(...rows.map(([name]) => name.length))
-  return [
-    paint(here.screen, 'yellow', title),
-    ...rows.flatMap(([name, value]) =>
-      value === null ? [] : [`${paint(here.screen, 'dim', name.padEnd(wide))}  ${value}`],
-    ),
-  ].join('\n')
 }

@@ -13,6 +13,14 @@ export function talkPane(screen: Screen, keyboard: Keyboard & { isTyped: boolean
   const lines = readLines(keyboard)
   return {
     ...pane,
+    async lend(use) {
+      keyboard.input.pause()
+      try {
+        return await pane.lend(use)
+      } finally {
+        keyboard.input.resume()
+      }
+    },
     close() {
       pane.close()
       lines.close()

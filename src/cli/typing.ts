@@ -15,6 +15,8 @@ export interface Keyboard {
   history?: LineHistory
   /** How a line may go on, and which end of it that stands for: Tab. */
   completions?(line: string): [string[], string]
+  /** Whether Enter alone is something to say now. */
+  takesEmpty?(): boolean
   onLine(text: string): void
   /** Ctrl-C, which the terminal no longer turns into a signal, with what was typed so far. */
   onInterrupt(typed: string): void
@@ -29,6 +31,8 @@ export interface Typing {
   /** Stands before the line instead of the keyboard's own, while one that was typed before is looked for. */
   readonly prompt: string | undefined
   clear(): void
+  /** Leaves the keyboard to another program, until the returned function is called. */
+  leave(): () => void
   close(): void
 }
 
@@ -82,8 +86,8 @@ export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): 
     onChange('line')
   }
   reader.on('line', (line) => {
-    if (line.trim() === '') return
-    history?.keep(line)
+    if (line.trim() !== '') history?.keep(line)
+    else if (!keyboard.takesEmpty?.()) return
     keyboard.onLine(meant(line).trim())
   })
   reader.on('SIGINT', () => keyboard.onInterrupt(reader.line))
@@ -118,6 +122,14 @@ export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): 
       clear()
       onChange('line')
     },
+    leave() {
+      input.off('data', pass).pause()
+      input.setRawMode?.(false)
+      return () => {
+        input.setRawMode?.(true)
+        input.on('data', pass).resume()
+      }
+    },
     close() {
       if (!isOpen) return
       isOpen = false
@@ -130,10 +142,15 @@ export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): 
 }
 
 /** Reads whole lines from what is no terminal, or from one that edits them itself. */
-export function readLines({ input, onLine, onEnd }: Pick<Keyboard, 'input' | 'onLine' | 'onEnd'>): { close(): void } {
+export function readLines({
+  input,
+  takesEmpty,
+  onLine,
+  onEnd,
+}: Pick<Keyboard, 'input' | 'takesEmpty' | 'onLine' | 'onEnd'>): { close(): void } {
   const reader = createInterface({ input, terminal: false })
   let isOpen = true
-  reader.on('line', (line) => line.trim() !== '' && onLine(line.trim()))
+  reader.on('line', (line) => (line.trim() !== '' || takesEmpty?.()) && onLine(line.trim()))
   reader.on('close', () => isOpen && onEnd())
   return {
     close() {

@@ -1,9 +1,10 @@
 import type { App, RunView } from '../domain/app.ts'
 import type { Event } from '../domain/event.ts'
 import type { LiveSign } from '../domain/live.ts'
+import type { PlanView, TaskView } from '../domain/plan-views.ts'
 import type { RunError } from '../domain/run.ts'
 
-/** Every route, by what it is for. `:id` is a whole id or a head or tail of one. */
+/** Every route, by what it is for. `:id` is a whole id or a head or tail of one, or a number where things have those. */
 export const routeNames = {
   health: '/v1/health',
   inputs: '/v1/inputs',
@@ -12,6 +13,14 @@ export const routeNames = {
   run: '/v1/runs/:id',
   cancel: '/v1/runs/:id/cancel',
   retry: '/v1/runs/:id/retry',
+  plans: '/v1/plans',
+  plan: '/v1/plans/:id',
+  cancelPlan: '/v1/plans/:id/cancel',
+  tasks: '/v1/tasks',
+  task: '/v1/tasks/:id',
+  cancelTask: '/v1/tasks/:id/cancel',
+  retryTask: '/v1/tasks/:id/retry',
+  results: '/v1/results',
   approvals: '/v1/approvals',
   decide: '/v1/approvals/:id',
   grants: '/v1/grants',
@@ -68,6 +77,10 @@ export interface Door
     | 'cancel'
     | 'retry'
     | 'undo'
+    | 'plans'
+    | 'tasks'
+    | 'results'
+    | 'changeTask'
     | 'approvals'
     | 'decide'
     | 'grants'
@@ -77,6 +90,9 @@ export interface Door
     | 'cursor'
   > {
   run(name: string): Promise<RunView>
+  /** By `plan:N` or the number alone; tasks likewise. */
+  plan(name: string): Promise<PlanView>
+  task(name: string): Promise<TaskView>
   /** Ends when the signal aborts. Signs are heard only of runs of the process behind the door. */
   stream(query: StreamQuery): AsyncIterable<Told>
 }

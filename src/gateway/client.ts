@@ -66,12 +66,20 @@ export function doorOn(socket: string, clock: Clock): Door {
     },
     runs: async (filter = {}) => (await get<{ runs: Awaited<ReturnType<Door['runs']>> }>(routeNames.runs, filter)).runs,
     run: (name) => get(to(routeNames.run, name)),
-    cancel: (name, reason) => post(to(routeNames.cancel, name), { reason }),
-    retry: (name) => post(to(routeNames.retry, name), {}),
+    cancel: (name, reason) => post(toAny(cancelRoutes, name), { reason }),
+    retry: (name) => post(toAny(retryRoutes, name), {}),
+    plans: async (filter = {}) =>
+      (await get<{ plans: Awaited<ReturnType<Door['plans']>> }>(routeNames.plans, filter)).plans,
+    plan: (name) => get(to(routeNames.plan, name, 'plan')),
+    tasks: async (filter = {}) =>
+      (await get<{ tasks: Awaited<ReturnType<Door['tasks']>> }>(routeNames.tasks, filter)).tasks,
+    task: (name) => get(to(routeNames.task, name, 'task')),
+    changeTask: (name, change) => post(to(routeNames.task, name, 'task'), change),
+    results: async (filter = {}) =>
+      (await get<{ results: Awaited<ReturnType<Door['results']>> }>(routeNames.results, filter)).results,
     approvals: async () =>
       (await get<{ approvals: Awaited<ReturnType<Door['approvals']>> }>(routeNames.approvals)).approvals,
-    decide: (name, said) =>
-      post(routeNames.decide.replace(':id', encodeURIComponent(name.replace(/^approval:/, ''))), said),
+    decide: (name, said) => post(to(routeNames.decide, name, 'approval'), said),
     grants: async () => (await get<{ grants: Awaited<ReturnType<Door['grants']>> }>(routeNames.grants)).grants,
     revokeGrant: (id) => post(routeNames.revoke.replace(':id', String(id)), {}),
     undo: (name, options = {}) => ask(socket, 'POST', to(routeNames.undo, name), { body: options }),
@@ -154,8 +162,19 @@ function gone(cause: unknown): HeddleError {
 }
 
 /** A name that a person wrote, `run:ID` or a part of an id, as a part of a path. */
-function to(route: string, name: string): string {
-  return route.replace(':id', encodeURIComponent(name.replace(/^run:/, '')))
+function to(route: string, name: string, kind = 'run'): string {
+  const id = name.startsWith(`${kind}:`) ? name.slice(kind.length + 1) : name
+  return route.replace(':id', encodeURIComponent(id))
+}
+
+const cancelRoutes = { run: routeNames.cancel, task: routeNames.cancelTask, plan: routeNames.cancelPlan }
+const retryRoutes = { run: routeNames.retry, task: routeNames.retryTask }
+
+/** The route for what a name of any kind means; a bare one, or of a kind that nothing can be done to, is a run's. */
+function toAny(routes: { run: string; task: string; plan?: string }, name: string): string {
+  if (name.startsWith('task:')) return to(routes.task, name, 'task')
+  if (routes.plan !== undefined && name.startsWith('plan:')) return to(routes.plan, name, 'plan')
+  return to(routes.run, name)
 }
 
 function withQuery(route: string, query: Record<string, unknown>): string {

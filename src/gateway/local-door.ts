@@ -1,4 +1,5 @@
 import type { App, RunView } from '../domain/app.ts'
+import type { PlanView, TaskView } from '../domain/plan-views.ts'
 import type { Door, StreamQuery, Told } from './api.ts'
 
 /** The door of the engine in this very process. */
@@ -6,6 +7,8 @@ export function localDoor(app: App): Door {
   return {
     ...app,
     run: async (name) => (await app.show('/', `run:${name}`)) as RunView,
+    plan: async (name) => (await app.show('/', `plan:${name.replace(/^plan:/, '')}`)) as PlanView,
+    task: async (name) => (await app.show('/', `task:${name.replace(/^task:/, '')}`)) as TaskView,
     stream: (query) => streamOf(app, query),
   }
 }

@@ -7,6 +7,7 @@ import { answers } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { thinkingLevels } from '../domain/message.ts'
+import { taskActions, taskStatuses } from '../domain/plan.ts'
 import { type Health, routeNames } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type Patience, refusalOf } from './follower.ts'
@@ -41,6 +42,8 @@ const question = z.strictObject({
   model: z.string().max(200).optional(),
   from: z.string().max(200).optional(),
   thinking: z.strictObject({ level: z.enum(thinkingLevels) }).optional(),
+  agent: z.string().max(200).optional(),
+  attended: z.boolean().optional(),
   priority: z.int().min(-1000).max(1000).optional(),
   timeoutSeconds: z.number().positive().max(1_000_000).optional(),
   dedupeKey: z.string().min(1).max(200).optional(),
@@ -50,6 +53,15 @@ const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
 const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
 const decision = z.strictObject({ answer: z.enum(answers), reason: z.string().max(1000).optional() })
 const nothing = z.strictObject({})
+const plansQuery = z.strictObject({ folder: folder.optional() })
+const tasksQuery = z.strictObject({ plan: z.string().max(100).optional(), status: z.enum(taskStatuses).optional() })
+const resultsQuery = z.strictObject({ unprocessed: z.stringbool().default(false) })
+const taskChange = z.strictObject({
+  action: z.enum(taskActions),
+  context: z.string().min(1).optional(),
+  skill: z.string().min(1).max(200).optional(),
+  reason: z.string().max(1000).optional(),
+})
 const undoing = z.strictObject({ dryRun: z.boolean().default(false) })
 const usageQuery = z.strictObject({ by: z.enum(spendingKeys).default('model'), today: z.stringbool().default(false) })
 const statusQuery = z.strictObject({ folder, since: z.coerce.number().int().min(0).default(0) })
@@ -93,6 +105,7 @@ export function routes(app: App, doorway: Doorway): Hono<{ Bindings: HttpBinding
     await body(c, nothing)
     return c.json({ ok: true, ...(await app.retry(id(c))) }, 202)
   })
+  planRoutes(http, app)
   http.get(routeNames.approvals, async (c) => c.json({ approvals: await app.approvals() }))
   http.post(routeNames.decide, async (c) => {
     const said = withoutGaps(await body(c, decision))
@@ -128,6 +141,29 @@ export function routes(app: App, doorway: Doorway): Hono<{ Bindings: HttpBinding
   return http
 }
 
+/** Plans, their tasks, and what came of them. */
+function planRoutes(http: Hono<{ Bindings: HttpBindings }>, app: App): void {
+  http.get(routeNames.plans, async (c) => c.json({ plans: await app.plans(withoutGaps(query(c, plansQuery))) }))
+  http.get(routeNames.plan, async (c) => c.json(await app.show('/', `plan:${number(c)}`)))
+  http.post(routeNames.cancelPlan, async (c) =>
+    c.json({ ok: true, ...(await app.cancel(`plan:${number(c)}`, (await body(c, reason)).reason)) }),
+  )
+  http.get(routeNames.tasks, async (c) => c.json({ tasks: await app.tasks(withoutGaps(query(c, tasksQuery))) }))
+  http.get(routeNames.task, async (c) => c.json(await app.show('/', `task:${number(c)}`)))
+  http.post(routeNames.task, async (c) => {
+    const change = withoutGaps(await body(c, taskChange))
+    return c.json({ ok: true, ...(await app.changeTask(`task:${number(c)}`, change)) })
+  })
+  http.post(routeNames.cancelTask, async (c) =>
+    c.json({ ok: true, ...(await app.cancel(`task:${number(c)}`, (await body(c, reason)).reason)) }),
+  )
+  http.post(routeNames.retryTask, async (c) => {
+    await body(c, nothing)
+    return c.json({ ok: true, ...(await app.retry(`task:${number(c)}`)) }, 202)
+  })
+  http.get(routeNames.results, async (c) => c.json({ results: await app.results(query(c, resultsQuery)) }))
+}
+
 /** The answer when it is there, or that it is still under way when the time is up or the caller has gone. */
 async function answerWithin(
   app: App,
@@ -153,6 +189,13 @@ async function answerWithin(
 function id(c: Here): string {
   const id = c.req.param('id') ?? ''
   if (!/^[0-9a-z]{3,20}$/.test(id)) throw new Misuse(`"${id.slice(0, 40)}" is not an id`, 'write an id, or its end')
+  return id
+}
+
+function number(c: Here): string {
+  const id = c.req.param('id') ?? ''
+  if (!/^\d{1,15}$/.test(id))
+    throw new Misuse(`"${id.slice(0, 40)}" is not a number`, 'heddle plans and heddle tasks list them')
   return id
 }
 

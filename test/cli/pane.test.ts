@@ -140,6 +140,45 @@ test('the keys of a shell: history, interruption, the end', async () => {
   expect(said).toEqual(['one', 'two', 'interrupted: one', 'ended'])
 })
 
+test('while another program has the terminal nothing is drawn or typed here, and then everything anew', async () => {
+  const { pane, type, look, said } = newTyping()
+  await type('half')
+  pane.show('moving')
+  const { promise: used, resolve: end } = Promise.withResolvers<string>()
+  const lent = pane.lend(() => used)
+  expect(look()).toEqual({ lines: [''], cursor: [0, 0] })
+  pane.print('a step')
+  pane.show('moved')
+  await type('meant for the other\r')
+  expect(look().lines).toEqual([''])
+  expect(said).toEqual([])
+  end('done')
+  expect(await lent).toBe('done')
+  expect(look().lines.slice(0, 2)).toEqual(['a step', 'moved'])
+  pane.close()
+})
+
+test('Enter alone is heard only where it is an answer', async () => {
+  let isAnswer = false
+  const said: string[] = []
+  const input = new PassThrough()
+  const pane = terminalPane(screen, new PassThrough(), {
+    input,
+    prompt: () => '> ',
+    takesEmpty: () => isAnswer,
+    onLine: (line) => said.push(line),
+    onInterrupt: () => undefined,
+    onEnd: () => undefined,
+  })
+  input.write('\r')
+  await new Promise(setImmediate)
+  isAnswer = true
+  input.write('\r')
+  await new Promise(setImmediate)
+  expect(said).toEqual([''])
+  pane.close()
+})
+
 test('where nothing can be drawn again a prompt asks once, and what is printed begins on a line of its own', () => {
   let written = ''
   const pane = plainPane(

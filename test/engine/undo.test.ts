@@ -119,7 +119,8 @@ describe.each(databases)('undo on %s', (database) => {
     put('a', '1\n')
     put('b', '1\n')
     const runId = await ask('go')
-    const child = (await engine.store.read((rows) => runsOf(rows, {}))).find(({ parentRunId }) => parentRunId !== null)?.id ?? ''
+    const child =
+      (await engine.store.read((rows) => runsOf(rows, {}))).find(({ parentRunId }) => parentRunId !== null)?.id ?? ''
     const cannotUndo = [{ runId: child, name: 'act', about: 'make install' }]
     expect(await undo(engine, child)).toEqual({ ...nothing, restored: [at('b')], cannotUndo })
     expect([content('a'), content('b')]).toEqual(['parent\n', '1\n'])

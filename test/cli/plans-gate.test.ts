@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import type { Here } from '../../src/cli/cli.ts'
+import { PlanGate } from '../../src/cli/plan-deciding.ts'
+import { atGate, type GateDecision, type GateState, stepThroughGate } from '../../src/cli/plan-gate.ts'
+import { briefsPage, costLines, gatePrompt, planAsked, planQuestionPage } from '../../src/cli/plan-question.ts'
+import type { ApprovalView } from '../../src/domain/app.ts'
+import type { Door } from '../../src/gateway/api.ts'
+import { plan, survey, task, taskView } from './plan-views.ts'
+
+const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
+const tasks = [1, 2, 3]
+const proposed = plan(
+  survey.tasks.map(({ id, title, skill, dependsOn }) => task(id, { title, skill, dependsOn })),
+  { status: 'proposed', approvalId: 7 },
+)
+const question: ApprovalView = {
+  id: 7,
+  runId: 'run1',
+  agent: 'coordinator',
+  session: 'main',
+  folder: '/shop',
+  request: 'survey this folder',
+  requestSession: 'main',
+  tool: 'run_project',
+  input: { project_id: 1 },
+  change:
+    'Plan 1 · 5 tasks\n  1  summarise src/api  @researcher\nA real model would read at least 41k tokens for this.',
+  reason: 'plans: ask',
+  sources: [],
+  trusted: true,
+  hash: 'h',
+  covers: 'this plan',
+  askedAt: '2026-01-01T00:00:00.000Z',
+  scopes: ['once'],
+}
+
+test.each<[string, GateDecision]>([
+  ['', { kind: 'run' }],
+  ['  ', { kind: 'run' }],
+  ['y', { kind: 'run' }],
+  ['Run', { kind: 'run' }],
+  ['n', { kind: 'no' }],
+  ['no', { kind: 'no' }],
+  ['n leave src/db out', { kind: 'no', reason: 'leave src/db out' }],
+  ['leave src/db out', { kind: 'no', reason: 'leave src/db out' }],
+  ['run it after lunch', { kind: 'no', reason: 'run it after lunch' }],
+  ['edit nothing but the docs', { kind: 'no', reason: 'edit nothing but the docs' }],
+  ['v', { kind: 'briefs' }],
+  ['v 2', { kind: 'briefs', task: 2 }],
+  ['e 2 b', { kind: 'brief', task: 2 }],
+  ['e task:3 drop', { kind: 'drop', task: 3 }],
+  ['e 1 @writer', { kind: 'give', task: 1, agent: 'writer' }],
+])('at the gate "%s" is an answer', (typed, decision) => {
+  expect(stepThroughGate(atGate, typed, tasks)).toEqual({ state: atGate, decision })
+})
+
+test.each<[GateState, string, GateState, string]>([
+  [atGate, 'e', { at: 'which' }, 'which task? 1, 2, 3'],
+  [atGate, 'e 9', { at: 'which' }, 'there is no task "9": which task? 1, 2, 3'],
+  [atGate, 'v 9', atGate, 'there is no task "9"'],
+  [atGate, 's', atGate, '"s" is no answer'],
+  [{ at: 'which' }, 'x', { at: 'which' }, 'there is no task "x"'],
+  [{ at: 'which' }, '', atGate, 'nothing was changed'],
+  [{ at: 'which' }, '2', { at: 'how', task: 2 }, 'task 2: b its brief, d drop it, @name another agent'],
+  [{ at: 'how', task: 2 }, 'what?', { at: 'how', task: 2 }, 'task 2: b its brief'],
+  [{ at: 'how', task: 2 }, '', atGate, 'nothing was changed'],
+])('in %j "%s" leads on to %j', (state, typed, next, text) => {
+  const step = stepThroughGate(state, typed, tasks)
+  expect(step).toEqual({ state: next, decision: { kind: 'ask', text: expect.stringContaining(text) } })
+})
+
+test('of a single task nobody asks which, and the second word may come later', () => {
+  expect(stepThroughGate(atGate, 'e', [4])?.state).toEqual({ at: 'how', task: 4 })
+  expect(stepThroughGate({ at: 'how', task: 4 }, '@writer', [4])?.decision).toMatchObject({ kind: 'give', task: 4 })
+  expect(stepThroughGate({ at: 'which' }, '2 d', tasks)?.decision).toEqual({ kind: 'drop', task: 2 })
+})
+
+test.each(['/quit', '/stop', '!wait'])('%s is for whoever shows the gate, never an answer', (typed) => {
+  expect(stepThroughGate(atGate, typed, tasks)).toBeUndefined()
+  expect(stepThroughGate({ at: 'which' }, typed, tasks)).toBeUndefined()
+})
+
+test('the page shows all of the plan, what it may cost, and the keys, as in the first five minutes', () => {
+  expect(planQuestionPage(screen, question, proposed, { most: 3 }).split('\n')).toEqual([
+    'Plan 1 · survey the shop · 5 tasks, at most 3 at a time',
+    '┌ 1  summarise src/api   @researcher',
+    '│ 2  summarise src/web   @researcher',
+    '└ 3  summarise src/db    @researcher',
+    '  4  write REPORT.md     @writer       after 1, 2, 3',
+    '  5  check every number  @code-review  after 4',
+    'A real model would read at least 41k tokens for this.',
+    '[Enter] run   e edit   v briefs   n no   or say what shall be different',
+  ])
+  const strange = { ...question, trusted: false, sources: ['https://example.com/\u001b[2J'] }
+  expect(planQuestionPage(screen, strange, proposed, { most: 3 })).toContain('it has read https://example.com/\\u{1b}')
+})
+
+test('only a question about a plan that it names is one', () => {
+  expect(planAsked(question)).toBe(1)
+  expect(planAsked({ tool: 'run_project', input: { project_id: '12' } })).toBe(12)
+  expect(planAsked({ tool: 'run_project', input: {} })).toBeUndefined()
+  expect(planAsked({ tool: 'exec', input: { project_id: 1 } })).toBeUndefined()
+})
+
+test('what a plan may cost is what stands below its tasks', () => {
+  expect(costLines('Plan 1\n  1 a\n  2 b\nabout $1\nor more\n')).toEqual(['about $1', 'or more'])
+  expect(costLines('Plan 1\n  1 a')).toEqual([])
+  expect(costLines('Plan 1\nabout $1')).toEqual(['about $1'])
+})
+
+test('briefs are shown as their agents read them, with nothing that a terminal obeys', () => {
+  const [first] = proposed.tasks
+  const views = first ? [taskView(first, 'Read src/api.\nCount \u001b[31mTODO.\n')] : []
+  expect(briefsPage(screen, views)).toBe(
+    '1  summarise src/api  @researcher\n    Read src/api.\n    Count \\u{1b}[31mTODO.',
+  )
+})
+
+/** A gate before a heddle that notes what is asked of it. */
+function newGate(view = proposed) {
+  const changes: unknown[] = []
+  const printed: string[] = []
+  const door = {
+    task: async (name: string) => taskView(task(Number(name.slice(5))), `brief of ${name}`),
+    changeTask: async (name: string, change: unknown) => changes.push([name, change]),
+  } as unknown as Door
+  const here = { screen, env: {} } as unknown as Here
+  const gate = new PlanGate(view, {
+    here,
+    ask: (what) => what(door),
+    print: (text) => printed.push(text),
+    lend: (use) => use(),
+  })
+  return { gate, changes, printed }
+}
+
+test('a task is dropped or given away in a few words, and the plan is to be shown again', async () => {
+  const { gate, changes, printed } = newGate()
+  expect(gate.prompt).toBe('plan:1 Enter/e/v/n> ')
+  expect(await gate.take('e')).toBe('open')
+  expect(gate.prompt).toBe('which task> ')
+  expect(await gate.take('3')).toBe('open')
+  expect(gate.prompt).toBe(gatePrompt(1, { at: 'how', task: 3 }))
+  expect(await gate.take('d')).toBe('changed')
+  expect(await gate.take('e 4 @researcher')).toBe('changed')
+  expect(changes).toEqual([
+    ['task:3', { action: 'skip', reason: 'dropped before the plan was started' }],
+    ['task:4', { action: 'edit', skill: 'researcher' }],
+  ])
+  expect(printed[0]).toBe('which task? 1, 2, 3, 4, 5')
+  expect(printed.slice(2)).toEqual(['task 3 is dropped', 'task 4 is @researcher’s now'])
+})
+
+test('what was dropped can no longer be chosen, and briefs are read without answering', async () => {
+  const { gate, printed } = newGate(plan([task(1), task(2, { status: 'skipped' }), task(3)], { status: 'proposed' }))
+  await gate.take('e')
+  expect(printed.at(-1)).toBe('which task? 1, 3')
+  await gate.take('')
+  expect(await gate.take('v 3')).toBe('open')
+  expect(printed.at(-1)).toContain('brief of task:3')
+  expect(await gate.take('')).toEqual({ answer: 'once' })
+  expect(await gate.take('make it two tasks')).toEqual({ answer: 'no', reason: 'make it two tasks' })
+  expect(await gate.take('/quit')).toBeUndefined()
+})
+
+test('without an editor a brief stays as it is, and the person is told how to name one', async () => {
+  const { gate, changes } = newGate()
+  await expect(gate.take('e 1 b')).rejects.toMatchObject({ remedy: expect.stringContaining('EDITOR=') })
+  expect(changes).toEqual([])
+})
