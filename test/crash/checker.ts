@@ -3,6 +3,7 @@ import { checkEffects } from './checks/effects.ts'
 import { checkInputs } from './checks/inputs.ts'
 import { checkBudget, checkLedger, checkRequests } from './checks/ledger.ts'
 import { checkMoments } from './checks/moments.ts'
+import { checkPlans } from './checks/plans.ts'
 import { checkCancelled, checkEpochs, checkLocks, checkRuns } from './checks/runs.ts'
 import { checkTranscripts } from './checks/transcripts.ts'
 import { checkChains, checkSteps } from './checks/tree.ts'
@@ -22,6 +23,7 @@ const checks: ((evidence: Evidence, expect: Expect) => void)[] = [
   checkSteps,
   checkChildren,
   checkFamilies,
+  checkPlans,
   checkChains,
   checkTranscripts,
   checkEffects,

@@ -39,6 +39,12 @@ describe('a process that is killed', () => {
     patience,
   )
 
+  test(
+    'I3: anywhere in a plan of seven tasks begins each once, in its order, and tells its end once',
+    () => killed('plan', sqlite, 10),
+    patience,
+  )
+
   test('I12: in the middle of a budget spends nothing twice', () => killed('budget', sqlite, 4), patience)
 
   test(

@@ -57,6 +57,9 @@ const orders = {
   agent_results: 'id',
   joins: 'id',
   join_members: 'run_id',
+  projects: 'id',
+  tasks: 'id',
+  task_edges: 'task_id, needs_id',
 }
 export type Rows = Record<keyof typeof orders, Row[]>
 

@@ -78,6 +78,7 @@ export async function layGround(): Promise<Ground> {
 /** The same code in one file: what a cycle costs is mostly the start of Node. */
 async function bundle(directory: string): Promise<string> {
   copyFileSync(join(root, 'package.json'), join(directory, 'package.json'))
+  cpSync(join(root, 'agents'), join(directory, 'agents'), { recursive: true })
   await build({
     root,
     configFile: false,

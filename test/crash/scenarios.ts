@@ -37,6 +37,19 @@ const verySlowly = { pieceBytes: 24, pause: 30 }
 
 const errands = Array.from({ length: 10 }, (_, at) => `errand of child-${at + 1 < 10 ? '0' : ''}${at + 1}`)
 
+const chores = {
+  project: { title: 'Chores' },
+  tasks: Object.entries({ a: [], b: [], c: [], d: ['a', 'b'], e: ['b', 'c'], f: ['d', 'e'], g: ['f'] }).map(
+    ([key, needs]) => ({
+      key,
+      title: `Chore ${key}`,
+      context: `Do chore ${key}.\nSay what came of it.`,
+      skill: 'researcher',
+      depends_on: needs,
+    }),
+  ),
+}
+
 export const scenarios = {
   fresh: { rules: [], ends: ['completed'], fresh: true, first: (me) => me.ask('first question ever') },
 
@@ -159,6 +172,27 @@ export const scenarios = {
     window: 6000,
   },
 
+  plan: {
+    // Three wide, then two, then one, then one: what needs another begins with the commit of its end.
+    rules: [
+      {
+        when: 'plan question',
+        after: 'user',
+        answer: { calls: [spawnsAgent('plan errand', 'project-planner'), call('wait', 2)] },
+      },
+      { when: 'plan errand', after: 'user', answer: { calls: [{ ...call('plan_tasks'), input: chores }] } },
+      {
+        when: 'every agent that was started',
+        after: 'user',
+        answer: { calls: [{ ...call('run_project'), input: { project_id: 1 } }, call('wait', 2)] },
+      },
+      { when: 'Chore b\n', attempts: 1, after: 'user', answer: { text: 'a slow report', faults: slowly } },
+    ],
+    ends: ['completed'],
+    agent: '@coordinator',
+    first: (me) => me.ask('plan question'),
+  },
+
   stall: {
     rules: [callsOnce('stall question', ['stall', 'push'])],
     ends: ['completed'],
@@ -182,6 +216,10 @@ function callsOnce(when: string, tools: string[]): WrittenRule {
 function spawns(when: string, tasks: string[]): WrittenRule {
   const calls = tasks.map((task, at) => ({ ...call('sessions_spawn', at + 1), input: { task } }))
   return { when, after: 'user', answer: { calls } }
+}
+
+function spawnsAgent(task: string, skill: string) {
+  return { ...call('spawn_agent'), input: { task, skill } }
 }
 
 function call(name: string, number = 1) {

@@ -5,7 +5,8 @@ import { callSteps, type Expect, isTerminal, json, requestsIn, runsIn, userTexts
 export function checkChildren(evidence: Evidence, expect: Expect): void {
   const { rows } = evidence
   for (const child of childrenIn(evidence)) checkResult(evidence, child, expect)
-  const parents = new Set(childrenIn(evidence).map(({ parent_run_id }) => parent_run_id))
+  const joined = childrenIn(evidence).filter(({ kind }) => kind !== 'task')
+  const parents = new Set(joined.map(({ parent_run_id }) => parent_run_id))
   for (const parent of rows.runs.filter(({ id }) => parents.has(id ?? null))) checkJoin(evidence, parent, expect)
   const members = new Set(rows.join_members.map(({ join_id }) => join_id))
   for (const { id } of rows.joins) expect(members.has(id ?? null), 'I4', `join ${id} waits for nobody`)
@@ -45,7 +46,9 @@ function checkResult(evidence: Evidence, child: Row, expect: Expect): void {
 function checkJoin(evidence: Evidence, parent: Row, expect: Expect): void {
   const { rows } = evidence
   const name = `parent ${parent['id']}`
-  const children = childrenIn(evidence).filter(({ parent_run_id }) => parent_run_id === parent['id'])
+  const children = childrenIn(evidence).filter(
+    ({ parent_run_id, kind }) => parent_run_id === parent['id'] && kind !== 'task',
+  )
   const sessions = children.map(({ session_id }) => session_id).sort()
   const joined = new Set(
     rows.join_members.filter(({ session_id }) => sessions.includes(session_id ?? null)).map(({ join_id }) => join_id),
@@ -95,7 +98,9 @@ export function checkFamilies(evidence: Evidence, expect: Expect): void {
   checkOrphans(evidence, expect)
   for (const child of childrenIn(evidence))
     expect(isTerminal(child), 'I7', `child ${child['id']} is left ${child['state']}`)
-  for (const end of callSteps(evidence, 'ended').filter(({ name }) => name === 'sessions_spawn')) {
+  for (const end of callSteps(evidence, 'ended').filter(
+    ({ name }) => name === 'sessions_spawn' || name === 'spawn_agent',
+  )) {
     if (end.status !== 'ok') continue
     const begun = childrenIn(evidence).filter(
       ({ parent_run_id, tool_call_id }) => parent_run_id === end.runId && tool_call_id === end.id,
@@ -129,6 +134,8 @@ export function checkOrphans(moment: Moment, expect: Expect): void {
       expect(child['cancel_reason'] !== null, 'I7', `${name} goes on although its parent was cancelled`)
       continue
     }
+    // A task is waited for by its plan.
+    if (child['kind'] === 'task') continue
     const joins = rows.join_members
       .filter(({ session_id }) => session_id === child['session_id'])
       .map(({ join_id }) => join_id)

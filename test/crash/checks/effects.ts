@@ -26,8 +26,13 @@ export function checkEffects(evidence: Evidence, expect: Expect): void {
   }
 }
 
+/** What a call left: each tool of the runtime's own has rows that nobody else writes. */
 function rowsWrittenBy(evidence: Evidence, tool: string, run: string, call: string): number {
-  if (tool !== 'sessions_spawn')
+  const { projects, turns } = evidence.rows
+  if (tool === 'plan_tasks') return projects.filter(({ planned_by }) => planned_by === run).length
+  if (tool === 'run_project') return projects.filter(({ started_by }) => started_by === run).length
+  if (tool === 'wait') return turns.filter(({ run_id }) => run_id === run).length
+  if (tool !== 'sessions_spawn' && tool !== 'spawn_agent')
     return eventsOf(evidence, run).filter((event) => json(event, 'payload_json').note === call).length
   const begun = evidence.rows.runs.filter((each) => each['parent_run_id'] === run && each['tool_call_id'] === call)
   return new Set(begun.map(({ session_id }) => session_id)).size
