@@ -17,7 +17,7 @@ export const registerRuns: Register = (program, run) => {
       run(async (here, _args, options) => {
         const runs = await (await here.door()).runs({ all: options['all'] === true })
         const text =
-          runs.length > 0 ? table(here.screen, runs.map(row), 3) : 'nothing runs    heddle ask "…", heddle ps --all'
+          runs.length > 0 ? table(here.screen, runs.map(row), 4) : 'nothing runs    heddle ask "…", heddle ps --all'
         return { json: { runs }, text }
       }),
     )
@@ -95,14 +95,21 @@ function isPlanned(name: string): boolean {
   return /^(?:task|plan):/.test(name)
 }
 
+/** Where a run of one's own is at home; of one that works for another, for whom: its session has a long name. */
+function whose({ session, taskId, parentRunId }: RunLine): string {
+  if (taskId !== undefined) return `task:${taskId}`
+  return parentRunId === null ? printable(session ?? '–') : `run:${tail(parentRunId)}`
+}
+
 function row(run: RunLine): string[] {
   return [
     `run:${tail(run.id)}`,
     run.state,
-    printable(run.session ?? '–'),
+    run.agent === undefined ? '–' : `@${printable(run.agent)}`,
+    whose(run),
     printable(run.doing),
     `${run.ageSeconds}s`,
-    `${run.tokens} tokens`,
-    `$${run.costUsd.toFixed(4)}`,
+    `${run.tokens} tok`,
+    `$${run.costUsd.toFixed(2)}`,
   ]
 }

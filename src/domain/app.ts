@@ -164,6 +164,9 @@ export interface RunLine {
   rootRunId: string
   depth: number
   agent?: string
+  /** The file that its agent is made of, by name. */
+  skill?: string
+  taskId?: number
   via: RunOrigin
   model: { requested: string | null; actual: string | null }
   /** What it is at: the last step of its journal. */

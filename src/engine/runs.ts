@@ -10,6 +10,7 @@ import { readSteps } from '../store/steps.ts'
 import type { Reading } from '../store/store.ts'
 import { allUsage, spentBy, type UsageRow } from '../store/usage.ts'
 import { Journal } from './journal.ts'
+import { isBuiltIn } from './role.ts'
 import { notFound } from './route.ts'
 import { startOfDay } from './status.ts'
 
@@ -77,6 +78,8 @@ export async function runLine(
     rootRunId: run.rootRunId,
     depth: run.depth,
     ...(run.agent !== null && { agent: run.agent }),
+    ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),
+    ...(run.taskId !== null && { taskId: run.taskId }),
     via: run.via,
     model: { requested: run.modelRequested, actual: (await lastAnswered(rows, run.id))?.model ?? null },
     doing: run.finishedAt === null ? doing[run.state as keyof typeof doing] : (run.error?.message ?? run.state),

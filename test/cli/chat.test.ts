@@ -28,7 +28,10 @@ async function begin(answer: ProviderRule = atOnceOrSlowly, more = ''): Promise<
   await heddle.run('init')
   const model = (name: string) =>
     `  ${name}: { provider: openai-compatible, baseURL: "${provider.url}", model: ${name}-1, price: { input: 1, output: 1 } }\n`
-  writeFileSync(join(heddle.home, 'heddle.yaml'), `models:\n${model('main')}${model('other')}${more}`)
+  writeFileSync(
+    join(heddle.home, 'heddle.yaml'),
+    `agent: { default: "@general" }\nmodels:\n${model('main')}${model('other')}${more}`,
+  )
 }
 
 beforeEach(() => {
@@ -389,7 +392,7 @@ test('a long turn calls: the bell, the terminal’s notice, and the configured p
 
 test('an agent or a model that does not exist is refused before anything begins', async () => {
   await begin()
-  expect(await heddle.run('chat', '@planner')).toMatchObject({ code: 2, err: expect.stringContaining('@planner yet') })
+  expect(await heddle.run('chat', '@planner')).toMatchObject({ code: 2, err: expect.stringContaining('there is no agent "@planner"') })
   expect(await heddle.run('chat', '-m', 'mian')).toMatchObject({ code: 1, err: expect.stringContaining('mean main?') })
   expect(await heddle.json('chat')).toMatchObject({ ok: false, error: { code: 'misuse' } })
 })

@@ -163,7 +163,7 @@ describe('misuse', () => {
     [['append', '--source', 'alien', '--user', 'x', '--assistant', 'y'], 2, 'misuse', 'human'],
     [['log', '--limit', 'many'], 2, 'misuse', 'whole number'],
     [['log', 'nowhere'], 1, 'not_found', 'heddle sessions'],
-    [['show', 'task:1'], 1, 'wrong_kind', 'turn:'],
+    [['show', 'task:1'], 1, 'not_found', 'heddle tasks'],
     [['import', '/nowhere/at/all'], 1, 'file_unreadable', 'heddle export'],
     [['restore', '/nowhere/at/all'], 1, 'backup_missing', 'path'],
     [['config', 'get', 'agents.maxConcurent'], 2, 'config_key_unknown', 'agents.maxConcurrent'],

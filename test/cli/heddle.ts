@@ -114,7 +114,7 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
 /** The command with the agent it is for, where it talks to one and names none. */
 function to(agent: string | null, args: string[]): string[] {
   const at = args.findIndex((word) => word === 'ask' || word === 'chat')
-  if (agent === null || at === -1 || args.includes('--agent')) return args
+  if (agent === null || at === -1 || args.includes('--agent') || args[at + 1]?.startsWith('@')) return args
   const named = args[at] === 'ask' ? ['ask', '--agent', agent] : ['chat', agent]
   return [...args.slice(0, at), ...named, ...args.slice(at + 1)]
 }
