@@ -1,4 +1,11 @@
-import { isBookkeeping, isPromised, nearestTool, presentTools, toolNamed } from '../domain/tool-names.ts'
+import {
+  isBookkeeping,
+  isPromised,
+  nearestTool,
+  neverForAgents,
+  presentTools,
+  toolNamed,
+} from '../domain/tool-names.ts'
 import { type Finding, note, warning } from './finding.ts'
 import { isRecord, type Wish, wishesOf } from './tool-wishes.ts'
 
@@ -39,6 +46,8 @@ export function toolList(
     if (wish.grant === 'deny' && !isLimited(wish)) granted.delete(name)
     else if (wish.grant !== 'allow' || isLimited(wish)) ask.add(name)
   }
+  const kept = [...granted].filter((name) => neverForAgents.includes(name))
+  for (const name of kept) granted.delete(name)
   const tools = [...granted]
   const limits = wanted.filter((wish) => isLimited(wish) && nameOf(wish.spelling) !== undefined).map(written)
   const unknown = wanted.filter(({ spelling }) => nameOf(spelling) === undefined).map(({ spelling }) => spelling)
@@ -47,6 +56,7 @@ export function toolList(
     ...aboutUnknown([...new Set(unknown)], line),
     ...aboutList(tools, { isEmpty: listed.length > 0 && wanted.length === 0, isDefaults: list === undefined }, line),
     ...aboutLimits(limits, line),
+    ...aboutKept(kept, line),
   ]
   return { tools, ask: [...ask].filter((name) => granted.has(name)), limits, findings }
 }
@@ -102,6 +112,13 @@ function aboutList(
   const promised = tools.filter(isPromised)
   if (promised.length === 0) return []
   return [note(`not built yet, given as soon as they are: ${promised.join(', ')}`, undefined, line)]
+}
+
+/** Whoever works for others has none of these, by construction. */
+function aboutKept(names: readonly string[], line: number | undefined): Finding[] {
+  if (names.length === 0) return []
+  const message = `an agent starts no others and writes no memories: left out: ${names.join(', ')}`
+  return [note(message, 'nothing to do: the coordinator does that', line)]
 }
 
 function aboutLimits(limits: readonly string[], line: number | undefined): Finding[] {

@@ -10,13 +10,31 @@ export const presentTools = [
   'edit_file',
   'exec',
   'web_fetch',
-  'sessions_spawn',
+  'plan_tasks',
+  'read_result',
+  'project_status',
 ] as const
+
+/** Tools that delegate: they exist for the coordinator, and for nobody else. */
+export const delegatingTools = [
+  'spawn_agent',
+  'run_project',
+  'wait',
+  'task_list',
+  'task_update',
+  'list_agents',
+] as const
+
+/** What an agent of a file never has, whatever the file says: whoever works for others starts nobody and remembers nothing. */
+export const neverForAgents: readonly string[] = [
+  ...delegatingTools,
+  ...['sessions_spawn', 'delegate', 'subagents', 'cron', 'narrative_update', 'remember'],
+  ...['memory_store', 'memory_update', 'memory_reinforce', 'memory_demote'],
+]
 
 /** Names that are promised: a file may list them, and the tool is there for it as soon as it is built. */
 export const promisedTools = [
-  ...['spawn_agent', 'plan_tasks', 'run_project', 'project_status', 'wait', 'task_list', 'task_update', 'list_agents'],
-  ...['read_result', 'remember', 'recall', 'narrative_update', 'narrative_search'],
+  ...['remember', 'recall', 'narrative_update', 'narrative_search'],
   ...['memory_store', 'memory_query', 'memory_update', 'memory_reinforce', 'memory_demote'],
   ...['subagents', 'agents_list', 'delegate', 'cron'],
 ] as const
@@ -55,7 +73,12 @@ const related: Readonly<Record<string, string>> = {
   ...all('edit_file', ['notebookedit']),
 }
 
-const ours = new Map([...presentTools, ...promisedTools].map((name) => [plain(name), name as string]))
+const ours = new Map(
+  [...presentTools, ...delegatingTools, 'sessions_spawn', ...promisedTools].map((name) => [
+    plain(name),
+    name as string,
+  ]),
+)
 
 /** Our name for a tool, however it is spelled; undefined when there is none. */
 export function toolNamed(spelling: string): string | undefined {

@@ -1,5 +1,6 @@
 import { type Agent, isLive } from '../domain/agent.ts'
 import type { Run } from '../domain/run.ts'
+import { delegatingTools, neverForAgents } from '../domain/tool-names.ts'
 import type { Engine } from './world.ts'
 
 /** The two agents that are there without a file: one delegates and does nothing itself, one does everything itself. */
@@ -12,27 +13,8 @@ export type BuiltInAgent = (typeof builtInAgents)[number]['name']
 /** Who a run is. A worker is made of one file; `gone` when that file is not there any more. */
 export type Role = { kind: BuiltInAgent } | { kind: 'worker'; agent: Agent } | { kind: 'gone'; name: string }
 
-/** Tools that delegate: they exist for the coordinator, and for nobody else. */
-export const delegatingTools = [
-  'spawn_agent',
-  'run_project',
-  'project_status',
-  'wait',
-  'task_list',
-  'task_update',
-  'list_agents',
-  'read_result',
-] as const
-
-/** What somebody who works for others may have besides doing the work: no spawning, no writing of memories. */
-const workersMayHave: readonly string[] = ['plan_tasks', 'read_result', 'project_status']
-
-/** What an agent of a file can never have, whatever the file says. */
-const neverForWorkers: readonly string[] = [
-  ...delegatingTools.filter((name) => !workersMayHave.includes(name)),
-  ...['sessions_spawn', 'delegate', 'subagents', 'cron', 'narrative_update', 'remember'],
-  ...['memory_store', 'memory_update', 'memory_reinforce', 'memory_demote'],
-]
+/** What the coordinator sees of plans and results. */
+const lookingTools: readonly string[] = ['project_status', 'read_result']
 
 /** The one who runs a run, found anew at each claim: files change. */
 export function roleOf({ agents, defaultAgent }: Engine, { agent }: Pick<Run, 'agent'>, folder: string): Role {
@@ -50,11 +32,11 @@ export function isBuiltIn(name: string): name is BuiltInAgent {
 export function toolsOf(role: Role, known: readonly string[]): string[] {
   switch (role.kind) {
     case 'coordinator':
-      return known.filter((name) => isDelegating(name))
+      return known.filter((name) => isDelegating(name) || lookingTools.includes(name))
     case 'general':
-      return known.filter((name) => !isDelegating(name) && name !== 'plan_tasks')
+      return known.filter((name) => !isDelegating(name) && !lookingTools.includes(name) && name !== 'plan_tasks')
     case 'worker':
-      return known.filter((name) => role.agent.tools.includes(name) && !neverForWorkers.includes(name))
+      return known.filter((name) => role.agent.tools.includes(name) && !neverForAgents.includes(name))
     case 'gone':
       return []
   }

@@ -25,8 +25,8 @@ describe('a list of tools is read in every spelling', () => {
     const { tools, ask, limits } = list({
       'allowed-tools': 'Bash(git add:*, git commit:*), Read Bash(echo (a b)), Task(reviewer, tester) Write(*)',
     })
-    expect(tools).toEqual(['exec', 'read_file', 'spawn_agent', 'write_file'])
-    expect(ask).toEqual(['exec', 'spawn_agent'])
+    expect(tools).toEqual(['exec', 'read_file', 'write_file'])
+    expect(ask).toEqual(['exec'])
     expect(limits).toEqual(['Bash(git add:*, git commit:*)', 'Bash(echo (a b))', 'Task(reviewer, tester)'])
   })
 
@@ -57,8 +57,19 @@ describe('a list of tools is read in every spelling', () => {
   })
 
   test('a promised tool is listed, and lacking it degrades nobody', () => {
-    const { tools, findings } = list({ tools: 'plan_tasks' })
-    expect([tools, findings.map(({ level }) => level)]).toEqual([['plan_tasks'], ['note']])
+    const { tools, findings } = list({ tools: 'recall' })
+    expect([tools, findings.map(({ level }) => level)]).toEqual([['recall'], ['note']])
+  })
+
+  test('what only the coordinator does is left out of every file, and that is no fault', () => {
+    const { tools, findings } = list({ tools: 'Read, Task, memory_store, wait' })
+    expect(tools).toEqual(['read_file'])
+    expect(findings).toMatchObject([
+      {
+        level: 'note',
+        message: 'an agent starts no others and writes no memories: left out: spawn_agent, memory_store, wait',
+      },
+    ])
   })
 
   test('tools of the program that opened heddle are known, too', () => {
@@ -70,12 +81,12 @@ describe('a list of tools is read in every spelling', () => {
 
   test('many of a kind are told in one finding', () => {
     const { findings } = list({
-      tools: 'Bash(a:*), Bash(b:*), mcp__a__b, mcp__c, TodoWrite, BashOutput, plan_tasks, wait',
+      tools: 'Bash(a:*), Bash(b:*), mcp__a__b, mcp__c, TodoWrite, BashOutput, recall, narrative_search',
     })
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
       ['warning', 'tools of MCP servers cannot be used yet: mcp__a__b, mcp__c'],
       ['note', 'not needed here and left out: TodoWrite, BashOutput'],
-      ['note', 'not built yet, given as soon as they are: plan_tasks, wait'],
+      ['note', 'not built yet, given as soon as they are: recall, narrative_search'],
       ['note', 'limits are not enforced yet: treated as ask: Bash(a:*), Bash(b:*)'],
     ])
   })

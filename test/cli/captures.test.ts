@@ -37,6 +37,7 @@ describe('the main screens', () => {
         .replaceAll(heddle.folder, '~/shop')
         .replace(/\b[0-9a-hjkmnp-tv-z]{20}\b/g, standIn)
         .replace(/(?<=(?:turn|run):)[0-9a-hjkmnp-tv-z]{6}\b/g, standIn)
+        .replace(/used +\d+s ago/g, 'used     0s ago')
         .replace(/ *\d+s ago/g, (age) => '0s ago'.padStart(age.length))
         // A column that is as wide as its widest age.
         .replace(/ turns +0s ago/g, ' turns  0s ago')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Agent } from '../../src/domain/agent.ts'
 import type { ModelMessage } from '../../src/domain/model.ts'
-import { delegatingTools } from '../../src/engine/role.ts'
+import { delegatingTools } from '../../src/domain/tool-names.ts'
 import { ask, assistant, coordinatorPrompt, made, ourAgents, user } from './troupe.ts'
 
 const request = 'survey this folder and write a report with a summary per part'

@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readAgent } from '../../src/agents/read-agent.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import { ModelFailure, type ModelMessage, type ModelReply } from '../../src/domain/model.ts'
 import { problemsIn, type TaskDraft } from '../../src/domain/plan.ts'
+import { delegatingTools } from '../../src/domain/tool-names.ts'
 import { systemPrompt } from '../../src/engine/prompt.ts'
-import { delegatingTools } from '../../src/engine/role.ts'
 import { rehearsal } from '../../src/models/rehearsal/rehearsal.ts'
 import { summaryOf } from '../../src/store/results.ts'
 import { systemClock } from '../../src/system.ts'
@@ -15,7 +15,7 @@ const model = rehearsal({ clock: systemClock })
 const place = join(import.meta.dirname, '../../agents')
 
 /** The agents that come with the program. */
-export const ourAgents: Agent[] = readdirSync(place).map((file) =>
+export const ourAgents: Agent[] = globSync('*.md', { cwd: place }).map((file) =>
   readAgent(readFileSync(join(place, file)), { path: join(place, file), source: 'built-in' }),
 )
 
