@@ -22,7 +22,7 @@ async function newPerson() {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)
   }
-  const app = await openTestApp({ models: [rehearsal({ clock: systemClock })] })
+  const app = await openTestApp({ agent: 'coordinator', models: [rehearsal({ clock: systemClock })] })
   const work = await app.work()
   onTestFinished(async () => {
     await work.stop()
