@@ -115,13 +115,16 @@ export function engineOf(
     },
     async prompt(run, { persona, folder }) {
       const files = await identityFiles()
+      const role = roleOf(engine, run, folder)
+      // Looking at the files costs something: only whoever gives work needs to know who is there.
+      const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
       const text = systemPrompt({
-        role: roleOf(engine, run, folder),
+        role,
         identity: persona?.identity ?? null,
         isChild: run.depth > 0,
         files,
         tools: run.effectiveTools,
-        agents: agents.list(folder),
+        agents: givesWork ? agents.list(folder) : [],
       })
       promptBytes = Buffer.byteLength(text)
       return text

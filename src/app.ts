@@ -200,11 +200,11 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
   )
   return {
     async submit(folder, { session, content: said, from, timeoutSeconds, ...asked }) {
-      const known = [...builtInAgents, ...engine.agents.list(folder)].map(({ name }) => name)
+      const known = () => [...builtInAgents, ...engine.agents.list(folder)].map(({ name }) => name)
       const { content, ...more } = { ...asked, ...addressed(said, asked.agent, known) }
       // An unknown model is an error before anything is taken in.
       const model = engine.model(more.model ?? null)
-      if (more.agent !== undefined) mustAnswer(more.agent, known)
+      if (asked.agent !== undefined) mustAnswer(asked.agent, known())
       for (const part of more.parts ?? []) acceptPart(part, model)
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
       const handedIn = {
@@ -295,9 +295,13 @@ function auditUnconfined({ store, clock }: World): Promise<void> {
 }
 
 /** `@name …` at the very beginning goes straight to that agent; any other `@` is a word. */
-function addressed(said: string, agent: string | undefined, known: string[]): { content: string; agent?: string } {
+function addressed(
+  said: string,
+  agent: string | undefined,
+  known: () => string[],
+): { content: string; agent?: string } {
   const [, name = '', content = ''] = /^@([a-z0-9][\w-]*)[\s,:]+(\S[\s\S]*)$/i.exec(said) ?? []
-  return agent === undefined && known.includes(name) ? { content, agent: name } : { content: said }
+  return agent === undefined && name !== '' && known().includes(name) ? { content, agent: name } : { content: said }
 }
 
 /** An agent that is not there is an error before anything is taken in. */
