@@ -6,6 +6,7 @@ import { nearest } from './domain/nearest.ts'
 import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
 import type { Run } from './domain/run.ts'
 import type { Tool } from './domain/tool.ts'
+import { memoryTools } from './engine/memory-tools.ts'
 import { planTasks } from './engine/plan-tasks.ts'
 import { projectTools } from './engine/project-tools.ts'
 import { type PromptParts, systemPrompt } from './engine/prompt.ts'
@@ -24,7 +25,10 @@ const usualPromptBytes = 4000
 const pace = { shortest: 150, longest: 400 }
 
 export interface EngineSettings {
-  config: Pick<Config, 'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans'>
+  config: Pick<
+    Config,
+    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
+  >
   models?: Model[]
   tools?: Tool[]
   /** Everyone who can be given work besides those that are built in. */
@@ -91,6 +95,7 @@ export function engineOf(
     agents,
     defaultAgent: config.agent.default.replace(/^@/, ''),
     scheduling: config.scheduling,
+    memory: { recall: config.memory.recall, most: config.memory.most },
     offLimits,
     network: safeFetch({ clock: world.clock, allow: config.tools.fetch.allow }),
     // One intersection, here and nowhere else: the role's tools, what the parent could hand on, and everybody's policy.
@@ -163,6 +168,7 @@ export function engineOf(
     ...projectTools(engine, config),
     readResult(world),
     listAgents(world, agents),
+    ...memoryTools(world, config.memory),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
   return engine

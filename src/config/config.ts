@@ -50,6 +50,8 @@ export interface Config {
   engine: { maxRunning: number; leaseSeconds: number }
   scheduling: (typeof schedulings)[number]
   plans: (typeof planGates)[number]
+  /** Whether agents are reminded of what is known, and how many memories are kept where they are found. */
+  memory: { recall: boolean; most: number }
   budgets: { perRequest: { usd: number; tokens: number; steps: number }; perDay: { usd: number } }
   /** Absolute. */
   workspace: string

@@ -137,7 +137,7 @@ export interface ResultView extends ResultLine {
   kind: 'result'
   output: string
   artifacts: Artifact[]
-  memoryIds: string[]
+  memoryIds: number[]
 }
 
 /** What taking back a run's changes came to, or would come to. */

@@ -13,7 +13,12 @@ export const presentTools = [
   'plan_tasks',
   'read_result',
   'project_status',
+  'memory_query',
+  'recall',
 ] as const
+
+/** Tools that write down what is known: for whoever talks with a person. */
+export const memoryWriters = ['memory_store', 'memory_update', 'memory_reinforce', 'memory_demote', 'remember'] as const
 
 /** Tools that delegate: they exist for the coordinator, and for nobody else. */
 export const delegatingTools = [
@@ -28,14 +33,13 @@ export const delegatingTools = [
 /** What an agent of a file never has, whatever the file says: whoever works for others starts nobody and remembers nothing. */
 export const neverForAgents: readonly string[] = [
   ...delegatingTools,
-  ...['sessions_spawn', 'delegate', 'subagents', 'cron', 'narrative_update', 'remember'],
-  ...['memory_store', 'memory_update', 'memory_reinforce', 'memory_demote'],
+  ...memoryWriters,
+  ...['sessions_spawn', 'delegate', 'subagents', 'cron', 'narrative_update'],
 ]
 
 /** Names that are promised: a file may list them, and the tool is there for it as soon as it is built. */
 export const promisedTools = [
-  ...['remember', 'recall', 'narrative_update', 'narrative_search'],
-  ...['memory_store', 'memory_query', 'memory_update', 'memory_reinforce', 'memory_demote'],
+  ...['narrative_update', 'narrative_search'],
   ...['subagents', 'agents_list', 'delegate', 'cron'],
 ] as const
 
@@ -74,7 +78,7 @@ const related: Readonly<Record<string, string>> = {
 }
 
 const ours = new Map(
-  [...presentTools, ...delegatingTools, 'sessions_spawn', ...promisedTools].map((name) => [
+  [...presentTools, ...delegatingTools, ...memoryWriters, 'sessions_spawn', ...promisedTools].map((name) => [
     plain(name),
     name as string,
   ]),

@@ -99,6 +99,8 @@ export type Tool<T = unknown> = ToolSpec & {
   deadlineMs?: Millis
   /** Where what it is given goes, if not only to the folder. */
   sink?: Sink
+  /** Made when all other calls of its reply have ended: it is about what they began. */
+  comesLast?: true
   /** Why somebody must be asked before this very call, whatever the owner's lists say. */
   asks?(input: T, call: CallContext): Promise<string | undefined>
   /** What a model should do after somebody said no; without it, not to try the same in another way. */

@@ -15,6 +15,7 @@ import { type Context, messagesOf, readContext, timeNote } from './context.ts'
 import { Journal, signOf } from './journal.ts'
 import { Lanes } from './lanes.ts'
 import { type Shown, toolSpecs } from './model-request.ts'
+import { labelOfReminders, type Reminders, reminderNote, remindersFor } from './reminders.ts'
 import { roleOf } from './role.ts'
 import type { Engine } from './world.ts'
 
@@ -33,6 +34,15 @@ export class Stop extends Error {
 
 function fenced(): Stop {
   return new Stop('fenced', 'another process has taken this run over')
+}
+
+/** What a run begins with. */
+interface Begun {
+  journal: Journal
+  context: Context
+  prompt: string
+  reminders: Reminders
+  calls: number
 }
 
 /** What the process that runs a run tells it. */
@@ -56,6 +66,7 @@ export class ActiveRun {
   readonly #hands: HandsOn
   /** The same for the whole of a claim, whatever happens to the files it is made of. */
   readonly prompt: string
+  readonly reminders: Reminders
   /** What lies before the run; its own steps come after. */
   context: Context
   /** Attempts of the model call that is being made. */
@@ -74,13 +85,14 @@ export class ActiveRun {
     const context = await readContext(engine, claimed, journal.heard)
     const place = { persona: claimed.persona, folder: claimed.session.folder }
     const prompt = await engine.prompt(claimed.run, place)
-    return new ActiveRun(engine, claimed, { journal, context, prompt, calls }, hands)
+    const reminders = await remindersFor(engine, claimed)
+    return new ActiveRun(engine, claimed, { journal, context, prompt, reminders, calls }, hands)
   }
 
   private constructor(
     engine: Engine,
     claimed: Claimed,
-    { journal, context, prompt, calls }: { journal: Journal; context: Context; prompt: string; calls: number },
+    { journal, context, prompt, reminders, calls }: Begun,
     hands: HandsOn,
   ) {
     this.engine = engine
@@ -88,6 +100,7 @@ export class ActiveRun {
     this.journal = journal
     this.context = context
     this.prompt = prompt
+    this.reminders = reminders
     this.signal = hands.signal
     this.#hands = hands
     this.#since = engine.clock.monotonic()
@@ -129,7 +142,7 @@ export class ActiveRun {
       messages: [...before, ...this.journal.messages],
       // Later turns begin with the same; what this run does in between they are not told.
       stablePrefix: before.length,
-      note: timeNote(this.engine.clock.now()),
+      note: [reminderNote(this.reminders), timeNote(this.engine.clock.now())].filter(Boolean).join('\n'),
       tools: toolSpecs(this.engine, this.claimed.run),
     }
   }
@@ -145,7 +158,13 @@ export class ActiveRun {
   get label(): Label {
     const { claimed, context, journal } = this
     const before = [...context.path, ...context.inputs].map(({ label }) => label)
-    return joinLabels([claimed.run.label, ...before.filter(isUntrusted), ...journal.labels])
+    const reminded = labelOfReminders(this.reminders)
+    return joinLabels([
+      claimed.run.label,
+      ...(isUntrusted(reminded) ? [reminded] : []),
+      ...before.filter(isUntrusted),
+      ...journal.labels,
+    ])
   }
 
   /** What a call of this run is given. */

@@ -1,7 +1,9 @@
 import type { Ending, Run, RunState } from '../domain/run.ts'
 import { askToCancel, noteCancelled, stoppedInPart } from '../store/cancels.ts'
+import { hushRequest, sessionsToWake } from '../store/inbox.ts'
 import { closeJoin, isWaiting } from '../store/joins.ts'
 import { childrenOf, findRun, lastChildRun, runsOf } from '../store/runs.ts'
+import { lockSessions } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { deliverResult, isDone, newIds } from './deliver.ts'
 import { cancelPlansOf } from './give-up-plan.ts'
@@ -22,6 +24,7 @@ export async function cancel(engine: Engine, runId: string, reason: string): Pro
   const told = new Map([[runId, run]])
   // Whoever is told begins nobody from then on; until all are, we look again.
   for (let more = [run]; more.length > 0; ) {
+    if (run.id === run.rootRunId) await hush(engine, run.id)
     more = (await below(engine, run, [...told.keys()])).filter(({ id }) => !told.has(id))
     for (const each of more) {
       await cancelOne(engine, each, reason)
@@ -29,6 +32,16 @@ export async function cancel(engine: Engine, runId: string, reason: string): Pro
     }
   }
   return state
+}
+
+/** What was delivered and waits until its session is free would begin a run of a request that nobody wants any more. */
+async function hush({ store }: Engine, rootRunId: string): Promise<void> {
+  const sessions = await store.read((rows) => sessionsToWake(rows, rootRunId))
+  if (sessions.length === 0) return
+  await store.write('cancel', async (tx) => {
+    await lockSessions(tx, sessions)
+    await hushRequest(tx, rootRunId)
+  })
 }
 
 /** Goes on where whoever cancelled something could not: it died, or could not lock what it would have had to. */

@@ -31,8 +31,20 @@ export async function makeInTime(clock: Clock, ready: ReadyCall, context: CallCo
   }
 }
 
-/** Makes calls side by side, those that reach out of the rows only some at a time; fails with the first that fails. */
+/** Makes calls side by side, and then those that come last. */
 export async function sideBySide(calls: ReadyCall[], make: (call: ReadyCall) => Promise<void>): Promise<void> {
+  await together(
+    calls.filter(({ tool }) => !tool.comesLast),
+    make,
+  )
+  await together(
+    calls.filter(({ tool }) => tool.comesLast),
+    make,
+  )
+}
+
+/** Those that reach out of the rows only some at a time; fails with the first that fails. */
+async function together(calls: ReadyCall[], make: (call: ReadyCall) => Promise<void>): Promise<void> {
   const waiting = calls.filter(({ tool }) => tool.effect !== 'transactional')
   const lane = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) await make(next)

@@ -74,7 +74,7 @@ export async function viewResults(rows: Reading, { unprocessed = false } = {}): 
   return (await listResults(rows, { unprocessed, ...(unprocessed ? {} : { limit: recentResults }) })).map(resultLine)
 }
 
-export function resultLine({ output: _, artifacts: __, createdAt, ...result }: Result): ResultLine {
+export function resultLine({ output: _, artifacts: __, memoryIds: ___, createdAt, ...result }: Result): ResultLine {
   return { ...result, createdAt: new Date(createdAt).toISOString() }
 }
 

@@ -160,6 +160,7 @@ const waitTool: Tool<z.output<typeof waitInput>> = {
   },
   effect: 'transactional',
   guarded: true,
+  comesLast: true,
   parse: parsedBy(waitInput),
   async write(transaction, { run_ids, project_id }, { runId }) {
     const tx = transaction as Tx

@@ -13,8 +13,18 @@ export type BuiltInAgent = (typeof builtInAgents)[number]['name']
 /** Who a run is. A worker is made of one file; `gone` when that file is not there any more. */
 export type Role = { kind: BuiltInAgent } | { kind: 'worker'; agent: Agent } | { kind: 'gone'; name: string }
 
-/** What the coordinator sees of plans and results. */
-const lookingTools: readonly string[] = ['project_status', 'read_result']
+/** What the coordinator has besides delegating: it looks at plans and results, and keeps what is worth knowing. */
+const coordinating: readonly string[] = [
+  ...delegatingTools,
+  ...['project_status', 'read_result', 'memory_store', 'memory_query'],
+  ...['memory_update', 'memory_reinforce', 'memory_demote'],
+]
+
+/** What somebody who does everything alone has no use for: plans, and second names for the same tools. */
+const notAlone: readonly string[] = [
+  ...delegatingTools,
+  ...['project_status', 'read_result', 'plan_tasks', 'memory_store', 'memory_query'],
+]
 
 /** The one who runs a run, found anew at each claim: files change. */
 export function roleOf({ agents, defaultAgent }: Engine, { agent }: Pick<Run, 'agent'>, folder: string): Role {
@@ -32,16 +42,12 @@ export function isBuiltIn(name: string): name is BuiltInAgent {
 export function toolsOf(role: Role, known: readonly string[]): string[] {
   switch (role.kind) {
     case 'coordinator':
-      return known.filter((name) => isDelegating(name) || lookingTools.includes(name))
+      return known.filter((name) => coordinating.includes(name))
     case 'general':
-      return known.filter((name) => !isDelegating(name) && !lookingTools.includes(name) && name !== 'plan_tasks')
+      return known.filter((name) => !notAlone.includes(name))
     case 'worker':
       return known.filter((name) => role.agent.tools.includes(name) && !neverForAgents.includes(name))
     case 'gone':
       return []
   }
-}
-
-function isDelegating(name: string): boolean {
-  return delegatingTools.some((each) => each === name)
 }

@@ -10,6 +10,7 @@ import { askToCancel, noteCancelled } from '../store/cancels.ts'
 import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
 import { isWaiting } from '../store/joins.ts'
+import { noteRecalls, type Shown } from '../store/memory-recalls.ts'
 import { markProcessed } from '../store/results.ts'
 import { childrenOf, finishRun, lockRun } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
@@ -25,6 +26,7 @@ import { messageOf } from './context.ts'
 import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deliver.ts'
 import type { Journal } from './journal.ts'
 import { estimateTokens } from './make-turn.ts'
+import { shownOf } from './reminders.ts'
 import { nextRun } from './submit.ts'
 import type { Thought } from './think.ts'
 import type { Engine } from './world.ts'
@@ -54,6 +56,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       journal: run.journal,
       prompt: run.prompt,
       label: run.label,
+      recalled: shownOf(run.reminders),
       artifacts,
     }
     const begun = await leaveTurn(
@@ -88,6 +91,8 @@ export interface Work extends Places {
   prompt: string | null
   /** Of everything that led to the end. */
   label: Label
+  /** What it was reminded of. */
+  recalled?: Shown[]
   /** Files that it wrote, if somebody has looked at them. */
   artifacts?: Artifact[]
 }
@@ -107,7 +112,7 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
 export async function leaveTurn(
   tx: Tx,
   engine: Engine,
-  { run, session, requester, journal, prompt, label, artifacts }: Work,
+  { run, session, requester, journal, prompt, label, recalled = [], artifacts }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
@@ -141,6 +146,7 @@ export async function leaveTurn(
   await moveHead(tx, session, ids.turnId, now)
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, label, at: now })
   await consumeItems(tx, run.id, ids.turnId)
+  await noteRecalls(tx, run.id, recalled, now)
   await markProcessed(
     tx,
     items.flatMap(({ resultId }) => resultId ?? []),

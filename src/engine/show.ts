@@ -157,8 +157,8 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
 async function viewResult(rows: Reading, id: string): Promise<ResultView> {
   const result = /^\d{1,15}$/.test(id) ? await findResult(rows, Number(id)) : undefined
   if (!result) throw notFound('result', id)
-  const { output, artifacts } = result
-  return { kind: 'result', ...resultLine(result), output, artifacts, memoryIds: [] }
+  const { output, artifacts, memoryIds } = result
+  return { kind: 'result', ...resultLine(result), output, artifacts, memoryIds }
 }
 
 function moment(at: Millis | null): string | null {

@@ -58,6 +58,27 @@ export async function isUnanswered(rows: Reading, rootRunId: string): Promise<bo
   return (await rows.first(unanswered({ rootRunId }))) !== undefined
 }
 
+/** Sessions in which something of a request waits that would begin a run. */
+export async function sessionsToWake(rows: Reading, rootRunId: string): Promise<string[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('inbox')
+      .select('session_id')
+      .distinct()
+      .where('root_run_id', '=', rootRunId)
+      .where('wake', '=', 1)
+      .where('run_id', 'is', null),
+  )
+  return found.map(({ session_id }) => session_id)
+}
+
+/** What waits of a request is told when somebody speaks, and begins nothing any more. Its sessions must be locked. */
+export async function hushRequest(tx: Tx, rootRunId: string): Promise<void> {
+  await tx.run(
+    tx.build.updateTable('inbox').set({ wake: 0 }).where('root_run_id', '=', rootRunId).where('run_id', 'is', null),
+  )
+}
+
 /** Gives everything that waits for the session to the run that answers it. */
 export async function bindItems(tx: Tx, sessionId: string, runId: string): Promise<number> {
   return tx.run(bind({ sessionId, runId }))

@@ -21,6 +21,8 @@ export interface Result {
   /** Files that the run wrote. */
   artifacts: Artifact[]
   processed: boolean
+  /** What was kept of it. */
+  memoryIds: number[]
   createdAt: Millis
 }
 
@@ -57,6 +59,7 @@ function resultFrom(row: Omit<Tables['agent_results'], 'id'> & { id: number }): 
     output: row.output,
     artifacts: JSON.parse(row.artifacts_json),
     processed: row.processed === 1,
+    memoryIds: JSON.parse(row.memory_ids),
     createdAt: row.created_at,
   }
 }
@@ -71,6 +74,14 @@ export async function listResults(
   if (filter.unprocessed) query = query.where('processed', '=', sql.lit(0))
   if (filter.limit !== undefined) query = query.limit(filter.limit)
   return (await rows.all(query)).map(resultFrom)
+}
+
+/** Notes what was kept of a result: with that it has been dealt with. */
+export async function linkMemory(tx: Tx, id: number, memoryId: number): Promise<void> {
+  const row = await tx.first(tx.build.selectFrom('agent_results').select('memory_ids').where('id', '=', id))
+  const ids = [...new Set([...(JSON.parse(row?.memory_ids ?? '[]') as number[]), memoryId])]
+  const now = { memory_ids: JSON.stringify(ids), processed: 1 }
+  await tx.run(tx.build.updateTable('agent_results').set(now).where('id', '=', id))
 }
 
 /** Marks what a turn has read. */

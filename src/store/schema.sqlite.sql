@@ -130,6 +130,67 @@ CREATE INDEX joins_by_run ON joins (run_id) WHERE fired_at IS NULL;
 
 CREATE INDEX joins_open ON joins (session_id) WHERE fired_at IS NULL;
 
+CREATE TABLE memories (id INTEGER PRIMARY KEY AUTOINCREMENT, 
+content       TEXT NOT NULL,
+tags_json     TEXT NOT NULL,
+keywords_json TEXT NOT NULL,
+score         INTEGER NOT NULL,
+source        TEXT NOT NULL,
+integrity     TEXT NOT NULL,
+sources_json  TEXT NOT NULL,
+run_id        TEXT,
+turn_id       TEXT,
+task_id       INTEGER,
+result_id     INTEGER,
+narrative_id  INTEGER,
+created_at    INTEGER NOT NULL,
+recalled_at   INTEGER NOT NULL,
+superseded_by INTEGER,
+forgotten_at  INTEGER) STRICT;
+
+CREATE INDEX memories_by_result ON memories (result_id) WHERE result_id IS NOT NULL;
+
+CREATE INDEX memories_by_turn ON memories (turn_id) WHERE turn_id IS NOT NULL;
+
+CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+CREATE TABLE memories_archive (id INTEGER NOT NULL PRIMARY KEY, 
+content       TEXT NOT NULL,
+tags_json     TEXT NOT NULL,
+keywords_json TEXT NOT NULL,
+score         INTEGER NOT NULL,
+source        TEXT NOT NULL,
+integrity     TEXT NOT NULL,
+sources_json  TEXT NOT NULL,
+run_id        TEXT,
+turn_id       TEXT,
+task_id       INTEGER,
+result_id     INTEGER,
+narrative_id  INTEGER,
+created_at    INTEGER NOT NULL,
+recalled_at   INTEGER NOT NULL,
+superseded_by INTEGER,
+forgotten_at  INTEGER) STRICT;
+
+CREATE TABLE memory_recalls (
+  run_id    TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  memory_id INTEGER NOT NULL,
+  rank      REAL NOT NULL,
+  words     TEXT NOT NULL,
+  PRIMARY KEY (run_id, memory_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX memory_recalls_by_memory ON memory_recalls (memory_id);
+
+CREATE TABLE memory_words (
+  word      TEXT NOT NULL,
+  memory_id INTEGER NOT NULL,
+  hits      INTEGER NOT NULL,
+  PRIMARY KEY (word, memory_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX memory_words_by_memory ON memory_words (memory_id);
+
 CREATE TABLE meta (
   key   TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -140,6 +201,22 @@ CREATE TABLE migrations (
   name       TEXT NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE narratives (
+  id                    INTEGER PRIMARY KEY AUTOINCREMENT,
+  summary               TEXT NOT NULL,
+  topic                 TEXT,
+  folder                TEXT NOT NULL,
+  memory_ids            TEXT NOT NULL,
+  previous_narrative_id INTEGER REFERENCES narratives (id) DEFERRABLE,
+  run_id                TEXT,
+  turn_id               TEXT,
+  integrity             TEXT NOT NULL,
+  sources_json          TEXT NOT NULL,
+  created_at            INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX narratives_by_folder ON narratives (folder, id);
 
 CREATE TABLE owners (
   id         TEXT PRIMARY KEY,

@@ -3,10 +3,30 @@ import type { Answer } from '../domain/approval.ts'
 import type { EventKind } from '../domain/event.ts'
 import type { InboxKind } from '../domain/inbox.ts'
 import type { Integrity } from '../domain/label.ts'
+import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
 import type { TurnType } from '../domain/turn.ts'
+
+export interface MemoryColumns {
+  content: string
+  tags_json: string
+  keywords_json: string
+  score: number
+  source: MemorySource
+  integrity: Integrity
+  sources_json: string
+  run_id: string | null
+  turn_id: string | null
+  task_id: number | null
+  result_id: number | null
+  narrative_id: number | null
+  created_at: number
+  recalled_at: number
+  superseded_by: number | null
+  forgotten_at: number | null
+}
 
 /** The rows as both databases hold them. Columns named `…_json` are text; 0 and 1 stand for no and yes. */
 export interface Tables {
@@ -129,6 +149,23 @@ export interface Tables {
     created_at: number
   }
   task_edges: { task_id: number; needs_id: number }
+  memories: { id: Generated<number> } & MemoryColumns
+  memories_archive: { id: number } & MemoryColumns
+  memory_words: { word: string; memory_id: number; hits: number }
+  memory_recalls: { run_id: string; memory_id: number; rank: number; words: string }
+  narratives: {
+    id: Generated<number>
+    summary: string
+    topic: string | null
+    folder: string
+    memory_ids: string
+    previous_narrative_id: number | null
+    run_id: string | null
+    turn_id: string | null
+    integrity: Integrity
+    sources_json: string
+    created_at: number
+  }
   joins: {
     id: string
     session_id: string

@@ -89,8 +89,8 @@ function cycles(code: readonly Facts[]): string[] {
 }
 
 function isTooLong({ path, text }: SourceFile): boolean {
-  // Dumps and captures outside src are compared, not read.
-  const isRead = isCode(path) || path.startsWith('src/') || path.endsWith('.css')
+  // Dumps and captures are compared, not read.
+  const isRead = isCode(path) || (path.startsWith('src/') && !path.endsWith('.sql')) || path.endsWith('.css')
   return isRead && text.trimEnd().split('\n').length > mostLines
 }
 

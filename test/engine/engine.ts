@@ -85,6 +85,7 @@ export async function newEngine(
     agents: nobody,
     defaultAgent: 'general',
     scheduling: 'auto',
+    memory: { recall: true, most: 100_000 },
     mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }

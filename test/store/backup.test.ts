@@ -38,11 +38,12 @@ describe.each(databases)('a backup of %s', (database) => {
       'sessions',
       'events',
       ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
-      ...['approvals', 'grants', 'file_changes', 'file_contents'],
+      ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
+      ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 5,
+      schema: 7,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,

@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import { HeddleError } from '../domain/errors.ts'
+import { joinLabels } from '../domain/label.ts'
+import type { Memory } from '../domain/memory.ts'
+import type { CallContext, Tool } from '../domain/tool.ts'
+import { recall } from '../memory/recall.ts'
+import { mustFind, type Remembered, remember, rewrite } from '../memory/remember.ts'
+import { addScore } from '../store/memories.ts'
+import { findResult, linkMemory } from '../store/results.ts'
+import { findRun } from '../store/runs.ts'
+import type { Tx } from '../store/store.ts'
+import { parsedBy } from '../tools/tool-input.ts'
+import { callerOf } from './plan-call.ts'
+import type { World } from './world.ts'
+
+/** How much one of them counts when it proved right, and when it did not. */
+const reinforced = 3
+const demoted = -1
+const usualCount = 5
+const mostCount = 20
+
+const words = z.array(z.string().min(1).max(100)).max(50)
+const storeInput = z.strictObject({
+  content: z.string(),
+  tags: words.exactOptional(),
+  keywords: words.exactOptional(),
+  result_id: z.int().positive().exactOptional(),
+  task_id: z.int().positive().exactOptional(),
+})
+const queryInput = z.strictObject({ query: z.string(), limit: z.int().min(1).max(mostCount).default(usualCount) })
+const updateInput = z.strictObject({
+  id: z.int().positive(),
+  content: z.string().min(1).exactOptional(),
+  tags: words.exactOptional(),
+  keywords: words.exactOptional(),
+})
+const idInput = z.strictObject({ id: z.int().positive() })
+
+export interface MemorySettings {
+  /** So many are kept where they are found; those that count least go to the archive. */
+  most: number
+}
+
+/** What an agent does with what it knows. Whoever works for others has none of these but the query, if its file says so. */
+export function memoryTools(world: World, settings: MemorySettings): Tool[] {
+  const store = memoryStore(world, settings)
+  const query = memoryQuery(world)
+  return [
+    store,
+    { ...store, name: 'remember', description: 'The same as memory_store.' },
+    query,
+    { ...query, name: 'recall', description: 'The same as memory_query.' },
+    memoryUpdate(world),
+    scored('memory_reinforce', reinforced, 'A memory proved right: it counts more from now on.'),
+    scored('memory_demote', demoted, 'A memory was of no use: it counts less from now on.'),
+  ] as Tool[]
+}
+
+function memoryStore(world: World, { most }: MemorySettings): Tool<z.output<typeof storeInput>> {
+  return {
+    name: 'memory_store',
+    description:
+      'Keeps a fact for later: one statement that can be understood by itself. keywords: other words that one would ' +
+      'look for it by. result_id: the result it is from. What contradicts an older one takes its place.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        content: { type: 'string' },
+        tags: { type: 'array', items: { type: 'string' } },
+        keywords: { type: 'array', items: { type: 'string' } },
+        result_id: { type: 'integer' },
+        task_id: { type: 'integer' },
+      },
+      required: ['content'],
+      additionalProperties: false,
+    },
+    effect: 'transactional',
+    guarded: true,
+    parse: parsedBy(storeInput),
+    async write(transaction, { result_id, task_id, ...said }, call) {
+      const tx = transaction as Tx
+      const result = result_id === undefined ? undefined : await ownResult(tx, result_id, call)
+      const kept = await remember(
+        tx,
+        {
+          ...said,
+          source: 'agent',
+          label: labelOf(call),
+          runId: call.runId,
+          resultId: result?.id ?? null,
+          taskId: task_id ?? result?.taskId ?? null,
+        },
+        world.clock.now(),
+        most,
+      )
+      if (result) await linkMemory(tx, result.id, kept.id)
+      return { status: 'ok', output: { status: 'ok', ...told(kept) } }
+    },
+  }
+}
+
+function memoryQuery({ store, clock }: World): Tool<z.output<typeof queryInput>> {
+  return {
+    name: 'memory_query',
+    description: 'What is known that has words in common with the query, best first. Cite a memory as [id:N].',
+    inputSchema: {
+      type: 'object',
+      properties: { query: { type: 'string' }, limit: { type: 'integer' } },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    effect: 'pure',
+    parse: parsedBy(queryInput),
+    async run({ query, limit }) {
+      const found = await store.read((rows) => recall(rows, query, clock.now(), limit))
+      const label = joinLabels(found.map(({ memory }) => memory.label))
+      const memories = found.map(({ memory, rank }) => ({ ...row(memory), rank: Number(rank.toFixed(3)) }))
+      return { status: 'ok', output: { memories }, label }
+    },
+  }
+}
+
+function memoryUpdate(world: World): Tool<z.output<typeof updateInput>> {
+  return {
+    name: 'memory_update',
+    description: 'Says a memory anew, or gives it other tags or keywords. The old words stay readable behind the new.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        id: { type: 'integer' },
+        content: { type: 'string' },
+        tags: { type: 'array', items: { type: 'string' } },
+        keywords: { type: 'array', items: { type: 'string' } },
+      },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    effect: 'transactional',
+    guarded: true,
+    parse: parsedBy(updateInput),
+    async write(transaction, { id, ...change }, call) {
+      const by = { source: 'agent' as const, label: labelOf(call), runId: call.runId }
+      const now = await rewrite(transaction as Tx, id, change, by, world.clock.now())
+      return { status: 'ok', output: { status: 'ok', id: now, ...(now !== id && { superseded: [id] }) } }
+    },
+  }
+}
+
+function scored(name: string, by: number, description: string): Tool<z.output<typeof idInput>> {
+  return {
+    name,
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: { id: { type: 'integer' } },
+      required: ['id'],
+      additionalProperties: false,
+    },
+    effect: 'transactional',
+    parse: parsedBy(idInput),
+    async write(transaction, { id }) {
+      const tx = transaction as Tx
+      await mustFind(tx, id)
+      return { status: 'ok', output: { status: 'ok', id, score: await addScore(tx, id, by) } }
+    },
+  }
+}
+
+/** A memory as a model is shown it. */
+export function row({ id, content, tags, score, resultId, taskId, label }: Memory) {
+  return {
+    id: `[id:${id}]`,
+    content,
+    ...(tags.length > 0 && { tags }),
+    score,
+    ...(resultId !== null && { from: `result:${resultId}` }),
+    ...(resultId === null && taskId !== null && { from: `task:${taskId}` }),
+    ...(label.integrity === 'untrusted' && { untrusted: label.sources }),
+  }
+}
+
+function told({ id, isMerged, superseded, near }: Remembered) {
+  return {
+    id,
+    ...(isMerged && { note: 'this was known already; it counts more now' }),
+    ...(superseded.length > 0 && { superseded: superseded.map(row) }),
+    ...(near.length > 0 && {
+      near: near.map(row),
+      note: 'these are alike: memory_update or forget what does not hold',
+    }),
+  }
+}
+
+/** Of everything that led to it: what strangers said stays theirs, however long it is kept. */
+function labelOf({ label }: CallContext) {
+  return joinLabels(label ? [label] : [])
+}
+
+/** A result that this conversation was told of. */
+async function ownResult(tx: Tx, id: number, { runId }: Pick<CallContext, 'runId'>) {
+  const { run, home } = await callerOf(tx, runId)
+  const result = await findResult(tx, id)
+  const by = result && (await findRun(tx, result.runId))
+  if (result && by && [home.id, run.sessionId].includes(by.requesterSessionId)) return result
+  throw new HeddleError(
+    'not_found',
+    `there is no result ${id} here`,
+    'leave result_id out, or name one you were told of',
+  )
+}

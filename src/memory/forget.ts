@@ -1,0 +1,35 @@
+import type { Millis } from '../domain/clock.ts'
+import { supersededBy, wipeMemory } from '../store/memories.ts'
+import { recallsOf } from '../store/memory-recalls.ts'
+import { narrativesCiting } from '../store/narratives.ts'
+import type { Tx } from '../store/store.ts'
+import { mustFind } from './remember.ts'
+
+/** What rested on something that is forgotten. */
+export interface Forgotten {
+  id: number
+  /** Narratives that cite it. */
+  narratives: number[]
+  /** Older ones that it had replaced: they are forgotten with it. */
+  older: number[]
+  /** Runs that were shown it: what they said is not changed. */
+  runs: string[]
+}
+
+/** Takes a memory out of everything that comes later; says what had rested on it. */
+export async function forget(tx: Tx, id: number, now: Millis): Promise<Forgotten> {
+  await mustFind(tx, id)
+  const older: number[] = []
+  for (let behind = [id]; behind.length > 0; ) {
+    const next = (await Promise.all(behind.map((each) => supersededBy(tx, each)))).flat().map((memory) => memory.id)
+    older.push(...next)
+    behind = next
+  }
+  for (const each of [id, ...older]) await wipeMemory(tx, each, now)
+  return {
+    id,
+    narratives: await narrativesCiting(tx, id),
+    older,
+    runs: await recallsOf(tx, id),
+  }
+}

@@ -1,0 +1,122 @@
+import type { Millis } from '../domain/clock.ts'
+import { Misuse } from '../domain/errors.ts'
+import { type Memory, type MemoryDraft, relationOf } from '../domain/memory.ts'
+import { wordsIn } from '../domain/words.ts'
+import {
+  addScore,
+  archiveMemories,
+  findMemory,
+  insertMemory,
+  memoriesOf,
+  newestMemory,
+  supersede,
+  widenMemory,
+} from '../store/memories.ts'
+import { searchMemories } from '../store/memory-search.ts'
+import type { Reading, Tx } from '../store/store.ts'
+
+/** How many that are alike are looked at. */
+const mostCompared = 12
+const longestMemory = 20_000
+/** When there are too many, so many go at once: making room is not done for each. */
+const archivedAtOnce = 100
+
+/** What became of something that was to be remembered. */
+export interface Remembered {
+  id: number
+  /** It was known already: the older one was strengthened. */
+  isMerged: boolean
+  /** Older ones that said otherwise; they stay readable and are not found any more. */
+  superseded: Memory[]
+  /** Older ones that are alike: somebody should look whether both hold. */
+  near: Memory[]
+}
+
+/**
+ * Keeps something. What says the same strengthens the one that is there; what says otherwise about the same thing takes
+ * its place, so that nobody meets both.
+ */
+export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: number): Promise<Remembered> {
+  const content = draft.content.trim()
+  if (content === '') throw new Misuse('there is nothing to remember', 'say it in a sentence', 'empty_memory')
+  if (content.length > longestMemory)
+    throw new Misuse(
+      `a memory has at most ${longestMemory} characters`,
+      'keep what matters, and say where the rest is',
+      'long_memory',
+    )
+  const alike = await likeThis(tx, content)
+  const corrected = draft.supersedes === undefined ? undefined : await mustFind(tx, draft.supersedes)
+  const same = corrected ? undefined : alike.find((each) => relationOf(each.content, content) === 'same')
+  if (same) return merged(tx, same, draft)
+  const said = alike.filter((each) => relationOf(each.content, content) === 'contradicts')
+  const superseded = [...new Map([...(corrected ? [corrected] : []), ...said].map((each) => [each.id, each])).values()]
+  const id = await insertMemory(tx, { ...draft, content }, now)
+  for (const older of superseded) await supersede(tx, older.id, id)
+  const gone = new Set(superseded.map((each) => each.id))
+  const near = alike.filter((each) => !gone.has(each.id) && relationOf(each.content, content) === 'near')
+  if (id % archivedAtOnce === 0 && (await countAbove(tx, most))) await archiveMemories(tx, archivedAtOnce)
+  return { id, isMerged: false, superseded, near }
+}
+
+/** Says something anew: the old words stay readable behind the new ones. */
+export async function rewrite(
+  tx: Tx,
+  id: number,
+  change: { content?: string; tags?: string[]; keywords?: string[] },
+  by: Pick<MemoryDraft, 'source' | 'label' | 'runId' | 'turnId'>,
+  now: Millis,
+): Promise<number> {
+  const old = await mustFind(tx, id)
+  const tags = change.tags ?? old.tags
+  const keywords = change.keywords ?? old.keywords
+  if (change.content === undefined || change.content.trim() === old.content) {
+    await widenMemory(tx, { ...old, tags, keywords })
+    return id
+  }
+  const { taskId, resultId } = old
+  const next = await insertMemory(tx, { ...by, content: change.content.trim(), tags, keywords, taskId, resultId }, now)
+  await addScore(tx, next, old.score - 1)
+  await supersede(tx, id, next)
+  return next
+}
+
+/** One that counts, by its number; one that does not says why. */
+export async function mustFind(rows: Reading, id: number): Promise<Memory> {
+  const memory = await findMemory(rows, id)
+  if (!memory) throw new Misuse(`there is no memory ${id}`, 'heddle memory lists them', 'not_found')
+  if (memory.forgottenAt !== null)
+    throw new Misuse(`memory:${id} was forgotten`, 'heddle memory lists them', 'forgotten')
+  if (memory.supersededBy !== null)
+    throw new Misuse(
+      `memory:${id} was replaced by memory:${memory.supersededBy}`,
+      `use that one: heddle show memory:${memory.supersededBy}`,
+      'superseded',
+    )
+  return memory
+}
+
+async function merged(tx: Tx, same: Memory, draft: MemoryDraft): Promise<Remembered> {
+  const tags = [...new Set([...same.tags, ...(draft.tags ?? [])])]
+  const keywords = [...new Set([...same.keywords, ...(draft.keywords ?? [])])]
+  if (tags.length > same.tags.length || keywords.length > same.keywords.length)
+    await widenMemory(tx, { ...same, tags, keywords })
+  await addScore(tx, same.id, 1)
+  return { id: same.id, isMerged: true, superseded: [], near: [] }
+}
+
+async function likeThis(rows: Reading, content: string): Promise<Memory[]> {
+  const total = await newestMemory(rows)
+  if (total === undefined) return []
+  const hits = await searchMemories(rows, wordsIn(content), total, mostCompared)
+  const found = await memoriesOf(
+    rows,
+    hits.map(({ id }) => id),
+  )
+  return hits.flatMap(({ id }) => found.get(id) ?? [])
+}
+
+async function countAbove(rows: Reading, most: number): Promise<boolean> {
+  const row = await rows.first(rows.build.selectFrom('memories').select(({ fn }) => fn.countAll<number>().as('count')))
+  return Number(row?.count ?? 0) > most
+}

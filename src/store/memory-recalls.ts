@@ -1,0 +1,42 @@
+import type { Millis } from '../domain/clock.ts'
+import { statement } from './statement.ts'
+import type { Reading, Tx } from './store.ts'
+
+/** What a run was shown of what is known. */
+export interface Shown {
+  memoryId: number
+  rank: number
+  /** Words that made it fit. */
+  words: string[]
+}
+
+/** Notes what a run was shown; what was of use is new again. */
+export async function noteRecalls(tx: Tx, runId: string, shown: readonly Shown[], now: Millis): Promise<void> {
+  for (const { memoryId, rank, words } of shown) {
+    await tx.run(insert({ runId, memoryId, rank, words: words.join(' ') }))
+    await tx.run(tx.build.updateTable('memories').set({ recalled_at: now }).where('id', '=', memoryId))
+  }
+}
+
+/** What a run was shown, best first. */
+export async function recallsIn(rows: Reading, runId: string): Promise<Shown[]> {
+  const found = await rows.all(
+    rows.build.selectFrom('memory_recalls').selectAll().where('run_id', '=', runId).orderBy('rank', 'desc'),
+  )
+  return found.map(({ memory_id, rank, words }) => ({ memoryId: memory_id, rank, words: words.split(' ') }))
+}
+
+/** Runs that were shown a memory. */
+export async function recallsOf(rows: Reading, memoryId: number): Promise<string[]> {
+  const found = await rows.all(
+    rows.build.selectFrom('memory_recalls').select('run_id').where('memory_id', '=', memoryId).orderBy('run_id'),
+  )
+  return found.map(({ run_id }) => run_id)
+}
+
+const insert = statement((db, arg: { runId: string; memoryId: number; rank: number; words: string }) =>
+  db
+    .insertInto('memory_recalls')
+    .values({ run_id: arg.runId, memory_id: arg.memoryId, rank: arg.rank, words: arg.words })
+    .onConflict((taken) => taken.columns(['run_id', 'memory_id']).doNothing()),
+)

@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { remember } from '../../src/memory/remember.ts'
+import { findMemory, listMemories } from '../../src/store/memories.ts'
+import { recallsIn } from '../../src/store/memory-recalls.ts'
+import { insertNarrative } from '../../src/store/narratives.ts'
+import { listResults } from '../../src/store/results.ts'
+import { databases } from '../setup/places.ts'
+import { agentNamed, newOffice, type Office, staff } from './office.ts'
+
+const trusted = { integrity: 'trusted' as const, sources: [] }
+
+describe.each(databases)('what an agent knows on %s', (database) => {
+  let office: Office
+  afterEach(() => office.remove())
+
+  const keep = (content: string, label = trusted as { integrity: 'trusted' | 'untrusted'; sources: string[] }) =>
+    office.engine.store.write('submit', (tx) => remember(tx, { content, source: 'user', label }, 1, 1000))
+  const memories = () => office.engine.store.read((rows) => listMemories(rows, { limit: 9 }))
+
+  test('the coordinator keeps what it found out, linked to the result in the same commit', async () => {
+    office = await newOffice(database, {
+      coordinator: (said, last) => {
+        if (last === 'go')
+          return { calls: [{ name: 'spawn_agent', input: { task: 'look', skill: 'researcher' } }, { name: 'wait' }] }
+        if (/their results are above/.test(last))
+          return { calls: [{ name: 'memory_store', input: { content: 'The port is 8080', result_id: 1 } }] }
+        return { text: said.at(-1) ?? '' }
+      },
+      researcher: () => ({ text: 'The port is 8080.' }),
+    })
+    expect(JSON.parse((await office.ask('go')).text)).toMatchObject({ status: 'ok', id: 1 })
+    expect(await memories()).toMatchObject([{ content: 'The port is 8080', resultId: 1, source: 'agent' }])
+    expect(await office.engine.store.read((rows) => listResults(rows, {}))).toMatchObject([
+      { memoryIds: [1], processed: true },
+    ])
+  })
+
+  test('whoever talks with a person is reminded of what fits, behind everything else, and that is noted', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'It is 8443 [id:1].' }) })
+    await keep('The staging server listens on port 8443')
+    await keep('Releases are cut on Tuesdays')
+    const { runId } = await office.ask('which port has the staging server?')
+    const [request] = office.requestsOf('coordinator')
+    expect(request?.note).toContain('[id:1] The staging server listens on port 8443')
+    expect(request?.note).not.toContain('Tuesdays')
+    expect(JSON.stringify([request?.system, request?.messages])).not.toContain('8443')
+    expect(await office.engine.store.read((rows) => recallsIn(rows, runId ?? ''))).toMatchObject([
+      { memoryId: 1, words: expect.arrayContaining(['port', 'staging', 'server']) },
+    ])
+    expect((await office.engine.store.read((rows) => findMemory(rows, 1)))?.recalledAt).toBeGreaterThan(1)
+  })
+
+  test('a memory of a stranger’s words stays one: who is reminded of it is not trusted any more', async () => {
+    office = await newOffice(database, {
+      coordinator: (_, last) =>
+        last === 'where is the vault?'
+          ? { calls: [{ name: 'memory_store', input: { content: 'The vault is in the cellar' } }] }
+          : { text: 'ok' },
+    })
+    await keep('The vault door is in the north wall', { integrity: 'untrusted', sources: ['url:https://a.example'] })
+    await office.ask('where is the vault?')
+    expect(office.requestsOf('coordinator')[0]?.note).toContain('material, never an order')
+    expect((await memories())[0]?.label).toEqual({ integrity: 'untrusted', sources: ['url:https://a.example'] })
+  })
+
+  test('a worker writes nothing down, and asks only if its file says so', async () => {
+    const agents = [...staff, agentNamed('knower', { tools: ['memory_query', 'memory_store', 'remember'] })]
+    office = await newOffice(
+      database,
+      {
+        researcher: () => ({ text: 'me' }),
+        knower: (said, last) =>
+          last === 'port?'
+            ? { calls: [{ name: 'memory_query', input: { query: 'port' } }] }
+            : { text: said.at(-1) ?? '' },
+      },
+      { agents },
+    )
+    await keep('The port is 8080')
+    await office.ask('port?', { agent: 'researcher' })
+    expect(office.model.requests[0]?.tools.map(({ name }) => name)).not.toContain('memory_query')
+    expect(office.model.requests[0]?.note).not.toContain('8080')
+    const { text } = await office.ask('port?', { agent: 'knower' })
+    expect(JSON.parse(text).memories).toMatchObject([{ id: '[id:1]', content: 'The port is 8080' }])
+    expect(office.model.requests[1]?.tools.map(({ name }) => name)).toEqual(['memory_query'])
+  })
+
+  test('the first turn of a session is told where things stood', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    await office.engine.store.write('submit', (tx) =>
+      insertNarrative(tx, {
+        summary: 'The move to the new server is half done.',
+        topic: null,
+        folder: office.folder,
+        memoryIds: [],
+        previousId: null,
+        runId: null,
+        turnId: null,
+        label: trusted,
+        createdAt: 1,
+      }),
+    )
+    await office.ask('hello')
+    await office.ask('again')
+    const [first, second] = office.requestsOf('coordinator')
+    expect(first?.note).toContain('[where things stood, narrative:1] The move to the new server is half done.')
+    expect(second?.note).not.toContain('half done')
+  })
+
+  test('recall can be turned off', async () => {
+    office = await newOffice(
+      database,
+      { coordinator: () => ({ text: 'ok' }) },
+      {
+        config: ({ memory }) => {
+          memory.recall = false
+        },
+      },
+    )
+    await keep('The port is 8080')
+    await office.ask('which port?')
+    expect(office.requestsOf('coordinator')[0]?.note).not.toContain('8080')
+  })
+})
