@@ -7,6 +7,7 @@ import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
 import type { Run } from './domain/run.ts'
 import type { Tool } from './domain/tool.ts'
 import { memoryTools } from './engine/memory-tools.ts'
+import { narrativeTools } from './engine/narrative-tools.ts'
 import { planTasks } from './engine/plan-tasks.ts'
 import { projectTools } from './engine/project-tools.ts'
 import { type PromptParts, systemPrompt } from './engine/prompt.ts'
@@ -169,6 +170,7 @@ export function engineOf(
     readResult(world),
     listAgents(world, agents),
     ...memoryTools(world, config.memory),
+    ...narrativeTools(world),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
   return engine

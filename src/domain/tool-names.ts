@@ -15,10 +15,18 @@ export const presentTools = [
   'project_status',
   'memory_query',
   'recall',
+  'narrative_search',
 ] as const
 
 /** Tools that write down what is known: for whoever talks with a person. */
-export const memoryWriters = ['memory_store', 'memory_update', 'memory_reinforce', 'memory_demote', 'remember'] as const
+export const memoryWriters = [
+  'memory_store',
+  'memory_update',
+  'memory_reinforce',
+  'memory_demote',
+  'remember',
+  'narrative_update',
+] as const
 
 /** Tools that delegate: they exist for the coordinator, and for nobody else. */
 export const delegatingTools = [
@@ -34,14 +42,11 @@ export const delegatingTools = [
 export const neverForAgents: readonly string[] = [
   ...delegatingTools,
   ...memoryWriters,
-  ...['sessions_spawn', 'delegate', 'subagents', 'cron', 'narrative_update'],
+  ...['sessions_spawn', 'delegate', 'subagents', 'cron'],
 ]
 
 /** Names that are promised: a file may list them, and the tool is there for it as soon as it is built. */
-export const promisedTools = [
-  ...['narrative_update', 'narrative_search'],
-  ...['subagents', 'agents_list', 'delegate', 'cron'],
-] as const
+export const promisedTools = [...['subagents', 'agents_list', 'delegate', 'cron']] as const
 
 /** How other programs spell what we have, without case, `_` and `-`. */
 const spellings: Readonly<Record<string, string>> = {

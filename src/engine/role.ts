@@ -17,7 +17,7 @@ export type Role = { kind: BuiltInAgent } | { kind: 'worker'; agent: Agent } | {
 const coordinating: readonly string[] = [
   ...delegatingTools,
   ...['project_status', 'read_result', 'memory_store', 'memory_query'],
-  ...['memory_update', 'memory_reinforce', 'memory_demote'],
+  ...['memory_update', 'memory_reinforce', 'memory_demote', 'narrative_update', 'narrative_search'],
 ]
 
 /** What somebody who does everything alone has no use for: plans, and second names for the same tools. */

@@ -57,8 +57,8 @@ describe('a list of tools is read in every spelling', () => {
   })
 
   test('a promised tool is listed, and lacking it degrades nobody', () => {
-    const { tools, findings } = list({ tools: 'recall' })
-    expect([tools, findings.map(({ level }) => level)]).toEqual([['recall'], ['note']])
+    const { tools, findings } = list({ tools: 'agents_list' })
+    expect([tools, findings.map(({ level }) => level)]).toEqual([['agents_list'], ['note']])
   })
 
   test('what only the coordinator does is left out of every file, and that is no fault', () => {
@@ -81,12 +81,12 @@ describe('a list of tools is read in every spelling', () => {
 
   test('many of a kind are told in one finding', () => {
     const { findings } = list({
-      tools: 'Bash(a:*), Bash(b:*), mcp__a__b, mcp__c, TodoWrite, BashOutput, recall, narrative_search',
+      tools: 'Bash(a:*), Bash(b:*), mcp__a__b, mcp__c, TodoWrite, BashOutput, agents_list',
     })
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
       ['warning', 'tools of MCP servers cannot be used yet: mcp__a__b, mcp__c'],
       ['note', 'not needed here and left out: TodoWrite, BashOutput'],
-      ['note', 'not built yet, given as soon as they are: recall, narrative_search'],
+      ['note', 'not built yet, given as soon as they are: agents_list'],
       ['note', 'limits are not enforced yet: treated as ask: Bash(a:*), Bash(b:*)'],
     ])
   })

@@ -47,7 +47,7 @@ describe.each(databases)('delegating on %s', (database) => {
     expect(text).toContain('there is no tool \\"read_file\\" here')
     expect(office.model.requests[0]?.tools.map(({ name }) => name).sort()).toEqual([
       ...['list_agents', 'memory_demote', 'memory_query', 'memory_reinforce', 'memory_store', 'memory_update'],
-      ...['project_status', 'read_result', 'run_project'],
+      ...['narrative_search', 'narrative_update', 'project_status', 'read_result', 'run_project'],
       ...['spawn_agent', 'task_list', 'task_update', 'wait'],
     ])
   })

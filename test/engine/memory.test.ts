@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { findMemory, listMemories } from '../../src/store/memories.ts'
 import { recallsIn } from '../../src/store/memory-recalls.ts'
@@ -105,6 +106,34 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     const [first, second] = office.requestsOf('coordinator')
     expect(first?.note).toContain('[where things stood, narrative:1] The move to the new server is half done.')
     expect(second?.note).not.toContain('half done')
+  })
+
+  test('the coordinator notes where things stand: a chain by topic, found by id and by words', async () => {
+    office = await newOffice(database, {
+      coordinator: (_, last) => {
+        const note = /^note (\w+): (.*)$/.exec(last)
+        if (note)
+          return { calls: [{ name: 'narrative_update', input: { topic: note[1], summary: note[2], memory_ids: [1] } }] }
+        const look = /^look (.*)$/.exec(last)
+        if (look) return { calls: [{ name: 'narrative_search', input: JSON.parse(look[1] ?? '') }] }
+        return { text: last }
+      },
+    })
+    await keep('The port is 8080')
+    await office.ask('note move: The servers are ordered')
+    await office.ask('note talk: The slides are drafted')
+    expect(JSON.parse((await office.ask('note move: The servers are here')).text)).toMatchObject({
+      id: 3,
+      previous_narrative_id: 1,
+    })
+    const found = async (input: object) =>
+      JSON.parse((await office.ask(`look ${JSON.stringify(input)}`)).text).narratives
+    expect(await found({})).toMatchObject([{ id: 3, topic: 'move', memory_ids: [1], previous_narrative_id: 1 }])
+    expect((await found({ query: 'where are the slides?' }))[0]).toMatchObject({ id: 2 })
+    expect(await found({ id: 1 })).toMatchObject([{ summary: 'The servers are ordered' }])
+    expect((await office.ask('look {"id":9}')).text).toContain('there is no narrative 9 here')
+    const gone = await office.engine.store.write('submit', (tx) => forget(tx, 1, 5))
+    expect(gone.narratives).toEqual([1, 2, 3])
   })
 
   test('recall can be turned off', async () => {
