@@ -1,4 +1,4 @@
-import { leftToDo } from './counted.ts'
+import { count, leftToDo } from './counted.ts'
 import { unquoted } from './find.ts'
 import { askedAll, type Seen, type Step } from './seen.ts'
 import { linesInAll, readFiles, readMatches, reasonIn } from './tool-texts.ts'
@@ -15,7 +15,7 @@ export function countThings(seen: Seen, heard: RegExpExecArray): Step {
 function countFiles(seen: Seen, path: string | undefined): Step {
   return answered(seen, 'search_files', { pattern: '', ...(path !== undefined && { path }) }, (text) => {
     const found = readFiles(text)
-    return found && `${path ?? 'this folder'}: ${found.count} files.`
+    return found && `${path ?? 'this folder'}: ${count(found.count, 'file')}.`
   })
 }
 
@@ -24,7 +24,7 @@ function countLines(seen: Seen, path: string): Step {
     if (/^\[.* is empty\]$/.test(text)) return `${path}: 0 lines.`
     const lines = linesInAll(text)
     if (/^\[.* is binary /.test(text)) return text.slice(1, -1)
-    return lines === undefined ? undefined : `${path}: ${lines} lines.`
+    return lines === undefined ? undefined : `${path}: ${count(lines, 'line')}.`
   })
 }
 
@@ -35,7 +35,7 @@ function countText(seen: Seen, wanted: string, path: string | undefined): Step {
     const [first] = found.hits
     const where = first ? ` The first is ${first.path}:${first.line}.` : ''
     const place = path === undefined ? '' : ` in ${path}`
-    return [`"${wanted}"${place}: ${found.matches} lines in ${found.files} files.${where}`, ...found.notes].join('\n')
+    return [`"${wanted}"${place}: ${count(found.matches, 'line')} in ${count(found.files, 'file')}.${where}`, ...found.notes].join('\n')
   })
 }
 
