@@ -131,7 +131,7 @@ test('it finds, outlines and counts, with path and line', async () => {
     'notes.md': '# A\ntext\n## B\n',
   })
   expect(await ask('find "Ship" in src')).toBe(
-    'REHEARSAL: "Ship" in src: 1 in 1 files.\nsrc/ship.ts:3: export class Ship {}',
+    'REHEARSAL: "Ship" in src: 1 in 1 file.\nsrc/ship.ts:3: export class Ship {}',
   )
   expect(await ask('outline notes.md')).toBe(
     'REHEARSAL: notes.md: 3 lines, 2 headings.\nnotes.md:1: # A\nnotes.md:3: ## B',
@@ -139,7 +139,7 @@ test('it finds, outlines and counts, with path and line', async () => {
   expect(await ask('outline src/ship.ts')).toContain('src/ship.ts:1: export function sail() {}')
   expect(await ask('count lines in src/ship.ts')).toBe('REHEARSAL: src/ship.ts: 3 lines.')
   expect(await ask('how many files are there?')).toBe('REHEARSAL: this folder: 2 files.')
-  expect(await ask('count "export"')).toContain('2 lines in 1 files. The first is src/ship.ts:1.')
+  expect(await ask('count "export"')).toContain('2 lines in 1 file. The first is src/ship.ts:1.')
 })
 
 test('it writes what it is given or counted, and runs what it is given, when somebody lets it', async () => {
