@@ -35,7 +35,10 @@ function countText(seen: Seen, wanted: string, path: string | undefined): Step {
     const [first] = found.hits
     const where = first ? ` The first is ${first.path}:${first.line}.` : ''
     const place = path === undefined ? '' : ` in ${path}`
-    return [`"${wanted}"${place}: ${count(found.matches, 'line')} in ${count(found.files, 'file')}.${where}`, ...found.notes].join('\n')
+    return [
+      `"${wanted}"${place}: ${count(found.matches, 'line')} in ${count(found.files, 'file')}.${where}`,
+      ...found.notes,
+    ].join('\n')
   })
 }
 

@@ -1,3 +1,4 @@
+import { count } from './counted.ts'
 import { askedAll, type Seen, type Step } from './seen.ts'
 import { readMatches, reasonIn } from './tool-texts.ts'
 
@@ -19,7 +20,7 @@ export function findText(seen: Seen, heard: RegExpExecArray): Step {
   const rest = found.matches - shown.length
   return {
     text: [
-      `"${wanted}"${place}: ${found.matches} in ${found.files} files.`,
+      `"${wanted}"${place}: ${found.matches} in ${count(found.files, 'file')}.`,
       ...shown.map((hit) => `${hit.path}:${hit.line}: ${hit.text.trim()}`),
       ...(rest > 0 ? [`… and ${rest} more`] : []),
       ...found.notes,
