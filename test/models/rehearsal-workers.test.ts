@@ -141,7 +141,7 @@ test('an agent that is spoken to by name does what is in the repertoire, as far 
   onTestFinished(() => folder.remove())
   const work = (name: string, said: string) => new Troupe(folder).work(agentNamed(name), said)
   expect(await work('researcher', '@researcher count lines in src/a.ts')).toBe('REHEARSAL: src/a.ts: 2 lines.')
-  expect(await work('researcher', 'find one')).toBe('REHEARSAL: "one": 1 in 1 files.\n\nsrc/a.ts:1: one')
+  expect(await work('researcher', 'find one')).toBe('REHEARSAL: "one": 1 in 1 file.\n\nsrc/a.ts:1: one')
   expect(await work('researcher', 'write a.md: x')).toBe('REHEARSAL: I cannot write here: there is no write_file.')
   expect(await work('writer', 'write a.md')).toMatch(/^REHEARSAL: I did not write a\.md: there are no results/)
 })
