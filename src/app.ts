@@ -32,6 +32,7 @@ import { cancelPlan, cancelTask, changeTask } from './engine/steer-plan.ts'
 import { submit } from './engine/submit.ts'
 import { exportTurns, importTurns } from './engine/transfer.ts'
 import { undo } from './engine/undo.ts'
+import { why } from './engine/why.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { AgentIndex, World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
@@ -98,7 +99,7 @@ export function restoreApp(settings: AppSettings, file: string) {
   return restoreBackup(placeOf(settings), file, { context: contextOf(settings) })
 }
 
-function assembleTree(world: World, store: Store, context: StoreContext, { config, agents }: Assembly): TreeApp {
+function assembleTree(world: World, store: Store, context: StoreContext, { config, agents, paths }: Assembly): TreeApp {
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
     sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
@@ -139,6 +140,8 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
           limits: config.budgets.perRequest,
         }),
       ),
+    why: (folder, reference, options) =>
+      why({ store, offLimits: [paths.home], budget: config.budgets.perRequest }, folder, reference, options),
     diff: (folder, a, b) =>
       store.read(async (rows) =>
         diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),

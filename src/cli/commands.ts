@@ -14,6 +14,7 @@ const commands: readonly Loaded[] = [
   { names: ['help'], load: async () => (await import('./help.ts')).registerHelp },
   { names: ['watch'], load: async () => (await import('./watch.ts')).registerWatch },
   { names: ['show'], load: async () => (await import('./show.ts')).registerShow },
+  { names: ['why'], load: async () => (await import('./why.ts')).registerWhy },
   { names: ['ps', 'usage', 'cancel', 'retry'], load: async () => (await import('./runs.ts')).registerRuns },
   {
     names: ['approvals', 'approve', 'deny', 'grants'],

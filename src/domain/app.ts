@@ -12,6 +12,7 @@ import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from './plan-
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
 import type { UnsafeCall } from './touched.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
+import type { WhyView } from './why.ts'
 
 /** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
 export interface TurnLine {
@@ -337,6 +338,8 @@ export interface App {
   /** What a model would be given next at this place. */
   context(folder: string, of: string): Promise<TurnLine[]>
   show(folder: string, reference: string): Promise<Shown>
+  /** Why there is such a thing, back to what somebody said; `forward` tells what came of it, too. */
+  why(folder: string, reference: string, options?: { forward?: boolean }): Promise<WhyView>
   diff(folder: string, a: string, b: string): Promise<{ ancestor: string | null; a: string[]; b: string[] }>
   /** One JSON text per turn, with everything; parents before children. */
   exportTurns(folder: string, session?: string): AsyncIterable<string>

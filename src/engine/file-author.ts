@@ -23,7 +23,7 @@ export async function authorOf(
 }
 
 /** A whole path as the sessions of each folder above it would name it. */
-function namesOf(path: string): { folder: string; path: string }[] {
+export function namesOf(path: string): { folder: string; path: string }[] {
   const names: { folder: string; path: string }[] = []
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     names.push({ folder, path: relative(folder, path) })

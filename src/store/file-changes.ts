@@ -112,7 +112,7 @@ export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Pr
   for (const id of ids) await tx.run(undone({ id, at }))
 }
 
-function changeFrom(row: Omit<Tables['file_changes'], 'id'> & { id: number }): KeptChange {
+export function changeFrom(row: Omit<Tables['file_changes'], 'id'> & { id: number }): KeptChange {
   return {
     id: row.id,
     runId: row.run_id,

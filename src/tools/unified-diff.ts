@@ -17,7 +17,7 @@ export function unifiedDiff(path: string, before: string | undefined, after: str
   return [...all.slice(0, mostLines - 1), `… [cut: ${all.length - mostLines + 1} more lines]`].join('\n')
 }
 
-interface Line {
+export interface Line {
   sign: ' ' | '-' | '+'
   text: string
 }
@@ -27,7 +27,7 @@ function linesOf(text: string): string[] {
 }
 
 /** Every line of both texts: those that stay, those that go, those that come. */
-function script(old: string[], fresh: string[]): Line[] {
+export function script(old: string[], fresh: string[]): Line[] {
   let start = 0
   while (start < old.length && start < fresh.length && old[start] === fresh[start]) start++
   let end = 0
