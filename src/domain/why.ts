@@ -1,6 +1,6 @@
 /** What a chain of reasons can be made of. `message` is one that no turn has answered yet. */
 export const whyKinds = [
-  ...(['file', 'run', 'result', 'task', 'plan', 'approval', 'session', 'turn', 'message'] as const),
+  ...(['file', 'run', 'result', 'task', 'plan', 'approval', 'session', 'turn', 'message', 'memory'] as const),
 ] as const
 export type WhyKind = (typeof whyKinds)[number]
 
@@ -17,6 +17,7 @@ export type WhyHow =
   | 'because of'
   | 'part of'
   | 'planned in'
+  | 'noted in'
   | 'points at'
   | 'you said'
   | 'was told'

@@ -5,6 +5,7 @@ import type { Run } from '../domain/run.ts'
 import type { WhyHow, WhyKind, WhyLink } from '../domain/why.ts'
 import { findApproval } from '../store/approvals.ts'
 import { itemByKey, itemsOfRun } from '../store/inbox.ts'
+import { findMemory } from '../store/memories.ts'
 import { findPlan } from '../store/plans.ts'
 import { findResult } from '../store/results.ts'
 import { lastAnswered } from '../store/run-signs.ts'
@@ -35,7 +36,8 @@ export interface Place {
 
 interface Step {
   link: Omit<WhyLink, 'how' | 'id' | 'kind'>
-  next: Place
+  /** Undefined for what somebody put there by hand. */
+  next: Place | undefined
   words?: Place
 }
 
@@ -84,6 +86,8 @@ async function stepFrom(rows: Reading, { kind, id }: Place): Promise<Step | unde
       return fromPlan(rows, Number(id))
     case 'approval':
       return fromApproval(rows, Number(id))
+    case 'memory':
+      return fromMemory(rows, Number(id))
     default:
       return undefined
   }
@@ -165,6 +169,20 @@ async function fromResult(rows: Reading, id: number): Promise<Step | undefined> 
       ...(result.skillUsed !== null && { agent: result.skillUsed }),
     },
     next: { kind: 'run', id: result.runId, how: 'made by', ...(otherwise && { otherwise }) },
+  }
+}
+
+/** From the result that it was found in, else from the run that noted it, else from somebody's own hand. */
+async function fromMemory(rows: Reading, id: number): Promise<Step | undefined> {
+  const memory = await findMemory(rows, id)
+  if (!memory) return undefined
+  const { runId, resultId, content, forgottenAt, source, createdAt } = memory
+  const run: Place | undefined = runId === null ? undefined : { kind: 'run', id: runId, how: 'noted in' }
+  const title = forgottenAt === null ? preview(content) : 'forgotten'
+  return {
+    link: { title: run || resultId !== null ? title : `${title} (added by hand: ${source})`, at: moment(createdAt) },
+    next:
+      resultId === null ? run : { kind: 'result', id: String(resultId), how: 'from', ...(run && { otherwise: run }) },
   }
 }
 

@@ -3,6 +3,7 @@ import { idPattern } from '../domain/id.ts'
 import { parseReference } from '../domain/reference.ts'
 import type { WhyLink, WhyView } from '../domain/why.ts'
 import { findApproval } from '../store/approvals.ts'
+import { findMemory } from '../store/memories.ts'
 import { findResult } from '../store/results.ts'
 import { findRun } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
@@ -93,6 +94,8 @@ async function thingNamed(rows: Reading, text: string, folder: string): Promise<
       return resultNamed(rows, id)
     case 'approval':
       return approvalThing(rows, text)
+    case 'memory':
+      return memoryThing(rows, id)
     case 'session':
       return sessionThing(rows, text, folder)
     case 'file':
@@ -102,10 +105,16 @@ async function thingNamed(rows: Reading, text: string, folder: string): Promise<
     default:
       throw new Misuse(
         `nobody can say yet why there is ${text}`,
-        'use turn:, run:, task:, plan:, result:, approval:, session: or file:PATH:LINE',
+        'use turn:, run:, task:, plan:, result:, approval:, memory:, session: or file:PATH:LINE',
         'wrong_kind',
       )
   }
+}
+
+async function memoryThing(rows: Reading, id: string): Promise<Thing> {
+  const memory = /^[1-9]\d{0,14}$/.test(id) ? await findMemory(rows, Number(id)) : undefined
+  if (!memory) throw notFound('memory', id, 'heddle memory')
+  return thing('memory', id)
 }
 
 async function bareNamed(rows: Reading, word: string, folder: string): Promise<Thing | FileReference> {

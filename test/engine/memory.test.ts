@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { why } from '../../src/engine/why.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { findMemory, listMemories } from '../../src/store/memories.ts'
@@ -34,6 +35,16 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     expect(await office.engine.store.read((rows) => listResults(rows, {}))).toMatchObject([
       { memoryIds: [1], processed: true },
     ])
+    const explaining = { ...office.engine, budget: { usd: 1, tokens: 1, steps: 1 } }
+    const { chain } = await why(explaining, office.folder, 'memory:1')
+    expect(chain.map(({ kind, how }) => [kind, how])).toEqual([
+      ['memory', 'asked about'],
+      ['result', 'from'],
+      ['run', 'made by'],
+      ['run', 'started by'],
+      ['turn', 'you said'],
+    ])
+    await expect(why(explaining, office.folder, 'memory:9')).rejects.toThrow('there is no memory "9" here')
   })
 
   test('whoever talks with a person is reminded of what fits, behind everything else, and that is noted', async () => {
