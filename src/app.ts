@@ -8,6 +8,7 @@ import { crashAt } from './domain/crash-points.ts'
 import { Misuse } from './domain/errors.ts'
 import { idSource } from './domain/id.ts'
 import { liveFeed } from './domain/live.ts'
+import type { MemoryApp } from './domain/memory-views.ts'
 import type { Part } from './domain/message.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
@@ -37,6 +38,7 @@ import { startWorker, type Worker } from './engine/worker.ts'
 import type { AgentIndex, World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { identityFilesOf } from './home/identity.ts'
+import { memoryApp } from './memory/memory-app.ts'
 import { rehearsalName } from './models/rehearsal/rehearsal.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents, recordEvent } from './store/events.ts'
@@ -81,7 +83,11 @@ export async function openApp(settings: AppSettings): Promise<App> {
   })
   const world: World = { store, clock: context.clock, newId: idSource(context.clock, context.random) }
   const here = { ...settings, agents: agentsOf(settings, context) }
-  return { ...assembleTree(world, store, context, here), ...assembleWork(world, context, here) }
+  return {
+    ...assembleTree(world, store, context, here),
+    ...assembleWork(world, context, here),
+    ...memoryApp(world, settings.config.memory.most),
+  }
 }
 
 /** Settings, and everyone who can be given work. */
@@ -163,7 +169,7 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
 }
 
 /** What needs no model. */
-type TreeApp = Omit<App, keyof WorkApp>
+type TreeApp = Omit<App, keyof WorkApp | keyof MemoryApp>
 type WorkApp = Pick<
   App,
   | 'approvals'

@@ -28,6 +28,7 @@ const commands: readonly Loaded[] = [
   { names: ['agents', 'skills'], load: async () => (await import('./agents.ts')).registerAgents },
   { names: ['plans', 'projects'], load: async () => (await import('./plans.ts')).registerPlans },
   { names: ['models'], load: async () => (await import('./models.ts')).registerModels },
+  { names: ['memory'], load: async () => (await import('./memory.ts')).registerMemory },
   { names: ['secret'], load: async () => (await import('./secret.ts')).registerSecret },
   { names: ['tasks'], load: async () => (await import('./tasks.ts')).registerTasks },
   { names: ['results'], load: async () => (await import('./results.ts')).registerResults },

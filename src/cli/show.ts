@@ -5,6 +5,7 @@ import type { Message } from '../domain/message.ts'
 import type { Here, Register } from './cli.ts'
 import { commandLines } from './command-lines.ts'
 import { facts } from './facts.ts'
+import { memoryPage, remindersLines } from './memory-page.ts'
 import { planPage, resultPage, taskPage } from './plan-page.ts'
 import { questionPage } from './question-page.ts'
 import { ago, paint, printable, table } from './screen.ts'
@@ -13,7 +14,7 @@ export const registerShow: Register = (program, run) => {
   program
     .command('show <ref>')
     .helpGroup('SEE')
-    .description('all of a turn, run, plan, task, result, approval, session, persona')
+    .description('all of a turn, run, plan, task, result, memory, approval, session, persona')
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
@@ -38,6 +39,8 @@ function page(here: Here, shown: Shown): string {
       return planPage(here.screen, shown)
     case 'task':
       return taskPage(here.screen, shown)
+    case 'memory':
+      return memoryPage(here.screen, shown)
     case 'session':
       return facts(here.screen, `session:${printable(shown.label)}`, [
         ['folder', printable(shown.folder)],
@@ -82,7 +85,12 @@ function turnPage(here: Here, turn: TurnView): string {
   const calls = turn.toolCalls.map(
     (call) => `${paint(here.screen, 'cyan', call.name)}  ${call.status}  ${printable(JSON.stringify(call.input))}`,
   )
-  return [head, ...turn.query.map((message) => said(here, message)), ...calls, said(here, turn.response)].join('\n\n')
+  const reminders =
+    turn.remindedOf.length === 0
+      ? []
+      : [`${paint(here.screen, 'bold', 'reminded of')}\n${remindersLines(here.screen, turn.remindedOf)}`]
+  const asked = turn.query.map((message) => said(here, message))
+  return [head, ...asked, ...reminders, ...calls, said(here, turn.response)].join('\n\n')
 }
 
 function said(here: Here, message: Message): string {

@@ -5,6 +5,7 @@ import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
 import type { Label } from './label.ts'
 import type { LiveSign } from './live.ts'
+import type { MemoryApp, MemoryView, Reminded } from './memory-views.ts'
 import type { Message, Part, ThinkingConfig } from './message.ts'
 import type { Persona } from './persona.ts'
 import type { PlanStatus, TaskChange, TaskStatus } from './plan.ts'
@@ -62,6 +63,8 @@ export interface TurnView {
   timestamp: string
   hasChildren: boolean
   sessions: string[]
+  /** What its run was reminded of. */
+  remindedOf: Reminded[]
   thread: ThreadView
 }
 
@@ -295,6 +298,7 @@ export type Shown =
   | ResultView
   | PlanView
   | TaskView
+  | MemoryView
   | ({ kind: 'session' } & SessionView)
   | ({ kind: 'persona' } & Persona)
 
@@ -319,7 +323,7 @@ export interface WorkInProgress {
 }
 
 /** Everything a person or program can ask of a heddle, whichever door they come through. `folder` is where they stand. */
-export interface App {
+export interface App extends MemoryApp {
   sessions(filter?: { folder?: string }): Promise<SessionView[]>
   renameSession(folder: string, session: string, label: string): Promise<SessionView>
   archiveSession(folder: string, session: string, archived: boolean): Promise<SessionView>

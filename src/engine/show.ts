@@ -4,6 +4,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { joinLabels } from '../domain/label.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
+import { describeMemory, remindedOf } from '../memory/describe.ts'
 import { changesOf } from '../store/file-changes.ts'
 import { itemsOfRun } from '../store/inbox.ts'
 import { findPersona } from '../store/personas.ts'
@@ -51,6 +52,8 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       return viewPlan(rows, around, id)
     case 'task':
       return viewTask(rows, around, id)
+    case 'memory':
+      return describeMemory(rows, id, around.now)
     case 'turn':
       return viewTurn(rows, await routeToThread(rows, text, folder))
     case null:
@@ -59,7 +62,7 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       throw new HeddleError(
         'wrong_kind',
         `there are no ${kind} references yet`,
-        'use turn:, run:, plan:, task:, result:, approval:, session: or persona:',
+        'use turn:, run:, plan:, task:, result:, memory:, approval:, session: or persona:',
       )
   }
 }
@@ -79,11 +82,13 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
   const placed = await findTurn(rows, thread.turnId)
   if (!placed) throw notFound('turn', thread.turnId)
   const { turn } = placed
-  const [steps, sessions, ancestors, systemPrompt] = await Promise.all([
+  const [steps, sessions, ancestors, systemPrompt, reminders] = await Promise.all([
     readSteps(rows, turn.runId),
     findSessions(rows, { head: turn.id }),
     readThreads(rows, thread),
     turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
+    // A run that makes room first leaves two turns; it is the answer that was given with them in mind.
+    turn.type === 'compaction' ? [] : remindedOf(rows, turn.runId),
   ])
   return {
     kind: 'turn',
@@ -106,6 +111,7 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
     timestamp: new Date(turn.timestamp).toISOString(),
     hasChildren: thread.hasChildren,
     sessions: sessions.map(({ label }) => label),
+    remindedOf: reminders,
     thread: {
       threadKey: threadKey(thread),
       totalTokens: thread.totalTokens,

@@ -37,14 +37,7 @@ export interface Remembered {
  * its place, so that nobody meets both.
  */
 export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: number): Promise<Remembered> {
-  const content = draft.content.trim()
-  if (content === '') throw new Misuse('there is nothing to remember', 'say it in a sentence', 'empty_memory')
-  if (content.length > longestMemory)
-    throw new Misuse(
-      `a memory has at most ${longestMemory} characters`,
-      'keep what matters, and say where the rest is',
-      'long_memory',
-    )
+  const content = checkedContent(draft.content)
   const alike = await likeThis(tx, content)
   const corrected = draft.supersedes === undefined ? undefined : await mustFind(tx, draft.supersedes)
   const same = corrected ? undefined : alike.find((each) => relationOf(each.content, content) === 'same')
@@ -70,15 +63,29 @@ export async function rewrite(
   const old = await mustFind(tx, id)
   const tags = change.tags ?? old.tags
   const keywords = change.keywords ?? old.keywords
-  if (change.content === undefined || change.content.trim() === old.content) {
+  const content = change.content === undefined ? old.content : checkedContent(change.content)
+  if (content === old.content) {
     await widenMemory(tx, { ...old, tags, keywords })
     return id
   }
   const { taskId, resultId } = old
-  const next = await insertMemory(tx, { ...by, content: change.content.trim(), tags, keywords, taskId, resultId }, now)
+  const next = await insertMemory(tx, { ...by, content, tags, keywords, taskId, resultId }, now)
   await addScore(tx, next, old.score - 1)
   await supersede(tx, id, next)
   return next
+}
+
+/** What is kept of something that somebody says; nothing, and too much, is refused. */
+export function checkedContent(said: string): string {
+  const content = said.trim()
+  if (content === '') throw new Misuse('there is nothing to remember', 'say it in a sentence', 'empty_memory')
+  if (content.length > longestMemory)
+    throw new Misuse(
+      `a memory has at most ${longestMemory} characters`,
+      'keep what matters, and say where the rest is',
+      'long_memory',
+    )
+  return content
 }
 
 /** One that counts, by its number; one that does not says why. */

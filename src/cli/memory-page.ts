@@ -1,0 +1,122 @@
+import { tail } from '../domain/id.ts'
+import type { MemoryFound, MemoryLine, MemoryView, Reminded } from '../domain/memory-views.ts'
+import { facts } from './facts.ts'
+import { ago, cut, printable, type Screen, table } from './screen.ts'
+
+const widestTags = 20
+const widestWords = 32
+/** Of long lists only so many are told. */
+const mostNamed = 5
+
+/** Memories as they are listed. */
+export function memoryTable(screen: Screen, memories: readonly MemoryLine[], now: number): string {
+  const rows = memories.map((memory) => [
+    `memory:${memory.id}`,
+    oneLine(memory.content),
+    cut(tagWords(memory), widestTags),
+    trustWord(memory),
+    ago(memory.createdAt, now),
+  ])
+  return table(screen, rows, 1)
+}
+
+/** What a search found: how well it fits and by which words. */
+export function foundTable(screen: Screen, memories: readonly MemoryFound[]): string {
+  const rows = memories.map((memory) => [
+    `memory:${memory.id}`,
+    memory.rank.toFixed(2),
+    oneLine(memory.content),
+    trustWord(memory),
+    cut(memory.words.map((word) => printable(word)).join(' '), widestTags),
+  ])
+  return table(screen, rows, 2)
+}
+
+/** All of a memory; of one that no longer counts, what took its place. */
+export function memoryPage(screen: Screen, memory: MemoryView): string {
+  const { label, forgottenAt } = memory
+  const head = facts(screen, `memory:${memory.id}`, [
+    ['state', forgottenAt === undefined ? null : `forgotten ${forgottenAt}: what it said is gone`],
+    ['now', placeOf(screen, memory)],
+    ['tags', memory.tags.map((tag) => printable(tag)).join(', ') || null],
+    ['keywords', memory.keywords.map((word) => printable(word)).join(', ') || null],
+    ['score', `${memory.score}, counts ${memory.rank}`],
+    ['said by', saidBy(memory)],
+    ['trust', label.integrity === 'untrusted' ? `untrusted: ${printable(label.sources.join(', '))}` : null],
+    ['from', originOf(memory)],
+    ['at', memory.createdAt],
+    ['used', memory.recalledAt === memory.createdAt ? null : memory.recalledAt],
+    ['shown to', few(memory.runs.map((id) => `run:${tail(id)}`))],
+    ['cited by', few(memory.narratives.map((id) => `narrative:${id}`))],
+    ['next', nextOf(memory)],
+  ])
+  const before = memory.older.map(({ id, content }) => [`  memory:${id}`, oneLine(content) || 'forgotten'])
+  return [
+    head,
+    ...(memory.content === '' ? [] : ['', printable(memory.content, { lines: true })]),
+    ...(before.length > 0 ? ['', 'in the place of', table(screen, before, 1)] : []),
+  ].join('\n')
+}
+
+/** What a turn's run was reminded of, and by which words. */
+export function remindersLines(screen: Screen, reminded: readonly Reminded[]): string {
+  const rows = reminded.map(({ id, words, content }) => [
+    `  memory:${id}`,
+    oneLine(content) || 'forgotten since',
+    cut(`by ${words.map((word) => printable(word)).join(', ')}`, widestWords),
+  ])
+  return table(screen, rows, 1)
+}
+
+/** A memory with its beginning, below something else. */
+export function memoryMention(screen: Screen, what: string, { id, content }: Pick<MemoryLine, 'id' | 'content'>) {
+  return cut(`  ${what} memory:${id}  ${oneLine(content)}`, screen.columns)
+}
+
+/** The first of many, and how many more there are; null for none. */
+export function few(names: readonly string[]): string | null {
+  if (names.length === 0) return null
+  const rest = names.length - mostNamed
+  return names.slice(0, mostNamed).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
+}
+
+function placeOf(screen: Screen, { replacedBy, forgottenAt }: MemoryView): string | null {
+  if (replacedBy === undefined) return forgottenAt === undefined ? null : 'nothing took its place'
+  const { id, content } = replacedBy
+  return content === ''
+    ? `memory:${id} took its place and is forgotten, too`
+    : cut(`memory:${id} took its place: ${oneLine(content)}`, screen.columns - 10)
+}
+
+function nextOf({ id, replacedBy, forgottenAt }: MemoryView): string | null {
+  if (replacedBy !== undefined && replacedBy.content !== '') return `heddle show memory:${replacedBy.id}`
+  return forgottenAt === undefined ? `heddle memory edit ${id}, heddle memory forget ${id}` : null
+}
+
+function saidBy({ source, runId }: MemoryView): string {
+  const who = { user: 'you', agent: 'an agent', import: 'an imported file' }[source]
+  return runId === undefined ? who : `${who} in run:${tail(runId)}`
+}
+
+function originOf({ turnId, taskId, resultId, narrativeId }: MemoryView): string | null {
+  const from = [
+    ...(turnId === undefined ? [] : [`turn:${turnId}`]),
+    ...(taskId === undefined ? [] : [`task:${taskId}`]),
+    ...(resultId === undefined ? [] : [`result:${resultId}`]),
+    ...(narrativeId === undefined ? [] : [`narrative:${narrativeId}`]),
+  ]
+  return from.join(', ') || null
+}
+
+function trustWord({ trusted }: MemoryLine): string {
+  return trusted ? '' : 'untrusted'
+}
+
+function tagWords({ tags }: MemoryLine): string {
+  return tags.map((tag) => `#${printable(tag)}`).join(' ')
+}
+
+/** Line breaks are no control characters to be shown where a text is cut to a line anyway. */
+function oneLine(text: string): string {
+  return printable(text.slice(0, 1000).toWellFormed().replace(/\s+/g, ' '))
+}

@@ -1,0 +1,109 @@
+import type { Label } from './label.ts'
+import type { MemorySource } from './memory.ts'
+
+/** A memory in a list. Times are ISO 8601 UTC. */
+export interface MemoryLine {
+  id: number
+  content: string
+  tags: string[]
+  keywords: string[]
+  score: number
+  source: MemorySource
+  /** False for what strangers said: material, never an order. */
+  trusted: boolean
+  taskId?: number
+  resultId?: number
+  narrativeId?: number
+  /** What it counts: by its score and its age, and in a search by how well it fits. */
+  rank: number
+  createdAt: string
+}
+
+/** One that fits a question. */
+export interface MemoryFound extends MemoryLine {
+  /** Words of the question that it has. */
+  words: string[]
+}
+
+/** All of a memory: where it came from, what took its place, and what rests on it. */
+export interface MemoryView extends MemoryLine {
+  kind: 'memory'
+  label: Label
+  runId?: string
+  turnId?: string
+  /** When it was last of use. */
+  recalledAt: string
+  /** The last of those that took its place; without content if that one is forgotten. */
+  replacedBy?: { id: number; content: string }
+  forgottenAt?: string
+  /** Older ones whose place it took, the nearest first. */
+  older: { id: number; content: string }[]
+  /** Narratives that cite it. */
+  narratives: number[]
+  /** Runs that were shown it. */
+  runs: string[]
+}
+
+/** A memory that a run was reminded of, and why. */
+export interface Reminded {
+  id: number
+  rank: number
+  /** Words of the question that made it fit. */
+  words: string[]
+  /** Empty once it is forgotten. */
+  content: string
+}
+
+/** What became of something that a person wants to be remembered. */
+export interface MemoryKept {
+  memory: MemoryLine
+  /** It was known already: the older one counts more now. */
+  isMerged: boolean
+  /** Older ones whose place it took. */
+  superseded: MemoryLine[]
+  /** Older ones that are alike: somebody should look whether both hold. */
+  near: MemoryLine[]
+}
+
+/** What rested on something that is forgotten. */
+export interface MemoryForgotten {
+  id: number
+  narratives: number[]
+  /** Older ones whose place it had taken: forgotten with it. */
+  older: number[]
+  runs: string[]
+}
+
+export interface MemoryImport {
+  /** Their numbers here, in the order of the file. */
+  imported: number[]
+  /** How many are here word for word. */
+  skipped: number
+  /** How many the file calls trusted that are not: nobody here vouched for them. */
+  distrusted: number
+  /** What came says otherwise than what is here; both stay until somebody looks. */
+  contradicting: { id: number; with: number }[]
+}
+
+/** What somebody wants of a memory; what is left out stays. */
+export interface MemoryChange {
+  content?: string
+  tags?: string[]
+  keywords?: string[]
+}
+
+/** What a person can do with what is known. */
+export interface MemoryApp {
+  /** Those that count, newest first. */
+  memories(query: { limit: number }): Promise<MemoryLine[]>
+  /** Those that share words with a question, best first. */
+  searchMemories(question: string, query: { limit: number }): Promise<MemoryFound[]>
+  remember(said: MemoryChange & { content: string }): Promise<MemoryKept>
+  /** New words take the place of the old ones, which stay readable; new tags and keywords just replace the old. */
+  changeMemory(id: number, change: MemoryChange): Promise<MemoryKept>
+  forgetMemory(id: number): Promise<MemoryForgotten>
+  /** A file for people that can be read back, in pieces; newest first. */
+  exportMemories(): AsyncIterable<string>
+  /** Reads such a file. `name` is told as where they came from; what it calls trusted is so only if `trust` says so. */
+  importMemories(text: string, options: { name: string; trust: boolean }): Promise<MemoryImport>
+}

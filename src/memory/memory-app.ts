@@ -1,0 +1,65 @@
+import type { Clock } from '../domain/clock.ts'
+import { joinLabels, type Label } from '../domain/label.ts'
+import type { MemoryApp, MemoryKept } from '../domain/memory-views.ts'
+import { addScore, findMemory, listMemories } from '../store/memories.ts'
+import type { Reading, Store } from '../store/store.ts'
+import { memoryLine } from './describe.ts'
+import { forget } from './forget.ts'
+import { recall } from './recall.ts'
+import { mustFind, type Remembered, remember, rewrite } from './remember.ts'
+import { exportMemories, importMemories } from './transfer.ts'
+
+/** What people say themselves. */
+const own: Label = { integrity: 'trusted', sources: [] }
+
+/** What a person does with what is known, by hand. */
+export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most: number): MemoryApp {
+  return {
+    memories: ({ limit }) =>
+      store.read(async (rows) =>
+        (await listMemories(rows, { limit })).map((memory) => memoryLine(memory, clock.now())),
+      ),
+    searchMemories: (question, { limit }) =>
+      store.read(async (rows) =>
+        (await recall(rows, question, clock.now(), limit)).map(({ memory, rank, words }) => ({
+          ...memoryLine(memory, clock.now(), rank),
+          words,
+        })),
+      ),
+    remember: (said) =>
+      store.write('submit', async (tx) =>
+        told(tx, await remember(tx, { ...said, source: 'user', label: own }, clock.now(), most), clock.now()),
+      ),
+    changeMemory: (id, { content, ...words }) =>
+      store.write('submit', async (tx) => {
+        const now = clock.now()
+        const old = await mustFind(tx, id)
+        if (content === undefined || content.trim() === old.content) {
+          await rewrite(tx, id, words, { source: 'user', label: own }, now)
+          return told(tx, { id, isMerged: false, superseded: [], near: [] }, now)
+        }
+        const { tags, keywords, taskId, resultId } = old
+        // A word changed in what a stranger said does not make it the owner's.
+        const label = joinLabels([old.label, own])
+        const draft = { tags, keywords, taskId, resultId, ...words, content, source: 'user' as const, label }
+        const kept = await remember(tx, { ...draft, supersedes: id }, now, most)
+        await addScore(tx, kept.id, old.score - 1)
+        return told(tx, kept, now)
+      }),
+    forgetMemory: (id) => store.write('submit', (tx) => forget(tx, id, clock.now())),
+    exportMemories: () => exportMemories(store, clock.now()),
+    importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now() }),
+  }
+}
+
+async function told(rows: Reading, kept: Remembered, now: number): Promise<MemoryKept> {
+  const memory = await findMemory(rows, kept.id)
+  if (!memory) throw new Error(`memory ${kept.id} is gone in the transaction that wrote it`)
+  const lines = (memories: Remembered['near']) => memories.map((each) => memoryLine(each, now))
+  return {
+    memory: memoryLine(memory, now),
+    isMerged: kept.isMerged,
+    superseded: lines(kept.superseded),
+    near: lines(kept.near),
+  }
+}

@@ -1,0 +1,206 @@
+import { z } from 'zod'
+import { HeddleError } from '../domain/errors.ts'
+import { idPattern } from '../domain/id.ts'
+import { integrities, type Label } from '../domain/label.ts'
+import { type Memory, type MemorySource, memorySources } from '../domain/memory.ts'
+import { checkedContent } from './remember.ts'
+
+const version = 1
+
+/** A memory as a file tells it. */
+export interface WrittenMemory {
+  content: string
+  tags: string[]
+  keywords: string[]
+  score: number
+  source: MemorySource
+  label: Label
+  /** Undefined where somebody wrote it by hand and did not say. */
+  createdAt: number | undefined
+  recalledAt: number | undefined
+  runId: string | null
+  turnId: string | null
+  taskId: number | null
+  resultId: number | null
+  narrativeId: number | null
+}
+
+export interface MemoryFile {
+  /** The home that wrote it, if it says so: what numbers mean is known only there. */
+  home: string | null
+  memories: WrittenMemory[]
+}
+
+/** How a file begins: for people, and one line for us. */
+export function fileHead(facts: { home: string | null; exportedAt: number }): string {
+  const line = { version, home: facts.home, exported: new Date(facts.exportedAt).toISOString() }
+  return [
+    '# What heddle knows',
+    '',
+    `<!-- heddle memories ${inComment(line)} -->`,
+    '',
+    'Each section is a memory. Change the words as you like; the line below them belongs to them and has to stay.',
+    'To read it back: heddle memory import FILE',
+    '',
+    '',
+  ].join('\n')
+}
+
+/** A section of the file. */
+export function memorySection(memory: Memory): string {
+  const { tags, keywords, score, source, label, runId, turnId, taskId, resultId, narrativeId } = memory
+  const line = {
+    ...(tags.length > 0 && { tags }),
+    ...(keywords.length > 0 && { keywords }),
+    score,
+    source,
+    integrity: label.integrity,
+    ...(label.sources.length > 0 && { sources: label.sources }),
+    created: new Date(memory.createdAt).toISOString(),
+    recalled: new Date(memory.recalledAt).toISOString(),
+    ...(runId !== null && { run: runId }),
+    ...(turnId !== null && { turn: turnId }),
+    ...(taskId !== null && { task: taskId }),
+    ...(resultId !== null && { result: resultId }),
+    ...(narrativeId !== null && { narrative: narrativeId }),
+  }
+  const words = memory.content.split('\n').map((each) => each.replace(likeOurs, '\\$&'))
+  return `## memory:${memory.id}\n\n${words.join('\n')}\n\n<!-- memory ${inComment(line)} -->\n\n`
+}
+
+/** Reads what we wrote, also after people changed it; what cannot be meant is refused with its line. */
+export function readMemoryFile(text: string, name: string): MemoryFile {
+  const file: MemoryFile = { home: null, memories: [] }
+  let section: { line: number; words: string[]; isDone: boolean } | undefined
+  for (const [at, line] of linesOf(text).entries()) {
+    const bad = (message: string, remedy: string) => badLine(name, at + 1, message, remedy)
+    if (heading.test(line)) {
+      if (section && !section.isDone) throw unfinished(name, section.line)
+      section = { line: at + 1, words: [], isDone: false }
+    } else if (line.startsWith('<!-- memory')) {
+      if (!section || section.isDone) throw bad('this line belongs to no memory', 'put it below the words of one')
+      file.memories.push({ ...wordsOf(section, name), ...toldBy(ownLine.exec(line)?.[1], bad) })
+      section.isDone = true
+    } else if (!section) {
+      const head = headLine.exec(line)?.[1]
+      if (head !== undefined) file.home = homeOf(head, bad)
+    } else if (!section.isDone) section.words.push(line.replace(escaped, '$1'))
+    else if (line.trim() !== '')
+      throw bad('these words belong to no memory', 'put them above the line before, or begin with ## memory')
+  }
+  if (section && !section.isDone) throw unfinished(name, section.line)
+  if (file.memories.length === 0)
+    throw new HeddleError('bad_import', `${name} holds no memory`, 'name a file that `heddle memory export` wrote')
+  return file
+}
+
+const heading = /^## memory(:\d*)?\s*$/
+const headLine = /^<!-- heddle memories (.*) -->\s*$/
+const ownLine = /^<!-- memory (.*) -->\s*$/
+/** Words that could be taken for our own lines stand behind a backslash, which markdown does not show. */
+const likeOurs = /^\\*(?:## memory|<!-- memory)/
+const escaped = /^\\(\\*(?:## memory|<!-- memory))/
+
+/** Some editors end every line in their own way: the first one tells. */
+function linesOf(text: string): string[] {
+  const lines = text.replace(/^\ufeff/, '').split('\n')
+  return lines[0]?.endsWith('\r') ? lines.map((line) => line.replace(/\r$/, '')) : lines
+}
+
+function wordsOf({ line, words }: { line: number; words: string[] }, name: string): Pick<WrittenMemory, 'content'> {
+  const text = words.join('\n')
+  if (text.includes('\0')) throw badLine(name, line, 'this memory holds a NUL character', 'take it out')
+  try {
+    return { content: checkedContent(text) }
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error
+    throw badLine(name, line, error.message, error.remedy)
+  }
+}
+
+type Bad = (message: string, remedy: string) => HeddleError
+
+function toldBy(json: string | undefined, bad: Bad): Omit<WrittenMemory, 'content'> {
+  const { data, trouble } = parsed(facts, json)
+  if (!data) throw bad(`this line cannot be read: ${trouble}`, 'mend it; <!-- memory {} --> is enough')
+  return {
+    tags: data.tags,
+    keywords: data.keywords,
+    score: data.score,
+    source: data.source,
+    label: { integrity: data.integrity, sources: [...new Set(data.sources)].sort() },
+    createdAt: data.created,
+    recalledAt: data.recalled,
+    runId: data.run,
+    turnId: data.turn,
+    taskId: data.task,
+    resultId: data.result,
+    narrativeId: data.narrative,
+  }
+}
+
+function homeOf(json: string, bad: Bad): string | null {
+  const { data, trouble } = parsed(headFacts, json)
+  if (!data) throw bad(`this line cannot be read: ${trouble}`, 'mend it or take it out')
+  if (data.version > version) throw bad('a newer heddle wrote this file', 'upgrade this one first')
+  return data.home
+}
+
+const plain = z.string().refine((text) => !text.includes('\0'), 'holds a NUL character')
+const words = z.array(plain.min(1).max(1000)).max(1000).default([])
+const number = z.int().positive().nullable().default(null)
+const id = z.string().regex(idPattern, 'not an id of 20 characters').nullable().default(null)
+const moment = z.iso
+  .datetime()
+  .transform((text) => Date.parse(text))
+  .optional()
+const facts = z.strictObject({
+  tags: words,
+  keywords: words,
+  score: z.int().min(-1_000_000).max(1_000_000).default(1),
+  source: z.enum(memorySources).default('import'),
+  integrity: z.enum(integrities).default('trusted'),
+  sources: words,
+  created: moment,
+  recalled: moment,
+  run: id,
+  turn: id,
+  task: number,
+  result: number,
+  narrative: number,
+})
+const headFacts = z.object({ version: z.int(), home: z.string().nullable().default(null) })
+
+function parsed<T>(schema: z.ZodType<T>, json: string | undefined): { data?: T; trouble?: string } {
+  let value: unknown
+  try {
+    value = JSON.parse(json ?? '')
+  } catch {
+    return { trouble: 'what stands in it is not JSON' }
+  }
+  const checked = schema.safeParse(value)
+  if (checked.success) return { data: checked.data }
+  const [problem] = checked.error.issues
+  return { trouble: `${problem?.path.join('.') || 'the line'}: ${problem?.message ?? 'not what we write'}` }
+}
+
+/** JSON that neither ends a comment nor does anything to whoever looks at it. */
+function inComment(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[<>\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function unfinished(name: string, line: number): HeddleError {
+  return badLine(
+    name,
+    line,
+    'below the words of this memory the line of its own is missing',
+    'add one: <!-- memory {} -->; the file may also have been cut off',
+  )
+}
+
+function badLine(name: string, line: number, message: string, remedy: string): HeddleError {
+  return new HeddleError('bad_import', `${name}:${line} ${message}; nothing was imported`, remedy)
+}

@@ -1,0 +1,27 @@
+import type { Millis } from '../domain/clock.ts'
+import type { MemoryDraft } from '../domain/memory.ts'
+import { insertMemory } from './memories.ts'
+import type { Tx } from './store.ts'
+
+/** A memory of another time or home, with what it has come to count since. */
+export interface ImportedMemory extends MemoryDraft {
+  score: number
+  narrativeId: number | null
+  createdAt: Millis
+  recalledAt: Millis
+}
+
+/** Writes one with its past. */
+export async function insertImported(tx: Tx, memory: ImportedMemory): Promise<number> {
+  const id = await insertMemory(tx, memory, memory.createdAt)
+  const past = { score: memory.score, recalled_at: memory.recalledAt, narrative_id: memory.narrativeId }
+  await tx.run(tx.build.updateTable('memories').set(past).where('id', '=', id))
+  return id
+}
+
+/** Which of these texts are here, word for word; those that were replaced count, so that nothing outdated comes back. */
+export async function knownAmong(tx: Tx, contents: readonly string[]): Promise<Set<string>> {
+  if (contents.length === 0) return new Set()
+  const query = tx.build.selectFrom('memories').select('content').where('content', 'in', contents)
+  return new Set((await tx.all(query)).map(({ content }) => content))
+}
