@@ -47,5 +47,8 @@ function pathIn(item: string): string {
   const bare = item.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, '').trim()
   const quoted = /^`([^`]+)`/.exec(bare)?.[1]
   const word = quoted ?? bare.split(/\s+[(–—:-]|\s{2,}|:\s/)[0]?.trim() ?? ''
-  return /^none\b|^n\/a\b|^-$/i.test(word) || word.includes('://') ? '' : word.replace(/[.,;]$/, '')
+  const name = word.replace(/[.,;]$/, '')
+  // Several words that end in no extension are a sentence, not a file that is missing.
+  const isSaid = quoted === undefined && /\s/.test(name) && !/\.\w{1,8}$/.test(name)
+  return /^none\b|^n\/a\b|^-$/i.test(name) || name.includes('://') || isSaid ? '' : name
 }

@@ -1,12 +1,13 @@
 import { HeddleError, Misuse } from '../domain/errors.ts'
+import type { Label } from '../domain/label.ts'
 import { isSettled, type Plan, problemsIn, type Task, type TaskChange, type TaskStatus } from '../domain/plan.ts'
 import type { Session } from '../domain/session.ts'
 import { askToCancel } from '../store/cancels.ts'
-import { startPlan } from '../store/plans.ts'
+import { keepLabel, startPlan } from '../store/plans.ts'
 import { lockRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { blockBelow, editTask, findTask, readyTasks, setTask, unblockBelow } from '../store/tasks.ts'
-import { beginTasks, endIfAtRest, tellPlan, tellTask } from './dispatch.ts'
+import { blockAnew, editTask, findTask, isDropped, readyTasks, setTask } from '../store/tasks.ts'
+import { beginTasks, endIfAtRest, namesOf, tellPlan, tellTask } from './dispatch.ts'
 import type { Engine } from './world.ts'
 
 /** A task with what it belongs to; the plan's session must be locked. */
@@ -14,8 +15,8 @@ export interface Decided {
   task: Task
   plan: Plan
   home: Session
-  /** The run that decides, if one does: what goes on is paid from its request. */
-  by?: { runId: string; rootRunId: string }
+  /** The run that decides, if one does: what goes on is paid from its request, and is labelled with what it has seen. */
+  by?: { runId: string; rootRunId: string; label?: Label }
 }
 
 /** What a decision came to. */
@@ -31,48 +32,68 @@ export async function decideTask(tx: Tx, engine: Engine, decided: Decided, chang
   const { task, plan } = decided
   if (plan.status === 'cancelled')
     throw new HeddleError('plan_cancelled', `plan:${plan.id} was cancelled`, 'ask for a new plan')
+  if (change.action !== 'cancel' && (await isDropped(tx, task.id)))
+    throw new HeddleError(
+      'task_dropped',
+      `task:${task.id} was left out when plan:${plan.id} was planned anew`,
+      `decide about those that took its place: heddle show plan:${plan.id}`,
+    )
   switch (change.action) {
     case 'edit':
       mustBe(task, ['pending', 'blocked', 'failed'], 'edited')
       await edit(tx, engine, decided, change)
+      // Whoever is being asked about the plan must see what it has become.
+      await tellTask(tx, engine, task)
       break
     case 'retry':
       mustBe(task, ['failed', 'cancelled', 'skipped'], 'tried again')
       await edit(tx, engine, decided, change)
       await set(tx, engine, task, 'pending', change.reason ?? null)
-      await unblockBelow(tx, task.id)
       break
     case 'skip':
       mustBe(task, ['pending', 'blocked', 'failed', 'cancelled'], 'skipped')
       await set(tx, engine, task, 'skipped', change.reason ?? 'skipped by decision')
-      await unblockBelow(tx, task.id)
       break
     case 'cancel':
       if (isSettled(task.status)) break
       if (task.status === 'running') await stopRun(tx, task, change.reason)
-      else {
-        await set(tx, engine, task, 'cancelled', change.reason ?? 'cancelled by decision')
-        await blockBelow(tx, task.id)
-      }
+      else await set(tx, engine, task, 'cancelled', change.reason ?? 'cancelled by decision')
   }
-  const news = plan.status === 'proposed' ? undefined : await goOn(tx, engine, decided)
+  await blockAnew(tx, plan.id)
+  const news = plan.status === 'proposed' ? undefined : await goOn(tx, engine, decided, change)
   const now = await findTask(tx, task.id)
   return { status: now?.status ?? task.status, runId: now?.runId ?? null, news }
 }
 
-/** Begins what the decision made ready; a plan that had stopped runs again, for the request of whoever decided. */
-async function goOn(tx: Tx, engine: Engine, { plan, home, by }: Decided): Promise<string | undefined> {
+/**
+ * Begins what the decision made ready; a plan that had stopped runs again, for the request of whoever decided. Where the
+ * coordinator schedules, a retry begins that task and no other, and what a person made ready is told.
+ */
+async function goOn(
+  tx: Tx,
+  engine: Engine,
+  { task, plan, home, by }: Decided,
+  { action, context }: TaskChange,
+): Promise<string | undefined> {
   const ready = await readyTasks(tx, { planId: plan.id })
-  const starter = by
-    ? { rootRunId: by.rootRunId, startedBy: by.runId }
-    : { rootRunId: plan.rootRunId, startedBy: plan.startedBy ?? plan.plannedBy }
-  const now: Plan = { ...plan, ...starter, status: 'running' }
-  if (ready.length > 0) {
-    await startPlan(tx, plan.id, starter)
-    if (plan.status !== 'running') await tellPlan(tx, engine, now)
-    await beginTasks(tx, engine, now, home, ready)
+  const starter = { rootRunId: plan.rootRunId, startedBy: plan.startedBy ?? plan.plannedBy }
+  // Whoever writes a brief is where it comes from, even if it is begun later.
+  if (by && (ready.length > 0 || context !== undefined)) {
+    starter.startedBy = by.runId
+    if (by.label) await keepLabel(tx, by.runId, by.label)
   }
-  return endIfAtRest(tx, engine, now)
+  if (by && ready.length > 0) starter.rootRunId = by.rootRunId
+  const now: Plan = { ...plan, ...starter, status: ready.length > 0 ? 'running' : plan.status }
+  if (now.status === 'running') await startPlan(tx, plan.id, starter)
+  if (now.status !== plan.status) await tellPlan(tx, engine, now)
+  const isMine = ({ id }: Task) => engine.scheduling === 'auto' || (action === 'retry' && id === task.id)
+  await beginTasks(tx, engine, now, home, ready.filter(isMine))
+  const left = by ? [] : ready.filter((each) => !isMine(each))
+  return (await endIfAtRest(tx, engine, now)) ?? (left.length > 0 ? readyLine(plan, left) : undefined)
+}
+
+function readyLine({ id }: Plan, ready: Task[]): string {
+  return `plan:${id}: ${namesOf(ready.map((task) => task.id))} ready. Begin with spawn_agent and task_id.`
 }
 
 async function edit(

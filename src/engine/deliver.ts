@@ -4,10 +4,10 @@ import type { InboxItem } from '../domain/inbox.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { insertItem } from '../store/inbox.ts'
-import { finishMember, fireJoin, hasOpenJoin, insertJoin, joinOver } from '../store/joins.ts'
+import { finishMember, fireJoin, insertJoin, isAtWork, joinOver } from '../store/joins.ts'
 import { listPlans } from '../store/plans.ts'
 import { insertResult } from '../store/results.ts'
-import { countChildren, findRun, liveRunOf } from '../store/runs.ts'
+import { countChildren, findRun } from '../store/runs.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { tasksOf } from '../store/tasks.ts'
 import { unseenArtifacts } from './artifacts.ts'
@@ -115,9 +115,9 @@ async function isParentOver(rows: Reading, { parentRunId }: Run): Promise<boolea
   return parent !== undefined && parent.finishedAt !== null && parent.cancelReason === null
 }
 
-/** A session is done when it waits for nobody, and nothing of it runs or will run. */
+/** A session is done when it waits for nobody, and nothing that others asked of it runs or will run. */
 export async function isDone(rows: Reading, sessionId: string): Promise<boolean> {
-  return !(await hasOpenJoin(rows, sessionId)) && !(await liveRunOf(rows, sessionId))
+  return !(await isAtWork(rows, sessionId))
 }
 
 async function fireIfMet(tx: Tx, joinId: string, session: Session, run: Run, wake: Wake, now: number): Promise<void> {

@@ -75,9 +75,10 @@ export async function finishTask(
   const reason = status === 'completed' ? null : `run:${run.id} ended: ${end.state}`
   await setTask(tx, task.id, { status, reason, resultId: end.resultId })
   await tellTask(tx, engine, { ...task, status })
+  // Of a plan that is being planned anew, too: whoever starts it must not wait for what will never be done.
+  const blocked = status === 'completed' ? [] : await blockBelow(tx, task.id)
   const plan = await findPlan(tx, task.planId)
   if (plan?.status !== 'running') return { task, news: undefined, begun: [] }
-  const blocked = status === 'completed' ? [] : await blockBelow(tx, task.id)
   const next =
     status === 'completed' && engine.scheduling === 'auto'
       ? await beginTasks(tx, engine, plan, home, await readyTasks(tx, { planId: plan.id, after: task.id }))
@@ -87,10 +88,11 @@ export async function finishTask(
   return { task, news, begun: next }
 }
 
-/** Ends a plan of which nothing runs or will run by itself; answers what its session is told. */
+/** Ends a plan of which nothing runs or will run by itself; answers what its session is told, unless it was so before. */
 export async function endIfAtRest(tx: Tx, world: World, plan: Plan): Promise<string | undefined> {
   if (!(await isAtRest(tx, plan.id))) return undefined
   const status = (await hasUndone(tx, plan.id)) ? 'failed' : 'completed'
+  if (plan.status === status) return undefined
   await endPlan(tx, plan.id, status, world.clock.now())
   await tellPlan(tx, world, { ...plan, status })
   return status === 'completed'
@@ -123,15 +125,19 @@ export function countLine(counts: Partial<Record<TaskStatus, number>>): string {
 const choices = 'Decide with task_update: retry (with context or skill), skip or cancel; or ask the person.'
 
 function failureLine(plan: Plan, task: Task, status: TaskStatus, blocked: number[]): string {
-  const held =
-    blocked.length === 0
-      ? ''
-      : `; ${blocked.map((id) => `task:${id}`).join(', ')} ${blocked.length === 1 ? 'is' : 'are'} blocked`
+  const held = blocked.length === 0 ? '' : `; ${namesOf(blocked)} blocked`
   return `plan:${plan.id}: task:${task.id} ${status}${held}. ${choices}`
 }
 
 /** So many are named in a line; the rest is counted. */
 const mostNamed = 20
+
+/** Tasks in words, as the subject of a sentence: `task:3 is`, `task:3, task:4 are`. */
+export function namesOf(ids: readonly number[]): string {
+  const names = ids.slice(0, mostNamed).map((id) => `task:${id}`)
+  const rest = ids.length > names.length ? `, … (${ids.length} in all)` : ''
+  return `${names.join(', ')}${rest} ${ids.length === 1 ? 'is' : 'are'}`
+}
 
 async function undoneLine(tx: Tx, planId: number): Promise<string> {
   const byStatus = Map.groupBy(await tasksOf(tx, planId), ({ status }) => status)

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Plan, Task } from '../domain/plan.ts'
+import type { Run } from '../domain/run.ts'
 import type { Preview } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
-import { openApprovals, reviseApproval } from '../store/approvals.ts'
+import { approvalsOf, openApprovals, reviseApproval } from '../store/approvals.ts'
 import { itemsOfRun } from '../store/inbox.ts'
 import { findRun } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
@@ -42,12 +43,26 @@ export async function planPage(rows: Reading, engine: Engine, plan: Plan, rootRu
   const numbers = new Map(tasks.map(({ id }, at) => [id, at + 1]))
   const spent = await spentBy(rows, { rootRunId })
   const { usd } = engine.limits.perRequest
+  const listed = tasks.map((task) => taskLine(engine, task, numbers, folder))
   const lines = [
     `Plan ${plan.id} · ${tasks.length} tasks, at most ${engine.limits.maxChildren} at a time: ${plan.title}`,
-    ...tasks.map((task) => taskLine(engine, task, numbers, folder)),
+    ...listed,
     `${costLine(engine, tasks, folder)}; this request has cost $${spent.costUsd.toFixed(2)} of at most $${usd.toFixed(2)}`,
   ]
-  return { change: visible(lines.join('\n')), frozen: frozenPlan(plan, tasks) }
+  return { change: visible(lines.join('\n')), frozen: frozenPlan(plan, tasks, listed) }
+}
+
+/** Whether a plan is still what the call that starts it was approved with; the plan's session must be locked. */
+export async function isAsApproved(
+  rows: Reading,
+  engine: Engine,
+  plan: Plan,
+  { run, callId, folder }: { run: Run; callId: string; folder: string },
+): Promise<boolean> {
+  const approval = (await approvalsOf(rows, run.id)).find((each) => each.callId === callId)
+  if (!approval) return true
+  const { frozen } = await planPage(rows, engine, plan, run.rootRunId)
+  return markOf({ name: gateTool, input: approval.input }, folder, frozen) === approval.hash
 }
 
 /** Brings the question about a plan up to date after somebody changed the plan: the answer is about what is shown. */
@@ -98,12 +113,13 @@ function priceOf(engine: Engine, model: string | null): number {
   }
 }
 
-function frozenPlan(plan: Plan, tasks: Task[]): string {
+/** What can be done by whom is part of what was shown: an agent whose file changes meanwhile is another one. */
+function frozenPlan(plan: Plan, tasks: Task[], listed: string[]): string {
   const everything = tasks.map(({ id, title, context, skill, dependsOn, status }) => [
     ...[id, title, context, skill],
     ...[dependsOn, status],
   ])
   return createHash('sha256')
-    .update(JSON.stringify([plan.id, plan.revision, everything]))
+    .update(JSON.stringify([plan.id, plan.revision, everything, listed]))
     .digest('hex')
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Plan, problemsIn, type Task, type TaskDraft } from '../domain/plan.ts'
 import type { Tool, ToolOutcome } from '../domain/tool.ts'
-import { findPlan, insertPlan, revisePlan } from '../store/plans.ts'
+import { findPlan, insertPlan, keepLabel, listPlans, revisePlan } from '../store/plans.ts'
 import type { Tx } from '../store/store.ts'
 import { dropTask, insertTask, setEdges, tasksOf } from '../store/tasks.ts'
 import { parsedBy } from '../tools/tool-input.ts'
@@ -80,6 +80,8 @@ export function planTasks(world: World, agents: AgentIndex): Tool<z.output<typeo
       const before = project.id === undefined ? undefined : await findPlan(tx, project.id)
       if (project.id !== undefined && before?.sessionId !== home.id)
         return refused(`there is no plan ${project.id} here`, 'leave project.id out to make a new one')
+      const made = before ? undefined : (await listPlans(tx, { sessionId: home.id })).find(isProposedBy(run.id))
+      if (made) return refused(`you have made plan:${made.id} already`, `to change it give project.id ${made.id}`)
       if (before?.status === 'cancelled') return refused(`plan:${before.id} was cancelled`, 'make a new one')
       const standing = before ? await tasksOf(tx, before.id) : []
       const drafts = tasks.map(draftOf)
@@ -89,6 +91,8 @@ export function planTasks(world: World, agents: AgentIndex): Tool<z.output<typeo
         agents.list(home.folder).map(({ name }) => name),
       )
       if (problems.length > 0) return { status: 'error', output: { status: 'error', problems } }
+      // Its words can be read before it ends, and its row would know what it has seen only then.
+      if (call.label) await keepLabel(tx, run.id, call.label)
       const about = { title: project.title, goal: project.goal ?? null, plannedBy: run.id, rootRunId: run.rootRunId }
       const plan = before
         ? await replan(tx, before, standing, about)
@@ -99,6 +103,11 @@ export function planTasks(world: World, agents: AgentIndex): Tool<z.output<typeo
       return { status: 'ok', output: { project_id: plan.id, tasks: listed } } satisfies ToolOutcome
     },
   }
+}
+
+/** A second proposal of one planner would be one that nobody hears of. */
+function isProposedBy(runId: string): (plan: Plan) => boolean {
+  return ({ plannedBy, status }) => plannedBy === runId && status === 'proposed'
 }
 
 type About = Pick<Plan, 'title' | 'goal' | 'plannedBy' | 'rootRunId'>

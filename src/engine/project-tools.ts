@@ -1,17 +1,21 @@
 import { z } from 'zod'
-import { taskActions, taskStatuses } from '../domain/plan.ts'
+import { joinLabels, type Label } from '../domain/label.ts'
+import { type Plan, taskActions, taskStatuses } from '../domain/plan.ts'
 import type { Tool } from '../domain/tool.ts'
 import { approvalsOf } from '../store/approvals.ts'
 import { hasOpenJoin } from '../store/joins.ts'
-import { findPlan, listPlans, startPlan } from '../store/plans.ts'
-import { childrenOf } from '../store/runs.ts'
-import type { Tx } from '../store/store.ts'
+import { findPlan, keepLabel, listPlans, startPlan } from '../store/plans.ts'
+import { childrenOf, findRun } from '../store/runs.ts'
+import { readSteps } from '../store/steps.ts'
+import type { Reading, Tx } from '../store/store.ts'
 import { findTask, listTasks, readyTasks, tasksOf } from '../store/tasks.ts'
 import { parsedBy } from '../tools/tool-input.ts'
 import { decideTask } from './decide-task.ts'
-import { beginTasks, endIfAtRest, tellPlan } from './dispatch.ts'
+import { beginTasks, endIfAtRest, namesOf, tellPlan } from './dispatch.ts'
+import { Journal } from './journal.ts'
 import { callerOf, planOf, refused } from './plan-call.ts'
-import { type GateSettings, gateReason, planPage } from './plan-gate.ts'
+import { type GateSettings, gateReason, isAsApproved, planPage } from './plan-gate.ts'
+import { stopping } from './spawn.ts'
 import type { Engine } from './world.ts'
 
 const projectId = { project_id: z.int().positive() }
@@ -19,7 +23,13 @@ const projectProperty = { project_id: { type: 'integer' } }
 
 /** What the coordinator does with plans: it starts them, looks at them, decides about tasks, and waits. */
 export function projectTools(engine: Engine, gate: GateSettings): Tool[] {
-  return [runProject(engine, gate), projectStatus(engine), taskList(engine), taskUpdate(engine), waitTool] as Tool[]
+  return [
+    runProject(engine, gate),
+    projectStatus(engine),
+    taskList(engine),
+    taskUpdate(engine),
+    waitTool(engine),
+  ] as Tool[]
 }
 
 /** Starts a plan: the one way from a proposal to work, and the place where a person may have a say. */
@@ -38,13 +48,20 @@ function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: numb
         const { run, home } = await callerOf(rows, runId)
         return planPage(rows, engine, await planOf(rows, home, project_id), run.rootRunId)
       }),
-    async write(transaction, { project_id }, { runId }) {
+    async write(transaction, { project_id }, { runId, callId, label }) {
       const tx = transaction as Tx
       const { run, home } = await callerOf(tx, runId)
+      if (run.cancelReason !== null) return stopping
       const plan = await planOf(tx, home, project_id)
       if (plan.status === 'cancelled') return refused(`plan:${plan.id} was cancelled`, 'have a new one made')
       if (plan.status === 'running') return refused(`plan:${plan.id} runs already`, 'wait')
+      if (!(await isAsApproved(tx, engine, plan, { run, callId, folder: home.folder })))
+        return refused(
+          `plan:${plan.id} was changed after the user approved it`,
+          'call it again: the user is asked again',
+        )
       const starter = { rootRunId: run.rootRunId, startedBy: run.id }
+      if (label) await keepLabel(tx, run.id, label)
       const now = { ...plan, ...starter, status: 'running' as const }
       await startPlan(tx, plan.id, starter)
       await tellPlan(tx, engine, now)
@@ -53,7 +70,9 @@ function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: numb
       if (isAuto) await beginTasks(tx, engine, now, home, ready)
       const news = await endIfAtRest(tx, engine, now)
       const started = isAuto ? { begun: ready.length } : { ready: ready.map(({ id }) => id) }
-      return { status: 'ok', output: { status: 'running', project_id, ...started, ...(news && { news }) } }
+      const status = news === undefined ? 'running' : 'ended'
+      const output = { status, project_id, ...started, ...(news && { news }) }
+      return { status: 'ok', output, ...(await labelOf(tx, [plan])) }
     },
   }
 }
@@ -69,7 +88,8 @@ function projectStatus(engine: Engine): Tool<{ project_id?: number | undefined }
       engine.store.read(async (rows) => {
         const plan = await planOf(rows, (await callerOf(rows, runId)).home, project_id)
         const tasks = (await tasksOf(rows, plan.id)).map(rowOf)
-        return { status: 'ok', output: { project_id: plan.id, title: plan.title, status: plan.status, tasks } }
+        const output = { project_id: plan.id, title: plan.title, status: plan.status, tasks }
+        return { status: 'ok', output, ...(await labelOf(rows, [plan])) }
       }),
   }
 }
@@ -99,7 +119,8 @@ function taskList(engine: Engine): Tool<z.output<typeof listInput>> {
             : [await planOf(rows, home, project_id)]
         const tasks = []
         for (const { id } of plans) tasks.push(...(await listTasks(rows, { planId: id, ...(status && { status }) })))
-        return { status: 'ok', output: { tasks: tasks.map((task) => ({ project_id: task.planId, ...rowOf(task) })) } }
+        const output = { tasks: tasks.map((task) => ({ project_id: task.planId, ...rowOf(task) })) }
+        return { status: 'ok', output, ...(await labelOf(rows, plans)) }
       }),
   }
 }
@@ -131,15 +152,16 @@ function taskUpdate(engine: Engine): Tool<z.output<typeof updateInput>> {
     effect: 'transactional',
     guarded: true,
     parse: parsedBy(updateInput),
-    async write(transaction, { id, ...change }, { runId }) {
+    async write(transaction, { id, ...change }, { runId, label }) {
       const tx = transaction as Tx
       const { run, home } = await callerOf(tx, runId)
+      if (run.cancelReason !== null) return stopping
       const task = await findTask(tx, id)
       const plan = task && (await findPlan(tx, task.planId))
       if (!task || plan?.sessionId !== home.id) return refused(`there is no task ${id} here`, 'task_list shows them')
-      const by = { runId: run.id, rootRunId: run.rootRunId }
+      const by = { runId: run.id, rootRunId: run.rootRunId, ...(label && { label }) }
       const { status, news } = await decideTask(tx, engine, { task, plan, home, by }, change)
-      return { status: 'ok', output: { id, status, ...(news && { news }) } }
+      return { status: 'ok', output: { id, status, ...(news && { news }) }, ...(await labelOf(tx, [plan])) }
     },
   }
 }
@@ -150,7 +172,7 @@ const waitInput = z.strictObject({
 })
 
 /** Ends the turn until what was begun has ended. It answers nothing: the session is woken. */
-const waitTool: Tool<z.output<typeof waitInput>> = {
+const waitTool = ({ scheduling }: Engine): Tool<z.output<typeof waitInput>> => ({
   name: 'wait',
   description: 'Ends your turn; you are woken once, when all agents you started, or these, or the plan have ended.',
   inputSchema: {
@@ -173,24 +195,55 @@ const waitTool: Tool<z.output<typeof waitInput>> = {
       const runIds = found.flatMap((run) => run?.id ?? [])
       return { status: 'ok', output: { status: 'waiting', run_ids: runIds }, ends: { runIds } }
     }
-    const isRunning = project_id === undefined ? await hasRunningPlan(tx, home.id) : await runs(tx, project_id, home.id)
+    const plans = (await listPlans(tx, { sessionId: home.id, status: 'running' })).filter(
+      ({ id }) => project_id === undefined || id === project_id,
+    )
+    const isRunning = plans.length > 0
     // A plan that a person is asked about in the same reply begins with their yes; their no is heard, and nothing waits.
     const isAsked = (await approvalsOf(tx, runId)).some(({ answer }) => answer === null)
-    if (project_id !== undefined && !isRunning && !isAsked)
+    const isBeginning = await hasBeginning(tx, scheduling, runId)
+    if (project_id !== undefined && !isRunning && !isAsked && !isBeginning)
       return refused(`plan:${project_id} does not run`, 'start it with run_project')
-    if (!isRunning && !isAsked && children.length === 0 && !(await hasOpenJoin(tx, home.id)))
+    if (!isRunning && !isAsked && !isBeginning && children.length === 0 && !(await hasOpenJoin(tx, home.id)))
       return refused('there is nothing to wait for', 'start something, or answer')
+    // A plan of which nothing runs wakes nobody where the coordinator itself must begin its tasks.
+    const idle = scheduling === 'coordinator' && !isBeginning && children.length === 0 ? await readyOf(tx, plans) : []
+    if (idle.length > 0) return refused(`nothing runs; ${namesOf(idle)} ready`, 'begin them: spawn_agent with task_id')
     return { status: 'ok', output: { status: 'waiting' }, ends: {} }
   },
+})
+
+/**
+ * Whether a call of the same reply is about to begin something: calls are made side by side, and this one may come first.
+ * If the other fails, the turn does not end.
+ */
+async function hasBeginning(tx: Tx, scheduling: Engine['scheduling'], runId: string): Promise<boolean> {
+  return new Journal(runId, await readSteps(tx, runId)).open.some(
+    ({ name, input }) =>
+      name === 'spawn_agent' ||
+      (name === 'run_project' && scheduling === 'auto') ||
+      (name === 'task_update' && (input as { action?: unknown }).action === 'retry'),
+  )
 }
 
-async function hasRunningPlan(tx: Tx, sessionId: string): Promise<boolean> {
-  return (await listPlans(tx, { sessionId, status: 'running' })).length > 0
+/** What could be begun of plans of which nothing runs; nothing if something does. */
+async function readyOf(tx: Tx, plans: Plan[]): Promise<number[]> {
+  const ready: number[] = []
+  for (const { id } of plans) {
+    if ((await listTasks(tx, { planId: id, status: 'running' })).length > 0) return []
+    ready.push(...(await readyTasks(tx, { planId: id })).map((task) => task.id))
+  }
+  return ready
 }
 
-async function runs(tx: Tx, planId: number, sessionId: string): Promise<boolean> {
-  const plan = await findPlan(tx, planId)
-  return plan?.sessionId === sessionId && plan.status === 'running'
+/** A plan's words are those of its planner: whoever reads them has read what that one had. */
+async function labelOf(rows: Reading, plans: Plan[]): Promise<{ label?: Label }> {
+  const labels: Label[] = []
+  for (const { plannedBy } of plans) {
+    const planner = await findRun(rows, plannedBy)
+    if (planner) labels.push(planner.label)
+  }
+  return labels.length > 0 ? { label: joinLabels(labels) } : {}
 }
 
 function rowOf(task: Awaited<ReturnType<typeof tasksOf>>[number]) {

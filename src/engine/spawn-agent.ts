@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { joinLabels } from '../domain/label.ts'
-import type { Tool, ToolOutcome } from '../domain/tool.ts'
-import { findPlan } from '../store/plans.ts'
+import type { CallContext, Tool, ToolOutcome } from '../domain/tool.ts'
+import { findPlan, keepLabel } from '../store/plans.ts'
 import type { Tx } from '../store/store.ts'
 import { findTask, readyTasks } from '../store/tasks.ts'
 import { parsedBy } from '../tools/tool-input.ts'
@@ -51,7 +51,7 @@ export function spawnAgent(world: World, { agents, knowsModel }: SpawnSettings):
     parse: parsedBy(input),
     async write(transaction, value, call) {
       const tx = transaction as Tx
-      if ('task_id' in value) return beginPlanned(tx, world, value.task_id, call.runId)
+      if ('task_id' in value) return beginPlanned(tx, world, value.task_id, call)
       const beginner = await beginnerOf(tx, call)
       if (!beginner) return stopping
       const { task, skill, context, model } = value
@@ -69,7 +69,12 @@ export function spawnAgent(world: World, { agents, knowsModel }: SpawnSettings):
 }
 
 /** Begins a task of a plan that is carried out: its row has everything. */
-async function beginPlanned(tx: Tx, world: World, taskId: number, runId: string): Promise<ToolOutcome> {
+async function beginPlanned(
+  tx: Tx,
+  world: World,
+  taskId: number,
+  { runId, label }: Pick<CallContext, 'runId' | 'label'>,
+): Promise<ToolOutcome> {
   const beginner = await beginnerOf(tx, { runId })
   if (!beginner) return stopping
   const task = await findTask(tx, taskId)
@@ -81,6 +86,7 @@ async function beginPlanned(tx: Tx, world: World, taskId: number, runId: string)
   const ready = await readyTasks(tx, { planId: plan.id })
   if (!ready.some(({ id }) => id === taskId))
     return refused(`task:${taskId} waits for ${task.dependsOn.map((id) => `task:${id}`).join(', ')}`, 'wait')
+  if (label) await keepLabel(tx, runId, label)
   const now = { ...plan, startedBy: runId, rootRunId: beginner.parent.rootRunId }
   const [session] = await beginTasks(tx, world, now, beginner.home, [task])
   const begun = await findTask(tx, taskId)

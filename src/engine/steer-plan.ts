@@ -1,5 +1,7 @@
+import { joinLabels } from '../domain/label.ts'
 import type { Plan, PlanStatus, Task, TaskChange, TaskStatus } from '../domain/plan.ts'
 import type { RunState } from '../domain/run.ts'
+import type { Session } from '../domain/session.ts'
 import { insertItem } from '../store/inbox.ts'
 import { findPlan } from '../store/plans.ts'
 import { findRun } from '../store/runs.ts'
@@ -25,7 +27,7 @@ export async function changeTask(
     const { task, plan, home } = await lockedTask(tx, known)
     const { status, runId, news } = await decideTask(tx, engine, { task, plan, home }, change)
     if (plan.status === 'proposed') await refreshQuestion(tx, engine, plan)
-    if (news !== undefined) await wake(tx, engine, plan, news, ids)
+    if (news !== undefined) await wake(tx, engine, { plan, home }, news, ids)
     tx.hint('runs')
     return { id: task.id, status, runId }
   })
@@ -55,10 +57,15 @@ async function lockedTask(tx: Tx, { id, planId }: Task) {
   return { task, plan, home }
 }
 
-async function wake(tx: Tx, { clock }: Engine, plan: Plan, news: string, ids: { itemId: string; runId: string }) {
-  const session = await lockSession(tx, plan.sessionId)
-  const run = await findRun(tx, plan.rootRunId)
-  if (!session || !run) return
+/** The plan's words are those of its planner: what names them is labelled like that one. */
+async function wake(
+  tx: Tx,
+  { clock }: Engine,
+  { plan, home: session }: { plan: Plan; home: Session },
+  news: string,
+  ids: { itemId: string; runId: string },
+): Promise<void> {
+  const [root, planner] = [await findRun(tx, plan.rootRunId), await findRun(tx, plan.plannedBy)]
   const now = clock.now()
   await insertItem(
     tx,
@@ -69,7 +76,7 @@ async function wake(tx: Tx, { clock }: Engine, plan: Plan, news: string, ids: { 
       content: news,
       source: 'agent',
       parts: [],
-      label: run.label,
+      label: joinLabels([root, planner].flatMap((run) => run?.label ?? [])),
       wishes: {},
       wake: true,
       rootRunId: plan.rootRunId,

@@ -35,6 +35,8 @@ const inPart = statement((db, _arg: object) =>
     .where('child.finished_at', 'is', null)
     .where('child.cancel_reason', 'is', null)
     .where('child.via', '!=', sql.lit('retry'))
+    // A task belongs to its plan, which outlives the run that started it; that run's own end stops what it had begun.
+    .where('child.task_id', 'is', null)
     .where('parent.cancel_reason', 'is not', null)
     .union(
       db

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import { raw } from './raw.ts'
 import { statement } from './statement.ts'
@@ -54,6 +54,11 @@ export async function hasOpenJoin(rows: Reading, sessionId: string): Promise<boo
   return (await rows.first(openIn({ sessionId }))) !== undefined
 }
 
+/** Whether a session is still at what others asked of it. What people say to it there is between them and it. */
+export async function isAtWork(rows: Reading, sessionId: string): Promise<boolean> {
+  return (await rows.first(atWork({ sessionId }))) !== undefined
+}
+
 /** Whether what this run began keeps its session waiting. */
 export async function isWaiting(rows: Reading, runId: string): Promise<boolean> {
   return (await rows.first(openBy({ runId }))) !== undefined
@@ -95,10 +100,19 @@ const insertMember = statement((db, arg: Members & { runId: string }) =>
 const membersOf = ({ joinId, now }: Members) => sql`
   INSERT INTO join_members (run_id, join_id, session_id, done_at)
   SELECT min(child.id), ${joinId}, child.session_id,
-         CASE WHEN EXISTS (SELECT 1 FROM runs WHERE runs.session_id = child.session_id AND runs.finished_at IS NULL)
-                OR EXISTS (SELECT 1 FROM joins WHERE joins.session_id = child.session_id AND joins.fired_at IS NULL)
-              THEN NULL ELSE CAST(${now} AS BIGINT) END
+         CASE WHEN ${workAt(sql.ref('child.session_id'))} THEN NULL ELSE CAST(${now} AS BIGINT) END
   FROM runs AS child`
+
+/** Runs of a session that work for others, and what such runs wait for. */
+const workAt = (sessionId: RawBuilder<unknown>) => sql`(
+  EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ${sessionId} AND runs.finished_at IS NULL
+            AND runs.requester_session_id IS NOT NULL)
+  OR EXISTS (SELECT 1 FROM joins JOIN runs ON runs.id = joins.run_id WHERE joins.session_id = ${sessionId}
+               AND joins.fired_at IS NULL AND runs.requester_session_id IS NOT NULL))`
+
+const atWork = statement((db, arg: { sessionId: string }) =>
+  raw<{ found: number }>(db, sql`SELECT 1 AS found WHERE ${workAt(sql`${arg.sessionId}`)}`),
+)
 
 const over = statement((db, arg: { sessionId: string }) =>
   db

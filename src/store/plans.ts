@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
+import type { Label } from '../domain/label.ts'
 import type { Plan, PlanStatus } from '../domain/plan.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
@@ -86,6 +87,15 @@ export async function startPlan(
 ): Promise<void> {
   const now = { status: 'running' as const, root_run_id: rootRunId, started_by: startedBy, finished_at: null }
   await tx.run(tx.build.updateTable('projects').set(now).where('id', '=', id))
+}
+
+/**
+ * What the run that goes on with a plan has seen so far: the tasks that are begun for it are labelled with that, and its
+ * own row would know only at its end. The run must be locked.
+ */
+export async function keepLabel(tx: Tx, runId: string, { integrity, sources }: Label): Promise<void> {
+  const label = { integrity, sources_json: JSON.stringify(sources) }
+  await tx.run(tx.build.updateTable('runs').set(label).where('id', '=', runId))
 }
 
 export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis): Promise<void> {

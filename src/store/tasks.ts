@@ -108,15 +108,28 @@ export async function dropTask(tx: Tx, id: number, { revision, reason }: { revis
 
 /** Marks everything that cannot be done because this task was not, however far down; answers their ids. */
 export async function blockBelow(tx: Tx, taskId: number): Promise<number[]> {
-  const found = await tx.all(below({ taskId, from: 'pending' }))
+  const found = await tx.all(below({ taskId }))
   for (const { id } of found) await setTask(tx, id, { status: 'blocked', reason: `task:${taskId} was not done` })
   return found.map(({ id }) => id)
 }
 
-/** The opposite, when somebody has seen to it: what nothing else holds up may go on. */
-export async function unblockBelow(tx: Tx, taskId: number): Promise<void> {
-  for (const { id } of await tx.all(below({ taskId, from: 'blocked' })))
-    if (!(await tx.first(heldUp({ taskId: id })))) await setTask(tx, id, { status: 'pending', reason: null })
+/** Looks at a whole plan after a decision: what nothing holds up any more may go on, what something does may not. */
+export async function blockAnew(tx: Tx, planId: number): Promise<void> {
+  for (const { id, status, is_held } of await tx.all(undecided({ planId })))
+    if (Boolean(is_held) !== (status === 'blocked'))
+      await setTask(
+        tx,
+        id,
+        is_held
+          ? { status: 'blocked', reason: 'something it needs was not done' }
+          : { status: 'pending', reason: null },
+      )
+}
+
+/** Whether planning anew has left a task out of its plan. */
+export async function isDropped(rows: Reading, id: number): Promise<boolean> {
+  const query = rows.build.selectFrom('tasks').select('id').where('id', '=', id).where('dropped_in', 'is not', null)
+  return (await rows.first(query)) !== undefined
 }
 
 /** Everything that has not started, of a plan that is given up. */
@@ -213,25 +226,36 @@ const begin = statement((db, arg: { id: number; runId: string }) =>
     .where('id', '=', arg.id),
 )
 
-const below = statement((db, arg: { taskId: number; from: TaskStatus }) =>
+// Goes down only through what is not done: whoever needs a task that was skipped does not care what failed above it.
+const below = statement((db, arg: { taskId: number }) =>
   raw<{ id: number }>(
     db,
     sql`WITH RECURSIVE later (id) AS (
-          SELECT task_id FROM task_edges WHERE needs_id = ${arg.taskId}
-          UNION SELECT edge.task_id FROM later JOIN task_edges AS edge ON edge.needs_id = later.id)
-        SELECT tasks.id FROM later JOIN tasks ON tasks.id = later.id WHERE tasks.status = ${arg.from} ORDER BY tasks.id`,
+          SELECT edge.task_id FROM task_edges AS edge JOIN tasks ON tasks.id = edge.task_id
+          WHERE edge.needs_id = ${arg.taskId} AND tasks.status IN ('pending', 'blocked')
+          UNION SELECT edge.task_id FROM later
+            JOIN task_edges AS edge ON edge.needs_id = later.id JOIN tasks ON tasks.id = edge.task_id
+          WHERE tasks.status IN ('pending', 'blocked'))
+        SELECT tasks.id FROM later JOIN tasks ON tasks.id = later.id WHERE tasks.status = 'pending' ORDER BY tasks.id`,
   ),
 )
 
-/** Something above that failed, was stopped, or waits for such a thing. */
-const heldUp = statement((db, arg: { taskId: number }) =>
-  raw<{ id: number }>(
+/** Everything that has not begun, and whether something above it failed, was stopped, or waits for such a thing. */
+const undecided = statement((db, arg: { planId: number }) =>
+  raw<{ id: number; status: TaskStatus; is_held: number }>(
     db,
-    sql`WITH RECURSIVE above (id) AS (
-          SELECT needs_id FROM task_edges WHERE task_id = ${arg.taskId}
-          UNION SELECT edge.needs_id FROM above JOIN task_edges AS edge ON edge.task_id = above.id)
-        SELECT tasks.id FROM above JOIN tasks ON tasks.id = above.id
-        WHERE tasks.status IN ('failed', 'cancelled') LIMIT 1`,
+    sql`WITH RECURSIVE held (id) AS (
+          SELECT edge.task_id FROM tasks AS needed JOIN task_edges AS edge ON edge.needs_id = needed.id
+            JOIN tasks ON tasks.id = edge.task_id
+          WHERE needed.project_id = ${arg.planId} AND needed.status IN ('failed', 'cancelled')
+            AND tasks.status IN ('pending', 'blocked')
+          UNION SELECT edge.task_id FROM held
+            JOIN task_edges AS edge ON edge.needs_id = held.id JOIN tasks ON tasks.id = edge.task_id
+          WHERE tasks.status IN ('pending', 'blocked'))
+        SELECT tasks.id, tasks.status, CASE WHEN held.id IS NULL THEN 0 ELSE 1 END AS is_held
+        FROM tasks LEFT JOIN held ON held.id = tasks.id
+        WHERE tasks.project_id = ${arg.planId} AND tasks.status IN ('pending', 'blocked')
+          AND tasks.dropped_in IS NULL ORDER BY tasks.id`,
   ),
 )
 
