@@ -330,10 +330,11 @@ describe.each(databases)('why on %s', (database) => {
       'result:9',
       'result:x',
       'approval:9',
+      'memory:9',
       'session:none',
     ])
       expect([ref, await code(ref)]).toEqual([ref, 'not_found: ok'])
-    expect(await code('memory:1')).toBe('wrong_kind: ok')
+    expect(await code('persona:none')).toBe('wrong_kind: ok')
     expect(await code('approval:x')).toBe('bad_reference: ok')
     expect(await code('nothing.txt')).toBe('not_found: ok')
     expect(await code('zzzzzz')).toBe('not_found: ok')
