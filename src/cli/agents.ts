@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -46,10 +46,10 @@ export const registerAgents: Register = (program, run) => {
       }),
     )
   agents
-    .command('check [dirs...]')
-    .description('say everything about the files, here or in any directories; trusts nothing')
-    .addHelpText('after', '\nExample: heddle agents check ~/.claude/agents')
-    .action(run((here, dirs) => check(here, dirs)))
+    .command('check [what...]')
+    .description('say everything about the files: all here, agents by name, any directories; trusts nothing')
+    .addHelpText('after', '\nExamples: heddle agents check release-notes    heddle agents check ~/.claude/agents')
+    .action(run((here, what) => check(here, what)))
   agents
     .command('test [names...]')
     .description('measure agents on your model: a small task and what must be so after it; without names all of ours')
@@ -77,12 +77,22 @@ checks.json (what must be so afterwards).
 Example: heddle agents test coder -m local`
 
 async function list(here: Here): Promise<Answer> {
-  const { agents, diagnostics } = (await openHere(here)).look(here.folder)
+  const known = await agentsHere(here)
+  const { agents, diagnostics } = openAgents(known).look(here.folder)
   const counts = agentCounts(agents, diagnostics.length)
   const next = counts === '' ? 'heddle agents show NAME    heddle agents new NAME' : `${counts}    heddle agents check`
   const text =
-    agents.length === 0 ? 'none yet    heddle agents new NAME' : `${agentList(here.screen, agents)}\n\n${next}`
+    agents.length === 0
+      ? 'none yet    heddle agents new NAME'
+      : `${agentList(here.screen, agents)}\n\n${whoAnswers(known.config)}\n\n${next}`
   return { json: { agents: agents.map(agentRow), diagnostics }, text }
+}
+
+/** Who is talked to when nobody is named: the two who are there without a file are in no list of files. */
+function whoAnswers({ agent }: Config): string {
+  const name = `@${printable(agent.default.replace(/^@/, ''))}`
+  const does = name === '@coordinator' ? ' and gives them work; @general works alone' : ''
+  return `${name} answers${does}    agent.default`
 }
 
 /** `heddle agents coder` means the agent; a word that is none was meant as a command, as likely as not. */
@@ -106,8 +116,22 @@ async function show(here: Here, name: string): Promise<Answer> {
   return { json: agent, text: parts.filter((part) => part !== '').join('\n\n') }
 }
 
-async function check(here: Here, directories: string[]): Promise<Answer> {
+async function check(here: Here, what: string[]): Promise<Answer> {
   const known = await agentsHere(here)
+  const meant = what.map((word) => (existsSync(word) ? [] : agentsMeant(openAgents(known).list(here.folder), word)))
+  if (what.length > 0 && meant.every((agents) => agents.length > 0)) return checkNamed(here, meant.flat())
+  return checkFiles(here, what, known)
+}
+
+function checkNamed(here: Here, agents: Agent[]): Answer {
+  const ok = agents.every(({ status }) => status !== 'broken')
+  const text = agents
+    .map((agent) => [agentFacts(here.screen, agent), ...findingLines(here.screen, agent.diagnostics)].join('\n'))
+    .join('\n\n')
+  return { json: { ok, agents: agents.map(agentRow), diagnostics: [] }, text, code: ok ? 0 : 1 }
+}
+
+function checkFiles(here: Here, directories: string[], known: AgentsHere): Answer {
   const { agents, diagnostics } =
     directories.length === 0
       ? openAgents(known).look(here.folder)

@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { App, Question } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import type { Part } from '../domain/message.ts'
@@ -23,6 +25,8 @@ export async function askedFor(
   const { secrets } = homePaths(here.home)
   const named = await Promise.all(files.map((file) => fileFrom(file, { from: process.cwd(), secrets })))
   const mentioned = await partsNamedIn(here, content)
+  const unknown = await unknownAgentIn(here, content)
+  if (unknown !== undefined) here.tell(unknown)
   const piped = isTyped ? await pipedInput(here) : undefined
   const parts = [...named, ...mentioned, ...(piped ? [partOf('stdin', piped)] : [])]
   checkTogether(parts)
@@ -45,6 +49,19 @@ export async function agentNamed(here: Pick<Here, 'folder' | 'app'>, text: strin
   const close = nearest(name, known)
   const remedy = close ? `did you mean @${close}?` : 'heddle agents lists them'
   throw new Misuse(`there is no agent "@${printable(name)}"`, remedy, 'agent_unknown')
+}
+
+/** What to say of words that begin with `@name` when nobody has that name, and no file. */
+export async function unknownAgentIn(here: Pick<Here, 'folder' | 'app'>, content: string): Promise<string | undefined> {
+  const [, name] = /^@([a-z0-9][a-z0-9-]*)(?=\s|$)/.exec(content) ?? []
+  const app = await here.app()
+  if (name === undefined || existsSync(join(here.folder, name)) || (await isAgent(app, here.folder, name)))
+    return undefined
+  const close = nearest(
+    name,
+    (await app.agents(here.folder)).map((agent) => agent.name),
+  )
+  return `nobody is called @${name}: it stays a part of what is said    ${close ? `did you mean @${close}?` : 'heddle agents'}`
 }
 
 async function isAgent(app: App, folder: string, name: string): Promise<boolean> {

@@ -1,11 +1,12 @@
 import type { ApprovalView } from '../domain/app.ts'
+import type { Answer } from '../domain/approval.ts'
 import type { Event } from '../domain/event.ts'
 import type { Here } from './cli.ts'
 import type { Connection } from './connection.ts'
 import { answerFrom, choices } from './deciding.ts'
 import { type GateAround, PlanGate } from './plan-deciding.ts'
 import { planAsked, planQuestionPage } from './plan-question.ts'
-import { questionPage } from './question-page.ts'
+import { questionPage, taskOf } from './question-page.ts'
 
 /** The questions of one talk: shown one at a time, and answered by what is typed next. */
 export class ChatQuestions {
@@ -57,7 +58,7 @@ export class ChatQuestions {
     this.#shown = shown
     const asked = current && (await this.#ask(current))
     this.#gate = asked?.gate
-    if (asked) this.#talk.print(asked.page)
+    if (asked) this.#talk.print(`\n${asked.page}`)
   }
 
   /** Takes a line as the answer to what is asked; false when it is none, and means something else. */
@@ -70,8 +71,7 @@ export class ChatQuestions {
     if (!current || !said) return false
     if (typeof said === 'object') {
       await this.#connection.ask((door) => door.decide(String(current.id), said))
-      const done = gate ? `plan:${gate.plan.id} ` : `approval:${current.id} `
-      this.#talk.print(done + (said.answer === 'no' ? 'denied' : 'approved'))
+      this.#talk.print(gate ? startLine(gate.plan.id, said) : answerLine(current.id, said))
     }
     if (said === 'changed') this.#shown = undefined
     if (said !== 'open') await this.look(place)
@@ -81,11 +81,23 @@ export class ChatQuestions {
   async #ask(question: ApprovalView): Promise<{ page: string; gate?: PlanGate }> {
     const here = this.#here
     const id = planAsked(question)
-    if (id === undefined) return { page: `${questionPage(here.screen, question)}\n${choices(here, question)}` }
+    if (id === undefined) {
+      const task = await this.#connection.ask((door) => taskOf(door, question.runId))
+      return { page: `${questionPage(here.screen, question, { task })}\n${choices(here, question)}` }
+    }
     const { agents } = await (await import('./set-up.ts')).load(here)
     const plan = await this.#connection.ask((door) => door.plan(`plan:${id}`))
     const ask: GateAround['ask'] = (what) => this.#connection.ask(what)
     const page = planQuestionPage(here.screen, question, plan, { most: agents.maxConcurrent })
     return { page, gate: new PlanGate(plan, { here, ask, ...this.#talk }) }
   }
+}
+
+function answerLine(id: number, { answer }: { answer: Answer }): string {
+  return `approval:${id} ${answer === 'no' ? 'denied' : 'approved'}`
+}
+
+function startLine(plan: number, { answer, reason }: { answer: Answer; reason?: string }): string {
+  if (answer !== 'no') return `plan:${plan} starts`
+  return `plan:${plan} is not started${reason === undefined ? '' : '; what you said goes to whoever planned it'}`
 }

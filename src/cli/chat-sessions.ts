@@ -4,6 +4,7 @@ import { nearest } from '../domain/nearest.ts'
 import { checkLabel } from '../domain/session.ts'
 import type { Here } from './cli.ts'
 import { ago, paint, printable, table } from './screen.ts'
+import { isTalk } from './sessions.ts'
 
 type Place = Pick<Here, 'folder' | 'screen' | 'clock'>
 
@@ -45,7 +46,6 @@ export async function freshLabel(app: App, folder: string, asked: string | undef
   return chosen
 }
 
-/** Without those that were put away. */
 async function here(app: App, folder: string): Promise<SessionView[]> {
-  return (await app.sessions({ folder })).filter(({ archived }) => !archived)
+  return (await app.sessions({ folder })).filter(isTalk)
 }

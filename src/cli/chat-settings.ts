@@ -3,6 +3,8 @@ export interface ChatSettings {
   session: string
   /** Who is talked to; without one, the configured default. */
   agent: string | undefined
+  /** Whoever that is can have others do the work. */
+  isCoordinated: boolean
   /** Somebody types, and can be asked. */
   isAttended: boolean
   model: string | undefined

@@ -52,6 +52,7 @@ async function chat(
     session,
     model,
     agent,
+    isCoordinated: (agent ?? config.agent.default).replace(/^@/, '') === 'coordinator',
     isAttended: process.stdin.isTTY === true,
     knowModel,
     models: Object.keys(config.models),

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import type { App, TurnView } from '../domain/app.ts'
+import type { App } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import { tail } from '../domain/id.ts'
 import type { Told } from '../gateway/api.ts'
 import type { Daemon } from '../gateway/client.ts'
 import { homePaths } from '../home/home.ts'
-import { partsNamedIn } from './asked.ts'
+import { partsNamedIn, unknownAgentIn } from './asked.ts'
 import { chatHelp, type Wish, wishIn } from './chat-commands.ts'
 import { ChatQuestions } from './chat-questions.ts'
 import { freshLabel, sessionLines, sessionNamed } from './chat-sessions.ts'
@@ -16,7 +16,7 @@ import { completionsIn } from './completions.ts'
 import { Connection } from './connection.ts'
 import { greeting } from './greeting.ts'
 import { historyIn } from './line-history.ts'
-import { runsAt, runView } from './live-runs.ts'
+import { looksInto, runsAt, runView } from './live-runs.ts'
 import { type Notify, notifier } from './notify.ts'
 import { Outbox, type Said } from './outbox.ts'
 import type { Pane } from './pane.ts'
@@ -131,6 +131,7 @@ export class Chatting {
       door: this.#connection.door,
       session: this.#session,
       model: this.#voice.model,
+      isCoordinated: this.#settings.isCoordinated,
       perRequestUsd: this.#settings.perRequestUsd,
       ownRuns,
       daemon: this.#connection.isAlone ? undefined : await this.#here.daemon(),
@@ -161,10 +162,7 @@ export class Chatting {
         clock,
         print: (text) => this.#print(text),
         model: () => this.#voice.name,
-        look: {
-          turn: async (id) => (await this.#app.show('/', `turn:${id}`)) as TurnView,
-          run: (id) => runView(this.#app, id),
-        },
+        look: looksInto(this.#app, (what) => this.#connection.ask(what)),
         onStart: (runId) => this.#started(runId),
         onEnd: (ended) => this.#ended(ended),
         onNeedsYou: (runId, why) => this.#notify(`run:${tail(runId)} needs you: ${why}`),
@@ -262,6 +260,8 @@ export class Chatting {
     const said: Said = { content, how, parts: [], isShown: !this.#isBusy }
     try {
       said.parts = await partsNamedIn(this.#here, content)
+      const unknown = await unknownAgentIn(this.#here, content)
+      if (unknown !== undefined) this.#notice(unknown)
     } catch (error) {
       this.#echo(said)
       return this.#complain(error, 'not sent: ')

@@ -7,7 +7,7 @@ import type { Here } from './cli.ts'
 import { askAboutPlan } from './plan-asking.ts'
 import { planAsked } from './plan-question.ts'
 import { askLine, canAsk } from './prompt.ts'
-import { questionPage } from './question-page.ts'
+import { questionPage, taskOf } from './question-page.ts'
 import { paint, printable } from './screen.ts'
 
 const patience = 1000
@@ -63,7 +63,7 @@ async function askPerson(here: Here, door: Door, question: ApprovalView, { call,
   const plan = planAsked(question)
   await call(`run:${tail(question.runId)} needs you: approval`)
   if (plan !== undefined) return askAboutPlan(here, door, { approval: question.id, plan }, signal)
-  here.tell(questionPage(here.screen, question))
+  here.tell(questionPage(here.screen, question, { task: await taskOf(door, question.runId) }))
   for (;;) {
     const typed = await askLine(choices(here, question), signal).catch(() => undefined)
     if (typed === undefined) return undefined

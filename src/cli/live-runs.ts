@@ -1,4 +1,6 @@
-import type { App, RunLine, RunView } from '../domain/app.ts'
+import type { App, RunLine, RunView, TurnView } from '../domain/app.ts'
+import type { Door } from '../gateway/api.ts'
+import type { Looks } from './telling.ts'
 
 export interface Place {
   session: string
@@ -27,4 +29,14 @@ export function isAt(place: Place, other: Place): boolean {
 
 export async function runView(app: App, id: string): Promise<RunView> {
   return (await app.show('/', `run:${id}`)) as RunView
+}
+
+/** What a talk looks up about what it is told. */
+export function looksInto(app: App, ask: <T>(what: (door: Door) => Promise<T>) => Promise<T>): Looks {
+  return {
+    turn: async (id) => (await app.show('/', `turn:${id}`)) as TurnView,
+    run: (id) => runView(app, id),
+    plan: (id) => ask((door) => door.plan(`plan:${id}`)),
+    plans: (folder) => ask((door) => door.plans({ folder })),
+  }
 }

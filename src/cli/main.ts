@@ -4,7 +4,7 @@ import { version } from '../version.ts'
 import type { Answer, Run } from './cli.ts'
 import { commandsFor } from './commands.ts'
 import { helpStyle } from './help.ts'
-import { printable } from './screen.ts'
+import { printable, wrapped } from './screen.ts'
 
 /** Runs one command line and answers its exit code: 0 done, 1 failed, 2 misuse, 130 cancelled. */
 export async function main(argv: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -67,9 +67,16 @@ function report(error: unknown, json: boolean): number {
     return 1
   }
   if (json) process.stdout.write(failureJson(failure))
-  else process.stderr.write(printable(`${failure.message}\n  → ${failure.remedy}\n`, { lines: true }))
+  else process.stderr.write(failurePage(failure))
   if (failure.code === 'cancelled') return 130
   return failure instanceof Misuse ? 2 : 1
+}
+
+/** Broken between words for people; as it is for everything else. */
+function failurePage({ message, remedy }: HeddleError): string {
+  const text = printable(`${message}\n  → ${remedy}`, { lines: true })
+  const { isTTY, columns } = process.stderr
+  return `${isTTY ? wrapped(text, columns || 80, { words: true, hang: '    ' }).join('\n') : text}\n`
 }
 
 function failureJson({ code, message, remedy }: Pick<HeddleError, 'code' | 'message' | 'remedy'>): string {

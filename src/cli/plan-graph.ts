@@ -119,13 +119,25 @@ function restOf(task: TaskLine, screen: Screen, agentWide: number, room: number)
   const end = result === '' ? '' : `  ${paint(screen, 'dim', result)}`
   const left = room - width(end)
   if (isOver(task.status) || task.status === 'failed') {
-    const came = printable((task.status === 'completed' ? task.summary : (task.reason ?? task.summary)) ?? '')
+    const came = printable(cameOf(task))
     return `${result === '' ? cut(came, left) : filled(came, left)}${end}`
   }
   const agent = paint(screen, 'cyan', filled(`@${printable(task.skill)}`, agentWide))
   const doing = task.status === 'running' ? (task.doing ?? '') : afterWords(task.dependsOn)
   const about = cut(printable(doing), Math.max(0, left - agentWide - 2))
   return result === '' ? `${agent}  ${about}` : `${agent}  ${filled(about, Math.max(0, left - agentWide - 2))}${end}`
+}
+
+function cameOf({ status, summary = '', reason }: TaskLine): string {
+  if (status === 'completed') return withoutLabel(summary)
+  // That its run ended is what the state says already; what it said last is more.
+  const isOwnEnd = reason === undefined || /^run:\w+ ended: /.test(reason)
+  return isOwnEnd && summary !== '' ? summary : (reason ?? '')
+}
+
+/** A summary for a narrow column: the label of all that the script says would leave no room for what it says. */
+export function withoutLabel(summary: string): string {
+  return summary.replace(/^REHEARSAL: /, '')
 }
 
 function isOver(status: TaskStatus): boolean {

@@ -45,7 +45,7 @@ export function taskPage(screen: Screen, task: TaskView): string {
     printable(summary),
     `run:${tail(runId)}`,
   ])
-  const brief = printable(task.context, { lines: true }).trimEnd()
+  const brief = readable(screen, task.context.trimEnd())
   return [head, '', brief, ...(results.length > 0 ? ['', table(screen, results, 2)] : [])].join('\n')
 }
 
@@ -70,7 +70,7 @@ export function resultPage(screen: Screen, result: ResultView): string {
     ['at', result.createdAt],
     ['files', files.join(', ') || null],
   ])
-  return `${head}\n\n${printable(result.output, { lines: true })}`
+  return `${head}\n\n${readable(screen, result.output)}`
 }
 
 /** Rows of a list of tasks. */
@@ -83,6 +83,12 @@ export function taskRow(task: TaskLine): string[] {
     `@${printable(task.skill)}`,
     task.resultId === undefined ? afterWords(task.dependsOn) : `result:${task.resultId}`,
   ]
+}
+
+/** Text of agents as it is; on a terminal its lines are broken between words. */
+function readable(screen: Screen, text: string): string {
+  const safe = printable(text, { lines: true })
+  return screen.isTerminal ? wrapped(safe, screen.columns, { words: true }).join('\n') : safe
 }
 
 /** Text that goes on below itself, behind the name of a fact. */

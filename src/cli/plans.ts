@@ -36,7 +36,7 @@ export const registerPlans: Register = (program, run) => {
 
 function listOf(here: Here, plans: PlanLine[], all: boolean): string {
   if (plans.length === 0)
-    return `no plan${all ? '' : ' in this folder'} yet    heddle ask "…" makes one for a job of several parts${all ? '' : ', heddle plans --all'}`
+    return `no plan${all ? '' : ' in this folder'} yet    heddle ask "…" makes one${all ? '' : ', heddle plans --all'}`
   const rows = plans.map((plan) => [
     `plan:${plan.id}`,
     plan.status,
@@ -99,5 +99,7 @@ async function tellIfNobodyWorks(here: Here, door: Door, id: number): Promise<vo
   const { status } = await door.plan(`plan:${id}`)
   if (status !== 'running' || (await here.daemon())) return
   const runs = await door.runs()
-  if (!runs.some(({ state }) => state === 'running')) here.tell('nobody is at work on it    heddle up')
+  if (runs.some(({ state }) => state === 'running')) return
+  const isAsking = runs.some(({ waitingFor }) => waitingFor === 'approval')
+  here.tell(isAsking ? 'it waits for your word    heddle approvals' : 'nobody is at work on it    heddle up')
 }

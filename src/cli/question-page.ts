@@ -1,11 +1,17 @@
 import type { ApprovalView } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
+import type { TaskLine } from '../domain/plan-views.ts'
+import type { Door } from '../gateway/api.ts'
 import { cut, paint, printable, type Screen } from './screen.ts'
 
 const mostLines = 40
 
 /** A question as a person must see it to decide: who asks, for what, what will change, and on whose words. */
-export function questionPage(screen: Screen, approval: ApprovalView, { whole = false } = {}): string {
+export function questionPage(
+  screen: Screen,
+  approval: ApprovalView,
+  { whole = false, task }: { whole?: boolean; task?: TaskLine | undefined } = {},
+): string {
   const { id, agent, tool, runId, request, trusted } = approval
   const width = Math.max(40, screen.columns - 12)
   const lines = approval.change.split('\n')
@@ -15,11 +21,21 @@ export function questionPage(screen: Screen, approval: ApprovalView, { whole = f
     `${paint(screen, 'yellow', `approval:${id}`)}  @${printable(agent)} wants ${paint(screen, 'bold', printable(tool))}`,
     fact(screen, 'asked', cut(printable(request), width)),
     fact(screen, 'run', `run:${tail(runId)} in ${printable(approval.folder ?? '–')}`),
+    ...(task ? [fact(screen, 'task', cut(taskWords(task), width))] : []),
     fact(screen, 'why', printable(approval.reason)),
     ...(trusted ? [] : [carefulLine(screen, approval)]),
     ...shown.map((line) => `  ${coloured(screen, printable(line))}`),
     ...(left > 0 ? [paint(screen, 'dim', `  … ${left} more lines: heddle show approval:${id}`)] : []),
   ].join('\n')
+}
+
+/** The task that a run which asks something is for; undefined for one that is for none. */
+export async function taskOf(door: Pick<Door, 'tasks'>, runId: string): Promise<TaskLine | undefined> {
+  return (await door.tasks({ status: 'running' })).find((task) => task.runId === runId)
+}
+
+function taskWords({ id, planId, title }: TaskLine): string {
+  return `task:${id} of plan:${planId}, ${printable(title)}`
 }
 
 /** Whose words an agent has read that asks, besides those of people and of this folder. */

@@ -1,5 +1,6 @@
 import type { ResultLine } from '../domain/plan-views.ts'
 import { type Register, rareGroup } from './cli.ts'
+import { withoutLabel } from './plan-graph.ts'
 import { ago, printable, table } from './screen.ts'
 
 export const registerResults: Register = (program, run) => {
@@ -29,7 +30,7 @@ function row({ id, taskId, skillUsed, status, summary, processed, createdAt }: R
     status,
     `@${printable(skillUsed ?? '–')}`,
     taskId === null ? '–' : `task:${taskId}`,
-    printable(summary),
+    printable(withoutLabel(summary)),
     processed ? ago(createdAt, now) : 'not read yet',
   ]
 }

@@ -101,15 +101,20 @@ function whose({ session, taskId, parentRunId }: RunLine): string {
   return parentRunId === null ? printable(session ?? '–') : `run:${tail(parentRunId)}`
 }
 
+/** Thousands as such: how many they are is told, not counted. */
+function short(tokens: number): string {
+  return tokens < 10_000 ? String(tokens) : `${Math.round(tokens / 1000)}k`
+}
+
 function row(run: RunLine): string[] {
   return [
     `run:${tail(run.id)}`,
     run.state,
     run.agent === undefined ? '–' : `@${printable(run.agent)}`,
     whose(run),
-    printable(run.doing),
+    run.doing === run.state ? '' : printable(run.doing),
     `${run.ageSeconds}s`,
-    `${run.tokens} tok`,
+    `${short(run.tokens)} tok`,
     `$${run.costUsd.toFixed(2)}`,
   ]
 }

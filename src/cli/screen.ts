@@ -131,6 +131,9 @@ const graphemes = new Intl.Segmenter()
 const wide =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u
 
+/** What a column that gives way has where there is room, and keeps where there is none. */
+const [usual, narrowest] = [8, 4]
+
 /** Rows in columns that fit the screen: the column named `grows` gives way. */
 export function table(screen: Screen, rows: string[][], grows: number): string {
   const columns = Math.max(0, ...rows.map((row) => row.length))
@@ -138,7 +141,7 @@ export function table(screen: Screen, rows: string[][], grows: number): string {
     Math.max(0, ...rows.map((row) => width(row[column] ?? ''))),
   )
   const others = widths.reduce((sum, each, column) => sum + (column === grows ? 0 : each + 2), 0)
-  widths[grows] = Math.max(8, Math.min(widths[grows] ?? 0, screen.columns - others))
+  widths[grows] = Math.max(narrowest, Math.min(Math.max(usual, widths[grows] ?? 0), screen.columns - others))
   return rows
     .map((row) =>
       row

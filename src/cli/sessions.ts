@@ -9,7 +9,7 @@ export const registerSessions: Register = (program, run) => {
     .alias('session')
     .helpGroup('REWIND')
     .description('list the sessions of this folder, the last used first')
-    .option('-a, --all', 'those of every folder, and archived ones')
+    .option('-a, --all', 'those of every folder, of agents at work for others, and archived ones')
     .action(run((here, _args, options) => list(here, options['all'] === true)))
   sessions
     .command('list', { hidden: true })
@@ -67,8 +67,13 @@ export const registerSessions: Register = (program, run) => {
 async function list(here: Here, all: boolean) {
   const app = await here.app()
   const found = await app.sessions(all ? {} : { folder: here.folder })
-  const sessions = all ? found : found.filter(({ archived }) => !archived)
+  const sessions = all ? found : found.filter(isTalk)
   return { json: { sessions }, text: sessions.length > 0 ? listing(here, sessions, all) : await nothing(here, all) }
+}
+
+/** Whether people talk in it: not put away, and not of an agent that worked for another. */
+export function isTalk({ label, archived }: Pick<SessionView, 'label' | 'archived'>): boolean {
+  return !archived && !/^agent:[^:]+:subagent:/.test(label)
 }
 
 function listing(here: Here, sessions: SessionView[], all: boolean): string {

@@ -17,6 +17,8 @@ export class SpokenLines {
   #text = ''
   #printed = 0
   #thinking = ''
+  /** Words that became durable with calls: if the answer is the same, they have been read. */
+  #said = ''
 
   constructor(screen: Screen, print: (text: string) => void) {
     this.#screen = screen
@@ -53,14 +55,21 @@ export class SpokenLines {
   }
 
   /** The words have become durable: prints what is left of them, or all if they are others than were heard. */
-  finish(durable = this.#text): void {
+  finish(answer?: string): void {
+    const isRead = answer !== undefined && this.#text === '' && answer.trim() === this.#said.trim()
+    if (answer !== undefined) this.#said = ''
+    else if (this.#text.trim() !== '') this.#said = this.#text
+    if (!isRead) this.#printRest(answer ?? this.#text)
+    this.#forget()
+  }
+
+  #printRest(durable: string): void {
     const heard = this.#text.slice(0, this.#printed).trimStart()
     const said = durable.trimStart()
     const begins = said.startsWith(heard)
     if (!begins) this.#takeBack()
     const rest = (begins ? said.slice(heard.length) : said).trimEnd()
     if (rest.trim() !== '') for (const line of this.#trimmed(rest).split('\n')) this.#printLine(line)
-    this.#forget()
   }
 
   #printWholeLines(): void {

@@ -1,11 +1,13 @@
 import { rehearsal } from '../config/schema.ts'
 import type { SessionView, StatusView } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
+import type { PlanLine } from '../domain/plan-views.ts'
 import type { Daemon } from '../gateway/client.ts'
 import { version } from '../version.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { ago, cut, paint, printable } from './screen.ts'
 import { type LastLook, lastSeen, markSeen } from './seen.ts'
+import { isTalk } from './sessions.ts'
 
 const mostNews = 5
 
@@ -21,8 +23,10 @@ export async function status(here: Here): Promise<Answer> {
   const app = await here.app()
   const daemon = await here.daemon()
   const since = lastSeen(here)
-  const view = await (await here.door()).status(here.folder, since.at)
-  const sessions = (await app.sessions({ folder: here.folder })).filter(({ archived }) => !archived)
+  const door = await here.door()
+  const view = await door.status(here.folder, since.at)
+  const plans = await door.plans({ folder: here.folder })
+  const sessions = (await app.sessions({ folder: here.folder })).filter(isTalk)
   markSeen(here)
   return {
     json: { ...view, version, home: here.home, sessions: sessions.length, daemon: daemon?.health.pid ?? null },
@@ -34,7 +38,7 @@ export async function status(here: Here): Promise<Answer> {
       row(here, 'model', modelWords(view.model)),
       row(here, 'spend', `$${view.spentTodayUsd.toFixed(2)} today of $${view.dayLimitUsd.toFixed(2)}`),
       ...needsYouRows(here, view),
-      runningRow(here, view, daemon),
+      runningRow(here, view, plans, daemon),
       row(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
       ...newsRows(here, view, since),
       row(here, 'help', 'heddle --help'),
@@ -62,10 +66,26 @@ export function needsYouRows(here: Here, { needsYou }: StatusView): string[] {
   return [row(here, 'needs you', `${needsYou.length}, first ${name}    ${next}`)]
 }
 
-export function runningRow(here: Here, { running, queued }: StatusView, daemon: Daemon | undefined): string {
+/** How much is under way, with the plan that it is for. */
+export function runningRow(
+  here: Here,
+  { running, queued }: StatusView,
+  plans: readonly PlanLine[],
+  daemon: Daemon | undefined,
+): string {
   const nobody = queued > 0 && running === 0 && !daemon
-  const next = nobody ? 'heddle up' : running + queued > 0 ? 'heddle watch' : ''
-  return row(here, 'running', `${running}${queued > 0 ? `, ${queued} queued` : ''}${next === '' ? '' : `    ${next}`}`)
+  const under = plans.filter(({ status }) => status === 'running')
+  const look = under.length > 0 ? 'heddle plans -w' : 'heddle watch'
+  const next = nobody ? 'heddle up' : running + queued + under.length > 0 ? look : ''
+  const parts = [`${running}`, ...(queued > 0 ? [`${queued} queued`] : []), ...under.slice(0, 1).map(planWords)]
+  const more = under.length > 1 ? [`${under.length - 1} more`] : []
+  return row(here, 'running', `${[...parts, ...more].join(', ')}${next === '' ? '' : `    ${next}`}`)
+}
+
+function planWords({ id, counts }: PlanLine): string {
+  const all = Object.values(counts).reduce((sum, each) => sum + each, 0)
+  const failed = counts.failed ? `, ${counts.failed} failed` : ''
+  return `plan ${id}: ${counts.completed ?? 0} of ${all} done${failed}`
 }
 
 export function newsRows(here: Here, { sinceLast }: StatusView, since: LastLook): string[] {

@@ -2,16 +2,20 @@ import type { RunLine, RunView, TurnView } from '../domain/app.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { Event } from '../domain/event.ts'
 import { tail } from '../domain/id.ts'
+import type { PlanLine, PlanView } from '../domain/plan-views.ts'
 import type { Outcome } from '../domain/run.ts'
 import type { Told } from '../gateway/api.ts'
 import { lastLine, money } from './answer-page.ts'
 import { callLine } from './call-line.ts'
+import { PlansTold } from './plans-told.ts'
 import { paint, printable, type Screen } from './screen.ts'
 import { SpokenLines } from './spoken-lines.ts'
 import { remedyLine } from './talk-lines.ts'
 
 const silentAfter: Millis = 5000
 const mostMoving = 6
+/** Ends a turn of somebody who waits for others. */
+const waitCall = 'wait'
 
 /** Someone at work: the session's own run, or one that works for it. */
 interface AtWork {
@@ -19,6 +23,8 @@ interface AtWork {
   depth: number
   agent: string | undefined
   startedAt: Millis
+  /** False while it waits for a free place. */
+  isBegun: boolean
   /** When it last gave a sign of life. */
   signAt: Millis
   calls: Map<string, { name: string; about: string | undefined; at: Millis }>
@@ -34,6 +40,14 @@ export interface Ended {
   asked: string
 }
 
+/** What can be looked up about what was told. */
+export interface Looks {
+  turn(id: string): Promise<TurnView>
+  run(id: string): Promise<RunView>
+  plan(id: number): Promise<PlanView>
+  plans(folder: string): Promise<PlanLine[]>
+}
+
 /** What a session's telling needs of the rest. */
 export interface Around {
   screen: Screen
@@ -41,7 +55,7 @@ export interface Around {
   /** The model that is asked for. */
   model(): string
   print(text: string): void
-  look: { turn(id: string): Promise<TurnView>; run(id: string): Promise<RunView> }
+  look: Looks
   /** The session's own run has begun, for the first time as far as we know. */
   onStart(runId: string): Promise<void>
   onEnd(ended: Ended): void
@@ -53,11 +67,14 @@ export class Telling {
   readonly #place: { session: string; folder: string }
   readonly #around: Around
   readonly #spoken: SpokenLines
+  readonly #plans: PlansTold
   readonly #children = new Map<string, AtWork>()
   /** Agents by their sessions: one that is woken by its own children goes on in a new run. */
   readonly #agents = new Map<string, { agent: string; depth: number }>()
   readonly #turns = new Map<string, string>()
   readonly #ended = new Set<string>()
+  /** How far below the session's own everyone of our runs is: tasks of a plan begin long after who started it has ended. */
+  readonly #depths = new Map<string, number>()
   #own: AtWork | undefined
   /** The session's next run: it is told of before the end of the one before it. */
   #next: AtWork | undefined
@@ -68,17 +85,18 @@ export class Telling {
   constructor(place: { session: string; folder: string }, around: Around) {
     this.#place = place
     this.#around = around
+    this.#plans = new PlansTold(place, around.screen, around.look)
     this.#spoken = new SpokenLines(around.screen, (text) => this.#print('words', text))
   }
 
   /** Whether the session, or someone for it, is at work. */
   get isBusy(): boolean {
-    return this.#own !== undefined || this.#children.size > 0
+    return this.#own !== undefined || this.#children.size > 0 || this.#plans.isBusy
   }
 
   /** What is to be cancelled to stop all of it: the session's run, or the one whose children are still at work. */
   get runId(): string | undefined {
-    return this.#own?.id ?? (this.#children.size > 0 ? this.#lastOwn : undefined)
+    return this.#own?.id ?? (this.isBusy ? this.#lastOwn : undefined)
   }
 
   /** Whether we have heard of this run, as one of the session's own. */
@@ -91,8 +109,14 @@ export class Telling {
     const { session, folder } = this.#place
     const { clock } = this.#around
     const own = runs.find((run) => run.session === session && run.folder === folder)
-    for (const { id, depth, agent, ageSeconds } of runs.filter((run) => run !== own))
-      this.#children.set(id, atWork(id, { depth, agent }, clock.now() - ageSeconds * 1000))
+    for (const { id, depth, agent, ageSeconds, waitingFor, state } of runs.filter((run) => run !== own)) {
+      const child = atWork(id, { depth, agent }, clock.now() - ageSeconds * 1000)
+      child.waits = waitingFor === undefined ? '' : `waits for ${printable(waitingFor)}`
+      child.isBegun = state !== 'queued'
+      this.#children.set(id, child)
+      this.#depths.set(id, depth)
+    }
+    await this.#plans.begin()
     this.#lastOwn = own?.id ?? runs[0]?.rootRunId
     if (!own) return
     this.#own = atWork(own.id, { depth: 0, agent: undefined }, clock.now() - own.ageSeconds * 1000)
@@ -128,23 +152,26 @@ export class Telling {
   #doing(run: AtWork, now: Millis): string[] {
     const { screen } = this.#around
     const who = { runId: run.id, depth: run.depth, agent: run.agent }
-    const calls = [...run.calls.values()].map(({ name, about, at }) =>
-      callLine(screen, { ...who, what: name, about, took: now - at }),
-    )
-    if (calls.length > 0 || run === this.#own) return calls
-    return [callLine(screen, { ...who, what: silence(run, now) || 'thinks', took: now - run.startedAt })]
+    const calls = [...run.calls.values()].map(({ name, about, at }) => ({ what: name, about, took: now - at }))
+    if (run === this.#own) return calls.map((call) => callLine(screen, { ...who, ...call }))
+    const { what, about } = calls.at(-1) ?? { what: run.isBegun ? silence(run, now) || 'thinks' : 'queued' }
+    const took = now - run.startedAt
+    const task = this.#plans.doing(run.id, [what, about ?? ''].join(' ').trim(), took)
+    return [task ?? callLine(screen, { ...who, what, about, took })]
   }
 
   #standing(now: Millis): string {
     if (!this.isBusy) return ''
     const { model, usd } = this.#spent
     const own = this.#own
-    const agents = this.#children.size === 1 ? '1 agent at work' : `${this.#children.size} agents at work`
+    const begun = [...this.#children.values()].filter(({ isBegun }) => isBegun).length
+    const agents = begun === 1 ? '1 agent at work' : `${begun} agents at work`
     const silent = own && own.calls.size === 0 ? silence(own, now, this.#spoken.hasSpoken) : ''
     return [
       own ? `run:${tail(own.id)}` : '',
       silent,
       this.#children.size > 0 ? agents : '',
+      ...this.#plans.standing,
       own ? printable(model || this.#around.model()) : '',
       usd > 0 ? `up to ${money(usd)}` : '',
       'Ctrl-C stops',
@@ -157,6 +184,7 @@ export class Telling {
     const { kind, subject, payload, at } = event
     const id = subject.slice(subject.indexOf(':') + 1)
     if (kind === 'turn.added' && payload['compaction'] !== true) this.#turns.set(String(payload['run']), id)
+    if (kind === 'plan.changed' || kind === 'task.changed') return this.#hearPlan(event)
     if (!kind.startsWith('run.') || this.#ended.has(id)) return
     const run = this.#known(id) ?? this.#meet(id, payload, at)
     if (!run) return
@@ -167,6 +195,15 @@ export class Telling {
     if (kind === 'run.ended') await this.#end(run, String(payload['state']), at)
   }
 
+  async #hearPlan(event: Event): Promise<void> {
+    await this.#plans.hear(event)
+    const { screen } = this.#around
+    if (this.#plans.givesUp(event)) this.#print('calls', paint(screen, 'yellow', `${event.subject} is cancelled`))
+    for (const { runId, skill } of this.#plans.atWork)
+      if (runId !== undefined && !this.#ended.has(runId) && !this.#known(runId))
+        this.#addChild(runId, { agent: skill, depth: 1 }, event.at)
+  }
+
   #known(id: string): AtWork | undefined {
     return [this.#own, this.#next].find((run) => run?.id === id) ?? this.#children.get(id)
   }
@@ -174,25 +211,32 @@ export class Telling {
   /** Someone of whom we hear for the first time, if they have to do with this session. */
   #meet(id: string, payload: Event['payload'], at: Millis): AtWork | undefined {
     const label = String(payload['session'])
-    const parent = this.#known(String(payload['parent'])) ?? this.#agents.get(label)
+    const parentDepth = this.#depths.get(String(payload['parent'])) ?? this.#agents.get(label)?.depth
     if (label === this.#place.session && payload['folder'] === this.#place.folder) {
       const own = atWork(id, { depth: 0, agent: undefined }, at)
       if (this.#own) this.#next = own
       else this.#own = own
       this.#lastOwn = id
+      this.#depths.set(id, 0)
       return own
     }
-    if (!parent) return undefined
+    if (parentDepth === undefined) return undefined
     const known = this.#agents.get(label)
-    const who = known ?? { agent: String(payload['agent'] ?? 'general'), depth: parent.depth + 1 }
+    const who = known ?? { agent: String(payload['agent'] ?? 'general'), depth: parentDepth + 1 }
     this.#agents.set(label, who)
+    return this.#addChild(id, who, at)
+  }
+
+  #addChild(id: string, who: { agent: string; depth: number }, at: Millis): AtWork {
     const child = atWork(id, who, at)
     this.#children.set(id, child)
+    this.#depths.set(id, who.depth)
     return child
   }
 
   async #start(run: AtWork, at: Millis): Promise<void> {
     run.waits = ''
+    run.isBegun = true
     if (run !== this.#own) return
     run.startedAt = Math.min(run.startedAt, at)
     void this.#lookAtSpending(run.id)
@@ -216,8 +260,10 @@ export class Telling {
       case 'ended': {
         const begun = run.calls.get(call)
         run.calls.delete(call)
+        // What others do is told as it happens, and in one line when they are done; to wait is nothing to tell.
+        if (run !== this.#own || name === waitCall) return
         const took = begun && at - begun.at
-        const who = { runId: run.id, depth: run.depth, agent: run.agent }
+        const who = { runId: run.id, depth: 0 }
         const status = String(payload['status'])
         this.#print('calls', callLine(screen, { ...who, what: name, about: begun?.about, took, status }))
         return
@@ -276,19 +322,24 @@ export class Telling {
       ...(this.#children.size === 0 && { requestUsd: view.budget.spentUsd }),
       ...(!isDone && { next: `heddle retry run:${tail(view.id)}` }),
     }
-    print(lastLine(screen, { ...turn, turnId: turn.id, took: tookOf(view), ...more }))
+    // Who waits for others has not answered yet: that turn is one of several on the way.
+    if (!isDone || !this.#own?.used.has(waitCall) || this.#children.size === 0) {
+      print(lastLine(screen, { ...turn, turnId: turn.id, took: tookOf(view), ...more }))
+    }
     print('')
     this.#printed = undefined
     this.#spent = { model: turn.model.actual ?? '', usd: view.budget.spentUsd }
   }
 
-  #tellChild(run: AtWork, state: string, at: Millis): void {
+  async #tellChild(run: AtWork, state: string, at: Millis): Promise<void> {
     const { screen } = this.#around
+    void this.#lookAtSpending(this.#lastOwn ?? run.id)
+    const task = await this.#plans.ended(run.id)
+    if (task !== undefined) return this.#print('calls', task)
     const used = [...run.used].map(([name, times]) => `${name} ${times}`).join(', ')
     const status = state === 'completed' ? 'ok' : state === 'cancelled' ? 'stopped' : state
     const who = { runId: run.id, depth: run.depth, agent: run.agent }
     this.#print('calls', callLine(screen, { ...who, what: used || 'answered', took: at - run.startedAt, status }))
-    void this.#lookAtSpending(this.#lastOwn ?? run.id)
   }
 
   /** Words and work are kept apart by a blank line. */
@@ -305,7 +356,7 @@ export class Telling {
 }
 
 function atWork(id: string, who: { depth: number; agent: string | undefined }, startedAt: Millis): AtWork {
-  return { id, ...who, startedAt, signAt: startedAt, calls: new Map(), used: new Map(), waits: '' }
+  return { id, ...who, startedAt, isBegun: false, signAt: startedAt, calls: new Map(), used: new Map(), waits: '' }
 }
 
 /** For how long nothing was heard, once that is worth telling. */

@@ -152,6 +152,30 @@ describe('heddle agents new', () => {
 })
 
 describe('heddle agents check', () => {
+  test('an agent that is called like a paper for readers is one all the same', async () => {
+    for (const name of ['changelog', 'readme']) {
+      const { path } = await heddle.json<{ path: string }>('agents', 'new', name)
+      expect(path).toBe(join(heddle.home, 'skills', name, 'SKILL.md'))
+      expect((await heddle.json<{ name: string; status: string }>('agents', 'show', name)).status).toBe('ready')
+    }
+  })
+
+  test('the list says who answers when nobody is named', async () => {
+    const said = '@coordinator answers and gives them work; @general works alone    agent.default'
+    expect((await heddle.run('agents')).out).toContain(`\n\n${said}\n\n`)
+    await heddle.run('config', 'set', 'agent.default', '@coder')
+    expect((await heddle.run('agents')).out).toContain('\n\n@coder answers    agent.default\n\n')
+  })
+
+  test('takes names, too', async () => {
+    const { code, out } = await heddle.run('agents', 'check', '@researcher', 'coder')
+    expect([code, out.match(/^@\w+$/gm), out.match(/^state +ready$/gm)?.length]).toEqual([
+      0,
+      ['@researcher', '@coder'],
+      2,
+    ])
+  })
+
   test('everything is said, and broken files end it with code 1', async () => {
     inHome('half.md', '---\nname: half\n')
     inHome('loose.md', '---\nname: loose\ndescription: Use it: often\ntools: Read, Bassh\n---\nx\n')

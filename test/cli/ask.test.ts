@@ -156,3 +156,9 @@ test('a run has the tools that the owner lets it have, and no others', async () 
   expect(JSON.stringify(sent)).toContain('list_dir')
   expect(JSON.stringify(sent)).not.toContain('search_files')
 })
+
+test('a name at the beginning that nobody has is told of, and stays a part of the question', async () => {
+  const { code, err } = await heddle.run('ask', '--agent', '@general', '@reviewer which port?')
+  expect([code, err]).toEqual([0, expect.stringMatching(/^nobody is called @reviewer: .* {4}/m)])
+  expect((await heddle.run('ask', '@general which port?')).err).not.toContain('nobody is called')
+})

@@ -32,8 +32,8 @@ export interface TestHeddle {
 /** A command that runs until it is told to stop. */
 export interface Started {
   pid: number | undefined
-  /** Resolves when this text has come on stderr. */
-  says(text: string): Promise<void>
+  /** Resolves when this text has come on stderr, or all that has come is as wanted. */
+  says(what: string | ((said: string) => boolean)): Promise<void>
   stop(signal: NodeJS.Signals): void
   ended: Promise<Spoken>
 }
@@ -78,7 +78,7 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
     const { child, said, ended } = begin(options, [process.execPath, bin, ...to(agent, args)])
     return {
       pid: child.pid,
-      says: (text) => until(child.stderr, () => said.err.includes(text)),
+      says: (what) => until(child.stderr, () => (typeof what === 'string' ? said.err.includes(what) : what(said.err))),
       stop: (signal) => child.kill(signal),
       ended,
     }

@@ -232,7 +232,7 @@ describe('a plan that waits for its start', () => {
     expect(daemon.asked).toEqual([['task:1', { action: 'edit', context: 'the brief of task:1\nin two linesmore' }]])
     terminal.type('one task is enough\r')
     expect(await daemon.decided).toEqual({ answer: 'no', reason: 'one task is enough' })
-    await terminal.shows('plan:1 denied')
+    await terminal.shows('plan:1 is not started; what you said')
     terminal.type('/quit\r')
     expect((await terminal.ended).code).toBe(0)
   })

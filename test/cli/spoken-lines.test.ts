@@ -29,6 +29,15 @@ test('what a call said before its tools stays, and the next call is told below i
   expect(printed).toEqual(['I look first', 'it is 8080'])
 })
 
+test('words that end a turn together with its calls are its answer, and are not printed again', () => {
+  text(1, 'the researcher looks')
+  spoken.finish()
+  spoken.finish('the researcher looks')
+  expect(printed).toEqual(['the researcher looks'])
+  spoken.finish('the researcher looks')
+  expect(printed).toEqual(['the researcher looks', 'the researcher looks'])
+})
+
 test('words that are taken back are told as void, and the answer is printed whole', () => {
   text(1, 'one\ntw')
   spoken.hear({ kind: 'reset', runId: 'r', call: 1 })
