@@ -6,9 +6,10 @@ import { compaction } from './migrations/0003-compaction.ts'
 import { arrival } from './migrations/0004-arrival.ts'
 import { hands } from './migrations/0005-hands.ts'
 import { plans } from './migrations/0006-plans.ts'
+import { requestTotals } from './migrations/0008-request-totals.ts'
 
 /** Every step of the schema, in order. */
-export const migrations: readonly Migration[] = [tree, runs, compaction, arrival, hands, plans]
+export const migrations: readonly Migration[] = [tree, runs, compaction, arrival, hands, plans, requestTotals]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
 export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {

@@ -191,6 +191,7 @@ describe.each(databases)('write on %s', (database) => {
         ...['meta', 'personas', 'prompts', 'segments', 'runs', 'turns', 'threads', 'sessions', 'events'],
         ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
         ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
+        'request_totals',
       ])
     })
   })
