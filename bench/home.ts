@@ -10,13 +10,22 @@ export interface HomeSettings {
   home: string
   model: Model
   durability?: 'full' | 'normal'
+  /** Who is spoken to. */
+  agent?: '@general' | '@coordinator'
   /** Runs at the same time; children of one run, too. */
   atOnce?: number
   crash?: NonNullable<AppSettings['context']>['crash']
 }
 
 /** Opens a whole heddle as its owner would have it, with budgets that nothing measured here can spend. */
-export async function openHome({ home, model, durability = 'full', atOnce = 16, crash }: HomeSettings): Promise<App> {
+export async function openHome({
+  home,
+  model,
+  durability = 'full',
+  agent = '@general',
+  atOnce = 16,
+  crash,
+}: HomeSettings): Promise<App> {
   await ensureHome(home)
   const paths = homePaths(home)
   const config = await loadConfig(paths.config, {})
@@ -24,11 +33,11 @@ export async function openHome({ home, model, durability = 'full', atOnce = 16, 
     paths,
     config: {
       ...config,
-      agent: { ...config.agent, default: '@general' },
+      agent: { ...config.agent, default: agent },
       durability,
       engine: { ...config.engine, maxRunning: atOnce },
       agents: { ...config.agents, maxConcurrent: atOnce },
-      budgets: { ...config.budgets, perRequest: { usd: 1e6, tokens: 1e12, steps: 200 } },
+      budgets: { ...config.budgets, perRequest: { usd: 1e6, tokens: 1e12, steps: 200 }, perDay: { usd: 1e6 } },
       tools: {
         ...config.tools,
         subagents: { ...config.tools.subagents, maxConcurrent: atOnce, maxChildrenPerAgent: Math.max(atOnce, 5) },

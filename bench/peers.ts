@@ -18,9 +18,9 @@ export interface Peers {
 
 /** Installs the pinned peers into their own folder at first use, and looks whether they run here. */
 export async function preparePeers(scratch: Scratch): Promise<Peers> {
-  const trouble = install(scratch)
+  const trouble = installPeers(scratch)
   const peer = (name: string) =>
-    trouble === undefined ? tried(scratch, name, join(folder, `${name}.mjs`)) : { missing: trouble }
+    trouble === undefined ? tried(scratch, name, peerProgram(name)) : { missing: trouble }
   return { langgraph: await peer('langgraph'), openaiAgents: await peer('openai-agents') }
 }
 
@@ -37,7 +37,13 @@ async function tried(scratch: Scratch, name: string, program: string): Promise<P
   }
 }
 
-function install(scratch: Scratch): string | undefined {
+/** Where a peer's program is. */
+export function peerProgram(name: string): string {
+  return join(folder, `${name}.mjs`)
+}
+
+/** Installs what is pinned, unless it is there; answers why that failed. */
+export function installPeers(scratch: Scratch): string | undefined {
   const pinned = createHash('sha256')
     .update(readFileSync(join(folder, 'package-lock.json')))
     .digest('hex')

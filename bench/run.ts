@@ -3,6 +3,7 @@ import { nearest } from '../src/domain/nearest.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
 import { models } from './models.ts'
+import { plans } from './plans.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
@@ -19,6 +20,7 @@ const benchmarks: Record<string, Benchmark> = {
   turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
+  plans: { about: 'plans of many tasks: what coordinators are sent, claims, and size', run: plans },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

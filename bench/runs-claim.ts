@@ -1,8 +1,7 @@
 import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
 import type { App } from '../src/domain/app.ts'
-import type { CrashPoint } from '../src/domain/crash-points.ts'
 import type { Model } from '../src/domain/model.ts'
+import { Commits } from './commits.ts'
 import { type Figure, figure, measure, median, quantile, shown } from './figures.ts'
 import { openFloor } from './floor.ts'
 import { ask, openHome } from './home.ts'
@@ -84,29 +83,5 @@ function pausingModel(): PausingModel {
       if (paused) await new Promise<void>((goOn) => paused(goOn))
       return model.reply(request, onDelta)
     },
-  }
-}
-
-/** The moments of commits, which the named points tell exactly. */
-class Commits {
-  #passed: { point: CrashPoint; at: number }[] = []
-
-  note(point: CrashPoint): void {
-    this.#passed.push({ point, at: performance.now() })
-  }
-
-  forget(): void {
-    this.#passed = []
-  }
-
-  /** From the first commit of this kind until that of the claim: nothing, when one commit is both. */
-  untilClaimed(ready: 'submit' | 'settle'): number {
-    const first = this.#passed.findIndex(({ point }) => point === `${ready}.after_commit`)
-    const from = this.#passed[first]
-    const then = this.#passed
-      .slice(first + 1)
-      .find(({ point }) => point === 'claim.after_commit' || point === 'model.before_request')
-    if (!from || !then) throw new Error(`nothing was claimed after ${ready}`)
-    return then.point === 'claim.after_commit' ? then.at - from.at : 0
   }
 }

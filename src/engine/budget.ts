@@ -1,9 +1,10 @@
 import { HeddleError } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
 import type { Usage } from '../domain/turn.ts'
+import { drawnBy } from '../store/request-totals.ts'
 import { lockRun, tryLockRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { type Call, holdDayLock, reserveUsage, spentBy } from '../store/usage.ts'
+import { type Call, costSince, holdDayLock, reserveUsage } from '../store/usage.ts'
 import type { Engine } from './world.ts'
 
 const day = 86_400_000
@@ -32,14 +33,14 @@ export async function reserve(
   most: Usage,
 ): Promise<HeddleError | undefined> {
   const { perRequest, perDayUsd } = limits
-  const request = await spentBy(tx, { rootRunId: call.rootRunId })
-  const tokens = request.inputTokens + request.outputTokens + most.inputTokens + most.outputTokens
+  const request = await drawnBy(tx, call.rootRunId)
+  const tokens = request.tokens + most.inputTokens + most.outputTokens
   if (tokens > perRequest.tokens) return spent('tokens', perRequest.tokens, 'perRequest.tokens')
   if (request.costUsd + most.costUsd > perRequest.usd) return spent('USD', perRequest.usd, 'perRequest.usd')
   if (most.costUsd > 0) {
     await holdDayLock(tx)
-    const today = await spentBy(tx, { since: Math.floor(clock.now() / day) * day })
-    if (today.costUsd + most.costUsd > perDayUsd) return spent('USD today', perDayUsd, 'perDay.usd')
+    const today = await costSince(tx, Math.floor(clock.now() / day) * day)
+    if (today + most.costUsd > perDayUsd) return spent('USD today', perDayUsd, 'perDay.usd')
   }
   await reserveUsage(tx, call, most, clock.now())
   return undefined

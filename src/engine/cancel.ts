@@ -31,6 +31,8 @@ export async function cancel(engine: Engine, runId: string, reason: string): Pro
       told.set(each.id, each)
     }
   }
+  // A planner that was told too late may have left one more.
+  if (run.id === run.rootRunId) await cancelPlansOf(engine, run.id, reason)
   return state
 }
 

@@ -5,7 +5,7 @@ import { openApprovals } from '../store/approvals.ts'
 import { turnsLeftSince } from '../store/run-signs.ts'
 import { runsOf } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
-import { spentBy } from '../store/usage.ts'
+import { costSince } from '../store/usage.ts'
 import { preview } from './history.ts'
 
 const day: Millis = 86_400_000
@@ -20,7 +20,7 @@ export async function statusOf(
   asked: { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
 ): Promise<StatusView> {
   const live = await runsOf(rows, { live: true })
-  const spent = await spentBy(rows, { since: startOfDay(asked.now) })
+  const spent = await costSince(rows, startOfDay(asked.now))
   const left = await turnsLeftSince(rows, asked.folder, asked.since, mostTurns)
   return {
     folder: asked.folder,
@@ -34,7 +34,7 @@ export async function statusOf(
     ],
     running: live.filter(({ state }) => state === 'running').length,
     queued: live.filter(({ state }) => state === 'queued').length,
-    spentTodayUsd: spent.costUsd,
+    spentTodayUsd: spent,
     dayLimitUsd: asked.dayLimitUsd,
     sinceLast: left.map(({ about, at, ...turn }) => ({
       ...turn,

@@ -94,8 +94,8 @@ export async function nextRun(
   const live = await liveRunOf(tx, next.session.id)
   if (live) return live.state === 'queued' && live.epoch === 0 ? live.id : null
   const waiting = await waitingItems(tx, next.session.id)
-  const request = await requestOf(tx, waiting)
-  const before = request && (await lastChildRun(tx, next.session.id, request.id))
+  const before = await childBefore(tx, next.session.id, waiting)
+  const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
   const wishes = wishesOf(waiting)
   await insertRun(tx, {
     ...newRun({
@@ -134,6 +134,18 @@ export async function nextRun(
 async function answersFor(tx: Tx, session: Session, request: Run | undefined): Promise<string | null> {
   if (request?.sessionId === session.id) return request.agent
   return request ? null : ((await agentAt(tx, session.id)) ?? null)
+}
+
+/**
+ * What an agent's session was at, if something of that waits for it: whoever speaks to it meanwhile is answered on the
+ * way, and whoever asked for the work still hears of its end.
+ */
+async function childBefore(tx: Tx, sessionId: string, waiting: InboxItem[]): Promise<Run | undefined> {
+  for (const root of new Set(waiting.flatMap(({ rootRunId }) => rootRunId ?? []))) {
+    const before = await lastChildRun(tx, sessionId, root)
+    if (before) return before
+  }
+  return undefined
 }
 
 /** The request that everything that waits belongs to, if it is one: a run that only its results wake is part of it. */

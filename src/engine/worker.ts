@@ -2,8 +2,9 @@ import type { Millis } from '../domain/clock.ts'
 import type { Run } from '../domain/run.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
 import { beat, claimsOf, insertOwner, removeOwner } from '../store/owners.ts'
-import { hasQueued } from '../store/queue.ts'
+import { countQueued, countRunning } from '../store/queue.ts'
 import { findRun } from '../store/runs.ts'
+import type { Reading } from '../store/store.ts'
 import { type HandsOn, Stop } from './active-run.ts'
 import { finishCancels } from './cancel.ts'
 import { type Claimant, type Claimed, claimNext } from './claim.ts'
@@ -288,9 +289,9 @@ class Hands {
       this.#again = false
       // What is claimed under a name that others may bury would have to be given back at once.
       if (this.isSilent) await this.beat()
-      // More at a time as long as there is more, so that many share a commit.
-      for (let width = 1, found = true; found && !this.#resting; width = Math.min(width * 2, widest)) {
-        if (!(await this.#engine.store.read(hasQueued))) break
+      for (let found = true; found && !this.#resting; ) {
+        const width = await this.#engine.store.read((rows) => worthClaiming(rows, this.#engine))
+        if (width === 0) break
         const wave = Array.from({ length: width }, () => claimNext(this.#engine, this.#claimant))
         const outcomes = await Promise.allSettled(wave)
         // One that fails keeps none of the others from being begun: they are ours already.
@@ -343,6 +344,19 @@ class Hands {
     void expire(limit - run.activeMs, `it ran for ${Math.round(limit / 1000)} s, its limit`)
     if (run.deadline !== null) void expire(run.deadline - clock.now(), 'its deadline passed')
   }
+}
+
+/**
+ * How many claims are made side by side, so that they share a commit: as many as there is work and room for. A look
+ * that costs no lock and may be out of date: the claims themselves keep to the limits.
+ */
+async function worthClaiming(rows: Reading, { limits }: Engine): Promise<number> {
+  const queued = await countQueued(rows, widest)
+  if (queued === 0) return 0
+  const { running, children } = await countRunning(rows)
+  const room = limits.maxRunning - running
+  // Where children have no room, there may be a run that is nobody's child.
+  return room <= 0 ? 0 : Math.max(1, Math.min(queued, room, limits.maxChildren - children))
 }
 
 function claimKey({ id, epoch }: Pick<Run, 'id' | 'epoch'>): string {

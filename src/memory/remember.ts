@@ -1,5 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import { Misuse } from '../domain/errors.ts'
+import { isUntrusted } from '../domain/label.ts'
 import { type Memory, type MemoryDraft, relationOf } from '../domain/memory.ts'
 import { wordsIn } from '../domain/words.ts'
 import {
@@ -40,14 +41,20 @@ export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: nu
   const content = checkedContent(draft.content)
   const alike = await likeThis(tx, content)
   const corrected = draft.supersedes === undefined ? undefined : await mustFind(tx, draft.supersedes)
-  const same = corrected ? undefined : alike.find((each) => relationOf(each.content, content) === 'same')
+  const isStrange = isUntrusted(draft.label)
+  // What strangers say neither strengthens nor replaces what is trusted; what is trusted replaces what they said.
+  const mayTouch = (each: Memory) => !isStrange || isUntrusted(each.label)
+  const saidBefore = alike.filter((each) => relationOf(each.content, content) === 'same')
+  const same = corrected ? undefined : saidBefore.find((each) => isUntrusted(each.label) === isStrange)
   if (same) return merged(tx, same, draft)
-  const said = alike.filter((each) => relationOf(each.content, content) === 'contradicts')
+  const said = [...saidBefore, ...alike.filter((each) => relationOf(each.content, content) === 'contradicts')].filter(
+    mayTouch,
+  )
   const superseded = [...new Map([...(corrected ? [corrected] : []), ...said].map((each) => [each.id, each])).values()]
   const id = await insertMemory(tx, { ...draft, content }, now)
   for (const older of superseded) await supersede(tx, older.id, id)
   const gone = new Set(superseded.map((each) => each.id))
-  const near = alike.filter((each) => !gone.has(each.id) && relationOf(each.content, content) === 'near')
+  const near = alike.filter((each) => !gone.has(each.id) && relationOf(each.content, content) !== 'other')
   if (id % archivedAtOnce === 0 && (await countAbove(tx, most))) await archiveMemories(tx, archivedAtOnce)
   return { id, isMerged: false, superseded, near }
 }

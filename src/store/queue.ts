@@ -17,9 +17,9 @@ export async function tryClaimLock(tx: Tx): Promise<boolean> {
   return (await tx.first(claimLockIfFree({})))?.held === 1
 }
 
-/** Whether there is anything to choose from: a look that costs no lock. */
-export async function hasQueued(rows: Reading): Promise<boolean> {
-  return (await rows.first(anyQueued({}))) !== undefined
+/** How many there are to choose from, counted no further than this: a look that costs no lock. */
+export async function countQueued(rows: Reading, most: number): Promise<number> {
+  return (await rows.all(someQueued({ most }))).length
 }
 
 /** What may not be chosen, and whose work alone is meant. */
@@ -81,8 +81,8 @@ const inOrder = (db: Builder, arg: { anyone: number; suspects: number }) =>
     .orderBy('id')
     .limit(sql.lit(1))
 
-const anyQueued = statement((db, _arg: object) =>
-  db.selectFrom('runs').select('id').where('state', '=', sql.lit('queued')).limit(sql.lit(1)),
+const someQueued = statement((db, arg: { most: number }) =>
+  db.selectFrom('runs').select('id').where('state', '=', sql.lit('queued')).limit(arg.most),
 )
 
 const queued = statement(inOrder)

@@ -310,6 +310,14 @@ CREATE TABLE prompts (
   CONSTRAINT prompts_pkey PRIMARY KEY (hash)
 );
 
+CREATE TABLE request_totals (
+  root_run_id text COLLATE "C" NOT NULL,
+  tokens bigint NOT NULL,
+  cost_usd double precision NOT NULL,
+  CONSTRAINT request_totals_root_run_id_fkey FOREIGN KEY (root_run_id) REFERENCES runs(id) DEFERRABLE,
+  CONSTRAINT request_totals_pkey PRIMARY KEY (root_run_id)
+);
+
 CREATE TABLE runs (
   id text COLLATE "C" NOT NULL,
   kind text COLLATE "C" NOT NULL,
@@ -517,6 +525,8 @@ CREATE TABLE usage (
   cached_tokens bigint NOT NULL,
   cost_usd double precision NOT NULL,
   at bigint NOT NULL,
+  counted bigint NOT NULL DEFAULT 0,
+  CONSTRAINT usage_check CHECK (counted = 0 OR state <> 'reserved'::text),
   CONSTRAINT usage_state_check CHECK (state = 'reserved'::text OR state = 'spent'::text OR state = 'lost'::text),
   CONSTRAINT usage_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT usage_pkey PRIMARY KEY (run_id, call)
@@ -525,3 +535,5 @@ CREATE TABLE usage (
 CREATE INDEX usage_by_request ON usage USING btree (root_run_id);
 
 CREATE INDEX usage_by_time ON usage USING btree (at, cost_usd);
+
+CREATE INDEX usage_uncounted ON usage USING btree (root_run_id) WHERE counted = 0;

@@ -256,6 +256,12 @@ CREATE TABLE prompts (
   text TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE request_totals (
+  root_run_id TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) DEFERRABLE,
+  tokens      INTEGER NOT NULL,
+  cost_usd    REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE runs (
   id          TEXT PRIMARY KEY,
   kind        TEXT NOT NULL CHECK (kind = 'turn' OR kind = 'task' OR kind = 'spawn' OR kind = 'delegate' OR kind = 'cron' OR kind = 'import'),
@@ -392,10 +398,12 @@ CREATE TABLE usage (
   output_tokens INTEGER NOT NULL,
   cached_tokens INTEGER NOT NULL,
   cost_usd      REAL NOT NULL,
-  at            INTEGER NOT NULL,
+  at            INTEGER NOT NULL, counted INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'),
   PRIMARY KEY (run_id, call)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX usage_by_request ON usage (root_run_id);
 
 CREATE INDEX usage_by_time ON usage (at, cost_usd);
+
+CREATE INDEX usage_uncounted ON usage (root_run_id) WHERE counted = 0;

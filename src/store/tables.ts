@@ -231,7 +231,9 @@ export interface Tables {
     cached_tokens: number
     cost_usd: number
     at: number
+    counted: Generated<number>
   }
+  request_totals: { root_run_id: string; tokens: number; cost_usd: number }
   steps: { run_id: string; seq: number; kind: StepKind; payload_json: string; at: number | null }
   turns: {
     id: string

@@ -210,11 +210,12 @@ const ready = statement((db, arg: { planId: number }) =>
   ),
 )
 
+// A CROSS JOIN is done in the order it is written in: few need one task, and SQLite would rather look through the plan.
 const readyAfter = statement((db, arg: { planId: number; after: number }) =>
   raw<TaskRow>(
     db,
-    sql`SELECT tasks.* FROM task_edges AS next JOIN tasks ON tasks.id = next.task_id
-        WHERE next.needs_id = ${arg.after} AND tasks.project_id = ${arg.planId} AND tasks.status = 'pending'
+    sql`SELECT tasks.* FROM task_edges AS next CROSS JOIN tasks
+        WHERE next.needs_id = ${arg.after} AND tasks.id = next.task_id AND tasks.project_id = ${arg.planId} AND tasks.status = 'pending'
           AND tasks.dropped_in IS NULL AND ${needsNothing} ORDER BY tasks.priority DESC, tasks.id`,
   ),
 )

@@ -8,7 +8,7 @@ import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/w
 import type { AgentIndex, Engine, Limits } from '../../src/engine/world.ts'
 import type { OwnerLocks } from '../../src/store/owner-locks.ts'
 import { findRun } from '../../src/store/runs.ts'
-import type { Reading } from '../../src/store/store.ts'
+import type { Reading, StoreContext } from '../../src/store/store.ts'
 import { readPath } from '../../src/store/threads.ts'
 import type { ManualClock } from '../../src/testing.ts'
 import { type Database, newWorld, type TestWorld } from '../setup/places.ts'
@@ -64,9 +64,18 @@ export interface TestEngine {
 export async function newEngine(
   database: Database,
   model: Model,
-  options: { tools?: Tool[]; ask?: string[]; limits?: Partial<Limits>; clock?: Clock; systemPrompt?: string } = {},
+  options: {
+    tools?: Tool[]
+    ask?: string[]
+    limits?: Partial<Limits>
+    clock?: Clock
+    systemPrompt?: string
+    /** Told of every named point that the store passes. */
+    crash?: StoreContext['crash']
+  } = {},
 ): Promise<TestEngine> {
-  const world = await newWorld(database, options.clock ? { clock: options.clock } : {})
+  const { clock, crash } = options
+  const world = await newWorld(database, { ...(clock && { clock }), ...(crash && { crash }) })
   const locks = testLocks()
   const workers: Worker[] = []
   const troubles: unknown[] = []

@@ -83,6 +83,18 @@ describe.each(databases)('memories on %s', (database) => {
     expect((await found(`${older} ${newer}`)).sort()).toEqual([older, newer].sort())
   })
 
+  test('what strangers say replaces nothing that is trusted, and what is trusted replaces what they said', async () => {
+    const strange = { label: { integrity: 'untrusted' as const, sources: ['url:https://a.example'] } }
+    const first = await keep('The port is 8080')
+    const other = await keep('The port is 9090', strange)
+    expect(other.superseded).toEqual([])
+    expect(other.near.map(({ id }) => id)).toEqual([first.id])
+    expect((await found('port')).sort()).toEqual(['The port is 8080', 'The port is 9090'])
+    const again = await keep('The port is 9090')
+    expect(again.superseded.map(({ id }) => id).sort()).toEqual([first.id, other.id])
+    expect((await find('port'))[0]?.memory.label.integrity).toBe('trusted')
+  })
+
   test('what is alike and not the same stays, and is pointed out', async () => {
     const first = await keep('The invoice export writes one CSV file per customer every night')
     const second = await keep('The invoice export writes one CSV file per customer, with amounts in cents and a header')

@@ -1,0 +1,71 @@
+import { sql } from 'kysely'
+import { raw } from './raw.ts'
+import { statement } from './statement.ts'
+import type { Tx } from './store.ts'
+
+/** So many ended calls are added up anew each time before they go into the total: few requests ever need one. */
+const mostUncounted = 64
+
+/** What a request has drawn from its budget, with what is set aside for calls under way. */
+export interface Drawn {
+  tokens: number
+  costUsd: number
+}
+
+/**
+ * The same sum as that over all calls of a request, at a price that does not grow with their number. The request's root
+ * must be locked: whoever holds it alone moves calls into the total.
+ */
+export async function drawnBy(tx: Tx, rootRunId: string): Promise<Drawn> {
+  const counted = await tx.first(total({ rootRunId }))
+  const rest = await tx.first(uncounted({ rootRunId }))
+  if (Number(rest?.ended ?? 0) > mostUncounted) await countEnded(tx, rootRunId)
+  return {
+    tokens: Number(counted?.tokens ?? 0) + Number(rest?.tokens ?? 0),
+    costUsd: (counted?.cost_usd ?? 0) + (rest?.cost_usd ?? 0),
+  }
+}
+
+/** A call that has ended never costs anything else again. Others may end meanwhile: what was marked is what is added. */
+async function countEnded(tx: Tx, rootRunId: string): Promise<void> {
+  const found = await tx.all(count({ rootRunId }))
+  const tokens = found.reduce((sum, call) => sum + Number(call.input_tokens) + Number(call.output_tokens), 0)
+  const costUsd = found.reduce((sum, call) => sum + call.cost_usd, 0)
+  await tx.run(add({ rootRunId, tokens, costUsd }))
+}
+
+const total = statement((db, arg: { rootRunId: string }) =>
+  db.selectFrom('request_totals').select(['tokens', 'cost_usd']).where('root_run_id', '=', arg.rootRunId),
+)
+
+// Spelled as the index that it must use.
+const uncounted = statement((db, arg: { rootRunId: string }) =>
+  raw<{ ended: number; tokens: number; cost_usd: number }>(
+    db,
+    sql`SELECT coalesce(sum(CASE WHEN state = 'reserved' THEN 0 ELSE 1 END), 0) AS ended,
+               coalesce(sum(input_tokens + output_tokens), 0) AS tokens,
+               coalesce(sum(cost_usd), 0) AS cost_usd
+        FROM usage WHERE root_run_id = ${arg.rootRunId} AND counted = 0`,
+  ),
+)
+
+const count = statement((db, arg: { rootRunId: string }) =>
+  raw<{ input_tokens: number; output_tokens: number; cost_usd: number }>(
+    db,
+    sql`UPDATE usage SET counted = 1
+        WHERE root_run_id = ${arg.rootRunId} AND counted = 0 AND state <> 'reserved'
+        RETURNING input_tokens, output_tokens, cost_usd`,
+  ),
+)
+
+const add = statement((db, arg: { rootRunId: string; tokens: number; costUsd: number }) =>
+  db
+    .insertInto('request_totals')
+    .values({ root_run_id: arg.rootRunId, tokens: arg.tokens, cost_usd: arg.costUsd })
+    .onConflict((conflict) =>
+      conflict.column('root_run_id').doUpdateSet({
+        tokens: sql<number>`request_totals.tokens + excluded.tokens`,
+        cost_usd: sql<number>`request_totals.cost_usd + excluded.cost_usd`,
+      }),
+    ),
+)
