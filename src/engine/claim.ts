@@ -4,7 +4,7 @@ import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
-import { bindItems, itemsOfRun } from '../store/inbox.ts'
+import { bindItems, itemsOfRun, unbindItems } from '../store/inbox.ts'
 import { isRegistered } from '../store/owners.ts'
 import { findPersona } from '../store/personas.ts'
 import { countRunning, firstQueued, holdClaimLock, tryClaimLock } from '../store/queue.ts'
@@ -99,7 +99,7 @@ async function take(
   if (run?.state !== 'queued') return undefined
   // A run that begins takes all that waits; one that goes on after a crash or a pause keeps the inputs it began with.
   if (run.epoch === 0) await bindItems(tx, session.id, run.id)
-  const items = await itemsOfRun(tx, run.id)
+  const items = await withoutOthersNews(tx, run, await itemsOfRun(tx, run.id))
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
   const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
   const place = { persona, folder: session.folder, ...(parent && { parent }) }
@@ -147,6 +147,24 @@ function knownModel(engine: Engine, run: Run, persona: Persona | null): Model | 
   } catch {
     return undefined
   }
+}
+
+/**
+ * A message for one agent is all that agent is told: what others have to say to whoever asked them waits for that one,
+ * who alone can decide about it.
+ */
+async function withoutOthersNews(tx: Tx, run: Run, items: InboxItem[]): Promise<InboxItem[]> {
+  const named = wishesOf(items).agent
+  const isNews = ({ kind, rootRunId }: InboxItem) =>
+    (kind === 'result' || kind === 'join') && rootRunId !== run.rootRunId
+  if (run.epoch > 0 || named === undefined || !items.some(isNews)) return items
+  const [root] = await Promise.all(items.filter(isNews).map(({ rootRunId }) => findRun(tx, rootRunId ?? '')))
+  if (!root || root.agent === named) return items
+  await unbindItems(
+    tx,
+    items.filter(isNews).map(({ id }) => id),
+  )
+  return items.filter((item) => !isNews(item))
 }
 
 /** A run knows from its first claim on who it is; an agent's file may say on which model it thinks. */

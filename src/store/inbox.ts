@@ -84,6 +84,11 @@ export async function bindItems(tx: Tx, sessionId: string, runId: string): Promi
   return tx.run(bind({ sessionId, runId }))
 }
 
+/** Lets items wait again. */
+export async function unbindItems(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.run(tx.build.updateTable('inbox').set({ run_id: null }).where('id', 'in', ids))
+}
+
 /** Gives one item to a run that is under way. */
 export async function bindItem(tx: Tx, id: string, runId: string): Promise<void> {
   await tx.run(tx.build.updateTable('inbox').set({ run_id: runId }).where('id', '=', id))

@@ -359,4 +359,26 @@ describe.each(databases)('plans on %s', (database) => {
     expect(text).toMatch(/^Heard: plan:1 "The plan" has stopped: 1 failed \(task:1\), 199 blocked \(task:2, .*…\)\./)
     expect(office.requestsOf('researcher')).toHaveLength(1)
   })
+
+  test('a message for another agent does not take the news of a plan from whoever must decide', async () => {
+    const [door, hold] = [gate(), gate()]
+    office = await newOffice(database, {
+      coordinator: (said, last, request) =>
+        last === 'wait a moment' ? { text: 'waited', gate: hold } : planningCoordinator()(said, last, request),
+      'project-planner': planner({ key: 'a' }),
+      researcher: () => ({ fail, gate: door }),
+      writer: (said) => ({ text: said.join('|') }),
+    })
+    const asked = await office.say('go')
+    await office.until(async (rows) => (await runsOf(rows, { state: 'running' })).some(({ taskId }) => taskId))
+    const waiting = await office.say('wait a moment')
+    await office.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === 2)
+    const other = await office.say('hello', { agent: 'writer' })
+    door.open()
+    await office.until(async (rows) => (await listPlans(rows, { status: 'failed' })).length === 1)
+    hold.open()
+    expect((await office.heard(other)).text).not.toContain('has stopped')
+    await office.heard(waiting)
+    expect((await office.heard(asked)).text).toMatch(/^Heard: plan:1 "The plan" has stopped: 1 failed/)
+  })
 })
