@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../src/domain/nearest.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
+import { memory } from './memory.ts'
 import { models } from './models.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
@@ -19,6 +20,7 @@ const benchmarks: Record<string, Benchmark> = {
   turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
+  memory: { about: 'finding 300 facts in 100,000 memories, how soon, and remembering one more', run: memory },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

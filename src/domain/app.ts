@@ -10,6 +10,7 @@ import type { Persona } from './persona.ts'
 import type { PlanStatus, TaskChange, TaskStatus } from './plan.ts'
 import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from './plan-views.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
+import type { SmartRoute } from './smart-route.ts'
 import type { UnsafeCall } from './touched.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
 
@@ -320,6 +321,8 @@ export interface WorkInProgress {
 /** Everything a person or program can ask of a heddle, whichever door they come through. `folder` is where they stand. */
 export interface App {
   sessions(filter?: { folder?: string }): Promise<SessionView[]>
+  /** The session that a message belongs to by its words: of this folder, or of `all`. */
+  routeSmart(folder: string, message: string, options?: { all?: boolean }): Promise<SmartRoute>
   renameSession(folder: string, session: string, label: string): Promise<SessionView>
   archiveSession(folder: string, session: string, archived: boolean): Promise<SessionView>
   append(
