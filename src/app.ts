@@ -25,6 +25,7 @@ import { approvalId, listApprovals, revoke, viewGrants } from './engine/question
 import { retry } from './engine/retry.ts'
 import { builtInAgents } from './engine/role.ts'
 import { routeToThread, sessionNamed } from './engine/route.ts'
+import { routeSmart } from './engine/route-smart.ts'
 import { listRuns, listUsage, runNamed } from './engine/runs.ts'
 import { archive, listSessions, rename, setPersona } from './engine/sessions.ts'
 import { show } from './engine/show.ts'
@@ -109,6 +110,8 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
     sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
+    routeSmart: (folder, message, { all } = {}) =>
+      store.read((rows) => routeSmart(rows, message, { now: context.clock.now(), ...(!all && { folder }) })),
     renameSession: (folder, session, label) => rename(world, folder, session, label),
     archiveSession: (folder, session, archived) => archive(world, folder, session, archived),
     async append(folder, { session, draft, parent, persona }) {

@@ -15,6 +15,7 @@ import { pickedUp } from './picked-up.ts'
 import { Progress } from './progress.ts'
 import { printable } from './screen.ts'
 import { markSeen } from './seen.ts'
+import { placeFor } from './smart-session.ts'
 import { exitCodeOf, needsYouLine } from './waiting.ts'
 
 export const registerAsk: Register = (program, run) => {
@@ -22,7 +23,9 @@ export const registerAsk: Register = (program, run) => {
     .command('ask [text]')
     .helpGroup('TALK')
     .description('ask something and wait for the answer; without text, or with -, stdin is the question')
-    .option('-s, --session <label>', 'the session to ask in; a new label starts one', 'main')
+    .option('-s, --session <label>', 'the session to ask in; a new label starts one (default: "main")')
+    .option('--smart', 'ask in the session of this folder that the words belong to; says which, and why')
+    .option('--smart-all', 'likewise, among the sessions of every folder')
     .option('-m, --model <name>', 'one of the models of heddle.yaml')
     .option('--agent <name>', 'who shall answer, as @name at the beginning does')
     .option('--file <path>', 'a file that goes with it, as @path in the text does; may be repeated', together, [])
@@ -35,10 +38,12 @@ export const registerAsk: Register = (program, run) => {
       '\nExamples: heddle ask "what does this folder hold?"    git diff | heddle ask "is this right?"',
     )
     .action(
-      run(async (here, [text], options) => {
+      run(async (stood, [text], options) => {
+        const asked = await askedFor(stood, text, options['file'] as string[])
+        const { here, session, routed } = await placeFor(stood, asked.content, options)
         const question: Question = {
-          session: String(options['session']),
-          ...(await askedFor(here, text, options['file'] as string[])),
+          session,
+          ...asked,
           ...(options['agent'] !== undefined && { agent: await agentNamed(here, String(options['agent'])) }),
           ...(options['model'] !== undefined && { model: String(options['model']) }),
           ...(options['from'] !== undefined && { from: String(options['from']) }),
@@ -50,9 +55,9 @@ export const registerAsk: Register = (program, run) => {
         const since = here.clock.monotonic()
         const answer =
           options['wait'] === false ? await handIn(here, question) : await ask(here, question, { seconds, asking })
-        if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(here)
+        if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(stood)
         return {
-          json: answer,
+          json: routed ? { ...answer, routed } : answer,
           text: await page(here, answer, here.clock.monotonic() - since),
           code: exitCodeOf(answer),
         }

@@ -11,6 +11,8 @@ import type { Persona } from './persona.ts'
 import type { PlanStatus, TaskChange, TaskStatus } from './plan.ts'
 import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from './plan-views.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
+import type { SmartRoute } from './smart-route.ts'
+import type { StatusView } from './status-view.ts'
 import type { UnsafeCall } from './touched.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
 import type { WhyView } from './why.ts'
@@ -183,25 +185,6 @@ export interface RunLine {
   waitingFor?: string
 }
 
-/** Where a folder stands: what a person wants to know first. */
-export interface StatusView {
-  folder: string
-  /** The session that a question without a label goes to. */
-  session: string
-  /** The model that answers by default; null while none is configured. */
-  model: string | null
-  /** References of what cannot go on without a person. */
-  needsYou: string[]
-  /** Runs of this home, whichever folder they belong to. */
-  running: number
-  queued: number
-  spentTodayUsd: number
-  /** What may be spent in a day. */
-  dayLimitUsd: number
-  /** Turns that runs left in this folder since the moment asked about, oldest first. */
-  sinceLast: { turnId: string; runId: string; session: string; status: Outcome; preview: string; at: string }[]
-}
-
 export interface Question {
   session: string
   content: string
@@ -325,6 +308,8 @@ export interface WorkInProgress {
 /** Everything a person or program can ask of a heddle, whichever door they come through. `folder` is where they stand. */
 export interface App extends MemoryApp {
   sessions(filter?: { folder?: string }): Promise<SessionView[]>
+  /** The session that a message belongs to by its words: of this folder, or of `all`. */
+  routeSmart(folder: string, message: string, options?: { all?: boolean }): Promise<SmartRoute>
   renameSession(folder: string, session: string, label: string): Promise<SessionView>
   archiveSession(folder: string, session: string, archived: boolean): Promise<SessionView>
   append(

@@ -1,6 +1,6 @@
-import type { StatusView } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import type { Wait } from '../domain/run.ts'
+import type { StatusView } from '../domain/status-view.ts'
 import { openApprovals } from '../store/approvals.ts'
 import { turnsLeftSince } from '../store/run-signs.ts'
 import { runsOf } from '../store/runs.ts'

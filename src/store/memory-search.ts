@@ -1,5 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { raw } from './raw.ts'
+import { statement } from './statement.ts'
 import type { Reading } from './store.ts'
 
 /** A word that is in more of them than this says little. */
@@ -42,9 +43,9 @@ export async function searchMemories(
     leading.push(word)
     led += word.count
   }
-  const ids = await candidates(rows, leading)
+  const hits = await candidates(rows, leading)
+  await addWords(rows, hits, asked.slice(leading.length))
   const all = known.reduce((sum, { weight }) => sum + weight, 0)
-  const hits = await scored(rows, asked, ids)
   return [...hits]
     .map(([id, has]) => ({
       id,
@@ -67,46 +68,55 @@ async function weigh(rows: Reading, words: string[], total: number): Promise<Wei
   const limit = Math.max(few, Math.floor(total * commonFrom))
   const weighed: Weighed[] = []
   for (const word of words.slice(0, 200)) {
-    const counted = await rows.first(
-      raw<{ count: number }>(
-        rows.build,
-        sql`SELECT count(*) AS count FROM (SELECT 1 FROM memory_words WHERE word = ${word} LIMIT ${limit + 1}) AS counted`,
-      ),
-    )
-    const count = Number(counted?.count ?? 0)
+    const count = Number((await rows.first(countUpTo({ word, most: limit + 1 })))?.count ?? 0)
     if (count > 0) weighed.push({ word, count, weight: Math.log(1 + total / count), isCommon: count > limit })
   }
   return weighed.sort((a, b) => a.count - b.count)
 }
 
-async function candidates(rows: Reading, leading: Weighed[]): Promise<number[]> {
-  const weights = sql.join(
-    leading.map(({ word, weight }) => sql`WHEN ${word} THEN CAST(${weight} AS DOUBLE PRECISION)`),
-    sql` `,
-  )
+/**
+ * The memories that these words lead to, each with those it has: a bit for each word, which a sum keeps apart because a
+ * memory has a word once. So one statement finds, weighs and explains.
+ */
+async function candidates(rows: Reading, leading: Weighed[]): Promise<Map<number, Weighed[]>> {
+  const each = (value: (word: Weighed, at: number) => RawBuilder<unknown>) =>
+    sql.join(
+      leading.map((word, at) => sql`WHEN ${word.word} THEN ${value(word, at)}`),
+      sql` `,
+    )
   const found = await rows.all(
-    raw<{ id: number }>(
+    raw<{ id: number; bits: number }>(
       rows.build,
-      sql`SELECT memory_id AS id FROM memory_words WHERE word IN (${sql.join(leading.map(({ word }) => word))})
-          GROUP BY memory_id ORDER BY sum(CASE word ${weights} END) DESC, memory_id DESC LIMIT ${enough}`,
+      sql`SELECT memory_id AS id, sum(CASE word ${each((_, at) => sql.lit(2 ** at))} END) AS bits
+          FROM memory_words WHERE word IN (${sql.join(leading.map(({ word }) => word))})
+          GROUP BY memory_id
+          ORDER BY sum(CASE word ${each(({ weight }) => sql`CAST(${weight} AS DOUBLE PRECISION)`)} END) DESC, memory_id DESC
+          LIMIT ${sql.lit(enough)}`,
     ),
   )
-  return found.map(({ id }) => Number(id))
+  return new Map(found.map(({ id, bits }) => [Number(id), leading.filter((_, at) => (Number(bits) & (2 ** at)) !== 0)]))
 }
 
-async function scored(rows: Reading, asked: Weighed[], ids: number[]): Promise<Map<number, Weighed[]>> {
-  const byWord = new Map(asked.map((each) => [each.word, each]))
+/** Adds which of the words that led nowhere these memories have, too. */
+async function addWords(rows: Reading, hits: Map<number, Weighed[]>, words: Weighed[]): Promise<void> {
+  if (words.length === 0) return
+  const byWord = new Map(words.map((each) => [each.word, each]))
   const found = await rows.all(
     rows.build
       .selectFrom('memory_words')
       .select(['memory_id', 'word'])
-      .where('memory_id', 'in', ids)
+      .where('memory_id', 'in', [...hits.keys()])
       .where('word', 'in', [...byWord.keys()]),
   )
-  const hits = new Map<number, Weighed[]>()
   for (const { memory_id, word } of found) {
     const has = byWord.get(word)
-    if (has) hits.set(memory_id, [...(hits.get(memory_id) ?? []), has])
+    if (has) hits.get(memory_id)?.push(has)
   }
-  return hits
 }
+
+const countUpTo = statement((db, arg: { word: string; most: number }) =>
+  raw<{ count: number }>(
+    db,
+    sql`SELECT count(*) AS count FROM (SELECT 1 FROM memory_words WHERE word = ${arg.word} LIMIT ${arg.most}) AS counted`,
+  ),
+)

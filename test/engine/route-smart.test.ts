@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { SmartRoute } from '../../src/domain/smart-route.ts'
+import { append } from '../../src/engine/append.ts'
+import { routeSmart } from '../../src/engine/route-smart.ts'
+import { archive } from '../../src/engine/sessions.ts'
+import { manualClock } from '../../src/testing.ts'
+import { type Database, databases, newWorld, type TestWorld } from '../setup/places.ts'
+
+const here = '/here'
+const hour = 3_600_000
+
+interface Labelled {
+  threads: { label: string; turns: { asked: string; answered: string }[] }[]
+  /** `belongs` is null for what fits nowhere. */
+  messages: { text: string; belongs: string | null }[]
+}
+
+const labelled: Labelled = JSON.parse(readFileSync(join(import.meta.dirname, 'smart-routes.json'), 'utf8'))
+
+let world: TestWorld
+let clock: ReturnType<typeof manualClock>
+afterEach(() => world.remove())
+
+async function open(database: Database): Promise<void> {
+  clock = manualClock()
+  world = await newWorld(database, { clock })
+}
+
+async function say(label: string, asked: string, answered = 'Done.', folder = here): Promise<void> {
+  await clock.advance(hour)
+  await append(world, { folder, label, draft: { query: [{ content: asked }], response: { content: answered } } })
+}
+
+const route = (text: string, folder: string | undefined = here): Promise<SmartRoute> =>
+  world.store.read((rows) => routeSmart(rows, text, { now: clock.now(), ...(folder !== '' && { folder }) }))
+
+test('of 200 messages over 40 threads, what is routed goes where it belongs, and what fits nowhere stays', async () => {
+  await open('sqlite')
+  for (const { label, turns } of labelled.threads)
+    for (const { asked, answered } of turns) await say(label, asked, answered)
+  const found = []
+  for (const { text, belongs } of labelled.messages)
+    found.push({ text, belongs, to: (await route(text)).chosen?.session ?? null })
+  const routed = found.filter(({ to }) => to !== null)
+  const wrong = routed.filter(({ to, belongs }) => to !== belongs)
+  const lost = found.filter(({ belongs }) => belongs === null)
+  const declined = lost.filter(({ to }) => to === null)
+  const precision = 1 - wrong.length / routed.length
+  process.stdout.write(
+    `smart routing: ${routed.length} routed, ${routed.length - wrong.length} of them rightly, precision ` +
+      `${precision.toFixed(3)}; ${found.length - lost.length} belong somewhere; ` +
+      `declined ${declined.length} of ${lost.length} that fit nowhere\n`,
+  )
+  expect({ messages: found.length, threads: labelled.threads.length, lost: lost.length }).toEqual({
+    messages: 200,
+    threads: 40,
+    lost: 40,
+  })
+  expect(precision, JSON.stringify(wrong)).toBeGreaterThanOrEqual(0.9)
+  expect(declined.length / lost.length).toBeGreaterThanOrEqual(0.8)
+  // Whoever always declines is never wrong.
+  expect(routed.length).toBeGreaterThanOrEqual(100)
+})
+
+describe.each(databases)('smart routing on %s', (database) => {
+  test('the session whose words it shares is chosen, and the words say why', async () => {
+    await open(database)
+    await say('invoices', 'The PDF invoices print umlauts as question marks', 'The embedded font lacks glyphs.')
+    await say('login', 'Users are logged out although they ticked remember me', 'The cookie outlives the token.')
+    expect((await route('does the invoice font have Polish glyphs now?')).chosen).toMatchObject({
+      session: 'invoices',
+      folder: here,
+      words: expect.arrayContaining(['invoice', 'font', 'glyph']),
+    })
+  })
+
+  test('what fits two sessions about equally well is not decided, and both are offered, the newer first', async () => {
+    await open(database)
+    await say('older', 'the deployment of the billing service fails')
+    await clock.advance(60 * 24 * hour)
+    // A longer text has less of any word: only its age puts it first.
+    await say('newer', 'the deployment of the billing service fails since the release of March')
+    await say('garden', 'my tomatoes have spots')
+    const { chosen, others } = await route('billing deployment fails again')
+    expect(chosen).toBeNull()
+    expect(others.map(({ session }) => session)).toEqual(['newer', 'older'])
+  })
+
+  test('one word that came up only in an answer is chance', async () => {
+    await open(database)
+    await say('report', 'write the post-mortem', 'The certificate expired; renew it automatically and warn ahead.')
+    await say('garden', 'my tomatoes have spots', 'Remove those leaves.')
+    expect(await route('how do I renew my passport?')).toMatchObject({
+      chosen: null,
+      others: [{ session: 'report', words: ['renew'] }],
+    })
+    // Alone it would cover all that the message says.
+    expect((await route('renew?')).chosen).toBeNull()
+    expect((await route('tomatoes?')).chosen?.session).toBe('garden')
+    expect(await route('thanks, please go on')).toEqual({ chosen: null, others: [] })
+    expect(await route('')).toEqual({ chosen: null, others: [] })
+  })
+
+  test('archived sessions, those of agents at work and other folders’ are not looked at', async () => {
+    await open(database)
+    await say('put-away', 'the chain of my bike jumps')
+    await archive(world, here, 'put-away', true)
+    await say('agent:researcher:subagent:x1', 'the chain of my bike jumps')
+    await say('elsewhere', 'the chain of my bike jumps', 'Measure it.', '/there')
+    expect(await route('does the bike chain jump again?')).toEqual({ chosen: null, others: [] })
+    expect((await route('does the bike chain jump again?', '')).chosen).toMatchObject({
+      session: 'elsewhere',
+      folder: '/there',
+    })
+  })
+
+  test('only the end of a long talk counts', async () => {
+    await open(database)
+    await say('long', 'the chain of my bike jumps on the small sprockets')
+    for (let turn = 0; turn < 9; turn++) await say('long', 'now practise Spanish verbs with me')
+    await say('other', 'my tomatoes have spots')
+    expect(await route('which sprockets fit the bike chain?')).toEqual({ chosen: null, others: [] })
+    expect((await route('more Spanish verbs')).chosen?.session).toBe('long')
+  })
+})

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { searchMemories } from '../../src/store/memory-search.ts'
+import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+
+/** So many that a word in thousands of them is still not common. */
+const total = 1_000_000
+
+describe.each(databases)('searching memories on %s', (database) => {
+  let world: TestWorld
+  beforeEach(async () => {
+    world = await newWorld(database)
+  })
+  afterEach(() => world.remove())
+
+  const index = (word: string, ids: number[]) =>
+    world.store.write('submit', async (tx) => {
+      for (let at = 0; at < ids.length; at += 1000) {
+        const rows = ids.slice(at, at + 1000).map((id) => ({ word, memory_id: id, hits: 1 }))
+        await tx.run(tx.build.insertInto('memory_words').values(rows))
+      }
+    })
+  const search = async (...words: string[]) =>
+    (await world.store.read((rows) => searchMemories(rows, words, total, 10))).map(({ id, words }) => ({ id, words }))
+
+  test('each hit tells exactly the words that it has, however many are asked for', async () => {
+    const words = Array.from({ length: 24 }, (_, at) => `word${at}`)
+    for (const [at, word] of words.entries()) await index(word, [1, 100 + at])
+    await index('word23', [7])
+    await index('word0', [7])
+    const [all, both, ...others] = await search(...words)
+    expect(all).toEqual({ id: 1, words: expect.arrayContaining(words) })
+    expect(both).toEqual({ id: 7, words: expect.arrayContaining(['word0', 'word23']) })
+    expect([both?.words.length, others.map((each) => each.words.length)]).toEqual([2, others.map(() => 1)])
+  })
+
+  test('a word that is in too many to lead anywhere still tells those apart that rarer words lead to', async () => {
+    await index('rare', [1, 2])
+    await index('wide', [1, ...Array.from({ length: 4100 }, (_, at) => 3 + at)])
+    expect(await search('wide', 'rare')).toEqual([
+      { id: 1, words: ['rare', 'wide'] },
+      { id: 2, words: ['rare'] },
+    ])
+  })
+})
