@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { isWithin, type Now, realPathOf, stampOf, unreadable } from './agent-files.ts'
@@ -20,7 +20,7 @@ export interface Walked {
 
 const most = { depth: 6, folders: 2000, files: 10_000 }
 const skillFile = /^skill\.md$/i
-/** Files of a directory that are for its readers. */
+/** Files of a directory that are for its readers, unless they have a head: an agent may be called changelog. */
 const papers =
   /^(?:readme|license|changelog|contributing|code_of_conduct|security|notice|agents|claude|gemini|memory)\.md$/i
 /** Folders that hold no agents: hidden ones, packages, and the tests beside agents, whose files are for the test. */
@@ -94,7 +94,7 @@ function contentOf(path: string, { root, skillsOnly }: Rules): Pick<Listing, 'fi
     if (entry.isDirectory()) {
       if (!elsewhere.test(entry.name)) folders.push(inner)
     } else if (/\.md$/i.test(entry.name)) {
-      if (!skillsOnly && !papers.test(entry.name)) files.push(inner)
+      if (!skillsOnly && (!papers.test(entry.name) || (entry.isFile() && hasHead(inner)))) files.push(inner)
     } else if (entry.isSymbolicLink() && leavesTo(inner, root)) {
       // Inside the directory it is found at its own place.
       const message = 'it is a link out of the directory and was not followed'
@@ -102,6 +102,17 @@ function contentOf(path: string, { root, skillsOnly }: Rules): Pick<Listing, 'fi
     }
   }
   return { files, folders, findings }
+}
+
+function hasHead(path: string): boolean {
+  const file = openSync(path, 'r')
+  try {
+    const first = Buffer.alloc(8)
+    readSync(file, first, 0, first.length, 0)
+    return /^(?:\ufeff)?---\r?\n/.test(first.toString('utf8'))
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** Whether a link leads to a directory elsewhere. */

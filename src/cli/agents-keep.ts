@@ -30,14 +30,8 @@ export async function newAgent(
   const inFolder = options['folder'] === true
   if (!inFolder) await ensureHome(here.home)
   const directory = inFolder ? join(here.folder, '.heddle/agents') : homePaths(here.home).skills
-  let path = join(directory, `${name}.md`)
+  const path = join(directory, `${name}.md`)
   await place(path, agentTemplate(name))
-  // A changelog.md is a paper for readers and nobody's agent, wherever it lies; a folder of that name can be one.
-  if (agentsMeant(all.list(here.folder), name).length === 0) {
-    rmSync(path)
-    path = join(directory, name, 'SKILL.md')
-    await place(path, agentTemplate(name))
-  }
   const then = inFolder ? `, then: heddle agents trust ${name}` : ''
   return {
     json: { ok: true, name, path, trusted: !inFolder },

@@ -162,7 +162,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
 
 async function viewResult(rows: Reading, id: string): Promise<ResultView> {
   const result = /^\d{1,15}$/.test(id) ? await findResult(rows, Number(id)) : undefined
-  if (!result) throw notFound('result', id)
+  if (!result) throw notFound('result', id, 'heddle results')
   const { output, artifacts, memoryIds } = result
   return { kind: 'result', ...resultLine(result), output, artifacts, memoryIds }
 }

@@ -82,11 +82,16 @@ describe('who answers to a name', () => {
       'home/skills/pdf/SKILL.md': whole('pdf'),
       'home/skills/pdf/references/forms.md': '# Forms',
       'home/skills/README.md': '# Read me',
+      'home/skills/changelog.md': whole('changelog'),
       'home/skills/group/deep/other.md': whole('other'),
       'home/skills/.hidden/x.md': whole('x'),
       'home/skills/node_modules/y/y.md': whole('y'),
     })
-    expect(paths(place.open().list())).toEqual(['home/skills/group/deep/other.md', 'home/skills/pdf/SKILL.md'])
+    expect(paths(place.open().list())).toEqual([
+      'home/skills/changelog.md',
+      'home/skills/group/deep/other.md',
+      'home/skills/pdf/SKILL.md',
+    ])
   })
 })
 

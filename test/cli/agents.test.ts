@@ -155,7 +155,7 @@ describe('heddle agents check', () => {
   test('an agent that is called like a paper for readers is one all the same', async () => {
     for (const name of ['changelog', 'readme']) {
       const { path } = await heddle.json<{ path: string }>('agents', 'new', name)
-      expect(path).toBe(join(heddle.home, 'skills', name, 'SKILL.md'))
+      expect(path).toBe(join(heddle.home, 'skills', `${name}.md`))
       expect((await heddle.json<{ name: string; status: string }>('agents', 'show', name)).status).toBe('ready')
     }
   })
