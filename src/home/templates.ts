@@ -67,6 +67,9 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # auto: none does.
 #plans: ask
 
+# Agents that talk with you are reminded of what is known and fits.
+#memory: { recall: true, most: 100000 }
+
 # Work stops and asks when a limit is reached.
 #budgets:
 #  perRequest: { usd: 5, tokens: 2000000, steps: 200 }

@@ -9,6 +9,7 @@ import { findRun, runsOf } from '../../src/store/runs.ts'
 import { findTask, listTasks } from '../../src/store/tasks.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
+import { untilSo } from '../setup/until.ts'
 import { brief, newOffice, type Office, type Play, planCall, planner, planningCoordinator } from './office.ts'
 
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
@@ -111,6 +112,8 @@ describe.each(databases)('deciding on bad days on %s', (database) => {
       office.engine.store.read(async (rows) => (await readEvents(rows)).filter(({ kind }) => kind === 'task.changed'))
     expect(await told()).toEqual([])
     await changeTask(office.engine, await task('a'), { action: 'edit', context: brief('other words') })
+    // On PostgreSQL an event is shown when no older transaction is open.
+    await untilSo(async () => (await told()).length > 0)
     expect(await told()).toMatchObject([{ subject: 'task:1', payload: { status: 'pending' } }])
   })
 
