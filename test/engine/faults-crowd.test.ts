@@ -169,9 +169,9 @@ async function stoppable(database: Database) {
       // Children that are stopped end by themselves; the others end when the test lets them.
       await Promise.race([stopping.promise, Promise.all(children.map(({ reached }) => reached))])
       if (!stopped) for (const each of children) each.open()
-      await quiet(under)
+      // A stop that fails says why at once.
+      await Promise.all([stopped, quiet(under)])
       const isReached = stopped !== undefined
-      await stopped
       pass = () => {}
       await quiet(under)
       return isReached
