@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { build } from 'vite'
-import { followRules, startProvider, type TestProvider } from '../../src/testing.ts'
+import { followRules, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { startProgram } from './life.ts'
-import { type ScenarioName, scenarioNamed } from './scenarios.ts'
+import { type Scenario, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { Watch } from './watch.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -53,7 +53,7 @@ export async function layGround(): Promise<Ground> {
       const template = await databases.template(database)
       if (!scenario.fresh) for (const home of Object.values(homes)) cpSync(template.home, home, { recursive: true })
       const own = await databases.make(database, scenario.fresh ? undefined : template.name)
-      const provider = await startProvider({ answer: followRules(scenario.rules), log: paths.providerLog })
+      const provider = await startProvider({ answer: answering(scenario), log: paths.providerLog })
       return {
         directory: world,
         database: own.url,
@@ -73,6 +73,11 @@ export async function layGround(): Promise<Ground> {
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+function answering({ rules, answers }: Scenario): ProviderRule {
+  const byRules = followRules(rules)
+  return (request) => answers?.(request) ?? byRules(request)
 }
 
 /** The same code in one file: what a cycle costs is mostly the start of Node. */

@@ -1,5 +1,5 @@
 import type { Config } from '../../src/config/config.ts'
-import type { WrittenRule } from '../../src/testing.ts'
+import type { ProviderAnswer, ProviderRequest, WrittenRule } from '../../src/testing.ts'
 
 /** Someone who uses a heddle while things happen to it. */
 export interface Person {
@@ -14,6 +14,8 @@ export interface Person {
 export interface Scenario {
   /** What the provider answers; what no rule knows is answered plainly. */
   rules: WrittenRule[]
+  /** Answers before the rules do, by what the request says; undefined leaves it to them. */
+  answers?(request: ProviderRequest): ProviderAnswer | undefined
   /** How each of its runs may end: a state, with the error's code unless it completed. */
   ends: string[]
   first(me: Person): Promise<void>
@@ -181,15 +183,11 @@ export const scenarios = {
         answer: { calls: [spawnsAgent('plan errand', 'project-planner'), call('wait', 2)] },
       },
       { when: 'plan errand', after: 'user', answer: { calls: [{ ...call('plan_tasks'), input: chores }] } },
-      {
-        when: 'every agent that was started',
-        after: 'user',
-        answer: { calls: [{ ...call('run_project'), input: { project_id: 1 } }, call('wait', 2)] },
-      },
       { when: 'Chore b\n', attempts: 1, after: 'user', answer: { text: 'a slow report', faults: slowly } },
     ],
     ends: ['completed'],
     agent: '@coordinator',
+    answers: startsPlan,
     first: (me) => me.ask('plan question'),
   },
 
@@ -216,6 +214,15 @@ function callsOnce(when: string, tools: string[]): WrittenRule {
 function spawns(when: string, tasks: string[]): WrittenRule {
   const calls = tasks.map((task, at) => ({ ...call('sessions_spawn', at + 1), input: { task } }))
   return { when, after: 'user', answer: { calls } }
+}
+
+/** Starts the plan that it was told of: PostgreSQL skips the numbers of what a crash undid. */
+function startsPlan({ messages }: ProviderRequest): ProviderAnswer | undefined {
+  const last = messages.at(-1)
+  if (last?.role !== 'user' || !last.content.includes('every agent that was started')) return undefined
+  const told = messages.findLast(({ content }) => content.includes('[plan:'))?.content ?? ''
+  const input = { project_id: Number(/\[plan:(\d+),/.exec(told)?.[1]) }
+  return { calls: [{ ...call('run_project'), input }, call('wait', 2)] }
 }
 
 function spawnsAgent(task: string, skill: string) {

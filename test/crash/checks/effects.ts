@@ -15,7 +15,8 @@ export function checkEffects(evidence: Evidence, expect: Expect): void {
       if (status === 'unknown') checkUnknownIsTold(evidence, runId, id, expect)
     }
     if (effect !== 'transactional' && status === 'ok') expect(times > 0, 'I9', `${call} ended well and never happened`)
-    if (effect === 'transactional') {
+    // Waiting writes nothing: it ends a turn.
+    if (effect === 'transactional' && name !== 'wait') {
       const written = rowsWrittenBy(evidence, name, runId, id)
       expect(written === (status === 'ok' ? 1 : 0), 'I9', `${call} is ${status} and wrote ${written} rows`)
     }
@@ -28,10 +29,9 @@ export function checkEffects(evidence: Evidence, expect: Expect): void {
 
 /** What a call left: each tool of the runtime's own has rows that nobody else writes. */
 function rowsWrittenBy(evidence: Evidence, tool: string, run: string, call: string): number {
-  const { projects, turns } = evidence.rows
+  const { projects } = evidence.rows
   if (tool === 'plan_tasks') return projects.filter(({ planned_by }) => planned_by === run).length
   if (tool === 'run_project') return projects.filter(({ started_by }) => started_by === run).length
-  if (tool === 'wait') return turns.filter(({ run_id }) => run_id === run).length
   if (tool !== 'sessions_spawn' && tool !== 'spawn_agent')
     return eventsOf(evidence, run).filter((event) => json(event, 'payload_json').note === call).length
   const begun = evidence.rows.runs.filter((each) => each['parent_run_id'] === run && each['tool_call_id'] === call)
