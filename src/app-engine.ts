@@ -96,7 +96,7 @@ export function engineOf(
     agents,
     defaultAgent: config.agent.default.replace(/^@/, ''),
     scheduling: config.scheduling,
-    memory: { recall: config.memory.recall, most: config.memory.most },
+    memory: { recall: config.memory.recall },
     offLimits,
     network: safeFetch({ clock: world.clock, allow: config.tools.fetch.allow }),
     // One intersection, here and nowhere else: the role's tools, what the parent could hand on, and everybody's policy.

@@ -65,8 +65,8 @@ export interface Engine extends World {
   agents: AgentIndex
   /** Who answers where nobody was named. */
   defaultAgent: string
-  /** Whether runs are reminded of what is known, and how much of that is kept. */
-  memory: { recall: boolean; most: number }
+  /** Whether runs are reminded of what is known. */
+  memory: { recall: boolean }
   /** Whether the tasks of a plan are begun as soon as they can be, or when the coordinator says so. */
   scheduling: 'auto' | 'coordinator'
   /** The tools that a run may use: what is not among them does not exist for it. */

@@ -6,6 +6,7 @@ import { wordsIn } from '../domain/words.ts'
 import {
   addScore,
   archiveMemories,
+  countMemories,
   findMemory,
   insertMemory,
   memoriesOf,
@@ -55,7 +56,7 @@ export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: nu
   for (const older of superseded) await supersede(tx, older.id, id)
   const gone = new Set(superseded.map((each) => each.id))
   const near = alike.filter((each) => !gone.has(each.id) && relationOf(each.content, content) !== 'other')
-  if (id % archivedAtOnce === 0 && (await countAbove(tx, most))) await archiveMemories(tx, archivedAtOnce)
+  if (id % archivedAtOnce === 0 && (await countMemories(tx)) > most) await archiveMemories(tx, archivedAtOnce)
   return { id, isMerged: false, superseded, near }
 }
 
@@ -128,9 +129,4 @@ async function likeThis(rows: Reading, content: string): Promise<Memory[]> {
     hits.map(({ id }) => id),
   )
   return hits.flatMap(({ id }) => found.get(id) ?? [])
-}
-
-async function countAbove(rows: Reading, most: number): Promise<boolean> {
-  const row = await rows.first(rows.build.selectFrom('memories').select(({ fn }) => fn.countAll<number>().as('count')))
-  return Number(row?.count ?? 0) > most
 }

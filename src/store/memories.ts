@@ -67,6 +67,12 @@ export async function newestMemory(rows: Reading): Promise<number | undefined> {
   return (await rows.first(newest({})))?.id
 }
 
+/** How many are where they are found, those that do not count any more included. */
+export async function countMemories(rows: Reading): Promise<number> {
+  const row = await rows.first(rows.build.selectFrom('memories').select(({ fn }) => fn.countAll<number>().as('count')))
+  return Number(row?.count ?? 0)
+}
+
 /** Older ones whose place this one took. */
 export async function supersededBy(rows: Reading, id: number): Promise<Memory[]> {
   const query = rows.build.selectFrom('memories').selectAll().where('superseded_by', '=', id).orderBy('id')

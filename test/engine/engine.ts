@@ -94,7 +94,7 @@ export async function newEngine(
     agents: nobody,
     defaultAgent: 'general',
     scheduling: 'auto',
-    memory: { recall: true, most: 100_000 },
+    memory: { recall: true },
     mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }

@@ -1,5 +1,5 @@
 import { agentsIn } from './agents.ts'
-import { count } from './counted.ts'
+import { count, leftToDo } from './counted.ts'
 import { droppedIn } from './dropped.ts'
 import { readOrder, researchIn } from './order.ts'
 import { nameOf } from './part.ts'
@@ -94,10 +94,10 @@ function tasksFor({ parts, without, gaps }: Surveyed, agents: string[]): Planned
         `Part: ${name}`,
         `Path: ${part.path}${part.isFlat ? ' (only the files directly in it)' : ' (with everything below it)'}`,
         `Seen by the survey: ${part.seen}`,
-        'Count its files, their lines, the lines that begin with "export" and the lines with TODO.',
+        `Count its files, their lines, the lines that begin with "export" and the lines with ${leftToDo}.`,
         `Leave out: ${without} (the report itself)`,
         ...rules,
-        `Done when: the first line reads "${name}: N files, N lines, N exports, N TODO."`,
+        `Done when: the first line reads "${name}: N files, N lines, N exports, N ${leftToDo}."`,
       ].join('\n'),
     }
   })
