@@ -35,6 +35,8 @@ export async function openHome({
       ...config,
       agent: { ...config.agent, default: agent },
       durability,
+      // A call that nobody waits for, and that no peer makes: it would only be noise here.
+      memory: { ...config.memory, narratives: false },
       engine: { ...config.engine, maxRunning: atOnce },
       agents: { ...config.agents, maxConcurrent: atOnce },
       budgets: { ...config.budgets, perRequest: { usd: 1e6, tokens: 1e12, steps: 200 }, perDay: { usd: 1e6 } },

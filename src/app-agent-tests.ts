@@ -128,6 +128,7 @@ function scratchConfig({ config, paths }: Measuring): Config {
     // Whoever plans shall know the agents that the owner has.
     skills: [paths.skills, join(paths.home, 'agents'), ...config.skills],
     // Nothing asks, so nothing may reach further than the folder: without a sandbox there are no commands.
+    memory: { ...config.memory, narratives: false },
     tools: { ...config.tools, ask: [], exec: { ...config.tools.exec, sandbox: 'on', network: false } },
   }
 }

@@ -20,6 +20,7 @@ import { decide } from './engine/approve.ts'
 import { cancel } from './engine/cancel.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
+import { startNarrator } from './engine/narrator.ts'
 import { planNamed, taskNamed, viewPlans, viewResults, viewTasks } from './engine/plan-views.ts'
 import { approvalId, listApprovals, revoke, viewGrants } from './engine/questions.ts'
 import { retry } from './engine/retry.ts'
@@ -237,17 +238,30 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
       await engine.prepare()
       if (settings.config.tools.exec.sandbox === 'off') await auditUnconfined(world)
+      const tellTrouble = (error: unknown) =>
+        settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`)
       const worker = await startWorker(engine, {
         locks: settings.config.database === 'sqlite' ? fileLocks(settings.paths.run) : noLocks,
         pid: process.pid,
-        onTrouble: (error) => settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`),
+        onTrouble: tellTrouble,
         ...(session && { sessionId: session.id }),
       })
       atWork = worker
+      const { narratives, narrator: model } = settings.config.memory
+      const narrator = narratives
+        ? startNarrator(world, {
+            submit: worker.submit,
+            ...(model !== undefined && { model }),
+            ...(session && { sessionId: session.id }),
+            onTrouble: tellTrouble,
+          })
+        : undefined
       return {
         ...worker.recovered,
+        narrated: async (folder, signal) => narrator?.atRest(folder, signal),
         async stop() {
           if (atWork === worker) atWork = undefined
+          await narrator?.stop()
           await worker.stop().finally(leave)
         },
       }

@@ -59,6 +59,8 @@ export interface TestAppOptions {
   tools?: Tool[]
   /** Who answers where nobody is named: the agent that does things itself, unless another is. */
   agent?: string
+  /** Somebody notes after a talk where it stands: one more call of the model. Off unless a test is about that. */
+  narratives?: boolean
 }
 
 /** Opens a heddle that shares nothing with any other. */
@@ -66,9 +68,13 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   const home = join(mkdtempSync(join(tmpdir(), 'heddle-app-')), 'home')
   await ensureHome(home)
   const paths = homePaths(home)
-  const { models = [], tools = [], agent = 'general', ...context } = options
+  const { models = [], tools = [], agent = 'general', narratives = false, ...context } = options
   const usual = await loadConfig(paths.config, {})
-  const config = { ...usual, agent: { ...usual.agent, default: `@${agent}` } }
+  const config = {
+    ...usual,
+    agent: { ...usual.agent, default: `@${agent}` },
+    memory: { ...usual.memory, narratives },
+  }
   const app = await openApp({ paths, config, env: {}, models, tools, context })
   return {
     ...app,

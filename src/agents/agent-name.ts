@@ -1,7 +1,7 @@
 const longest = 64
 const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 /** Names that the runtime itself answers to. */
-const reserved = ['general', 'coordinator']
+const reserved = ['general', 'coordinator', 'narrator']
 
 /** A name that can be used, told apart from what a file wrote; or why it cannot. */
 export type NameVerdict = { ok: true; name: string; changed: boolean } | { ok: false; why: string; remedy: string }

@@ -1,4 +1,4 @@
-import type { Answered, Question } from '../domain/app.ts'
+import type { Answered, Question, WorkInProgress } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { Door } from '../gateway/api.ts'
@@ -13,10 +13,13 @@ import { callerOf } from './notify.ts'
 import { terminalPane } from './pane.ts'
 import { pickedUp } from './picked-up.ts'
 import { Progress } from './progress.ts'
-import { printable } from './screen.ts'
+import { paint, printable } from './screen.ts'
 import { markSeen } from './seen.ts'
 import { placeFor } from './smart-session.ts'
 import { exitCodeOf, needsYouLine } from './waiting.ts'
+
+/** Somebody may wait for the command to end. */
+const longestNoting = 20_000
 
 export const registerAsk: Register = (program, run) => {
   program
@@ -53,13 +56,16 @@ export const registerAsk: Register = (program, run) => {
         const seconds = secondsFrom(options['timeout'])
         const asking = onApprovalFrom(here, options['onApproval'])
         const since = here.clock.monotonic()
-        const answer =
-          options['wait'] === false ? await handIn(here, question) : await ask(here, question, { seconds, asking })
+        const { answer, after } =
+          options['wait'] === false
+            ? { answer: await handIn(here, question) }
+            : await ask(here, question, { seconds, asking })
         if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(stood)
         return {
           json: routed ? { ...answer, routed } : answer,
           text: await page(here, answer, here.clock.monotonic() - since),
           code: exitCodeOf(answer),
+          ...(after && { after }),
         }
       }),
     )
@@ -84,12 +90,18 @@ async function handIn(here: Here, question: Question): Promise<Answered> {
   }
 }
 
+/** An answer, and what is still to be done when it has been shown. */
+interface Heard {
+  answer: Answered
+  after?(): Promise<void>
+}
+
 /** Asks the daemon if it is up, else does the session's work in this process. */
 async function ask(
   here: Here,
   question: Question,
   { seconds, asking }: { seconds: number | undefined; asking: OnApproval },
-): Promise<Answered> {
+): Promise<Heard> {
   const { stopped } = here
   const enough = new AbortController()
   if (seconds !== undefined) void here.clock.sleep(seconds * 1000, enough.signal).then(() => enough.abort())
@@ -98,7 +110,9 @@ async function ask(
   try {
     const daemon = await here.daemon()
     if (!daemon) return await alone()
-    return await askThrough(here, daemon, question, until).catch((error) => goOn(here, error, alone))
+    return await askThrough(here, daemon, question, until)
+      .then((answer): Heard => ({ answer }))
+      .catch((error) => goOn(here, error, alone))
   } finally {
     enough.abort()
   }
@@ -121,13 +135,33 @@ interface Until {
   call(text: string): Promise<void>
 }
 
-async function askHere(here: Here, question: Question, until: Until): Promise<Answered> {
+async function askHere(here: Here, question: Question, until: Until): Promise<Heard> {
   const app = await here.app()
-  return askThrough(here, localDoor(app), question, until, async (session) => {
-    const work = await app.work({ folder: here.folder, session })
+  let work: WorkInProgress | undefined
+  const answer = await askThrough(here, localDoor(app), question, until, async (session) => {
+    work = await app.work({ folder: here.folder, session })
     if (work.resumed.length > 0) here.tell(pickedUp(work))
-    return () => work.stop()
+  }).catch(async (error) => {
+    await work?.stop()
+    throw error
   })
+  return { answer, after: () => noteAndLeave(here, work, answer) }
+}
+
+/** The answer stands there; what goes with a talk, such as noting where it stands, has a moment more. */
+async function noteAndLeave(here: Here, work: WorkInProgress | undefined, { status }: Answered): Promise<void> {
+  const enough = new AbortController()
+  void here.clock.sleep(longestNoting, enough.signal).then(() => enough.abort())
+  const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, process.stdout) : undefined
+  try {
+    if (status !== 'completed' || here.stopped.aborted) return
+    pane?.show(paint(here.screen, 'dim', 'noting where things stand…'))
+    await work?.narrated(here.folder, AbortSignal.any([here.stopped, enough.signal]))
+  } finally {
+    pane?.close()
+    enough.abort()
+    await work?.stop()
+  }
 }
 
 /** Hands the question in and waits for its answer; shows meanwhile what is said. Leaves nothing running behind. */
@@ -136,34 +170,30 @@ async function askThrough(
   door: Door,
   question: Question,
   { stopped, enough, asking, call }: Until,
-  begin: (session: string) => Promise<() => Promise<void>> = async () => async () => undefined,
+  begin: (session: string) => Promise<void> = async () => undefined,
 ): Promise<Answered> {
   let cursor = await door.cursor()
   const { itemId, session, runId } = await door.submit(here.folder, question)
-  const end = await begin(session)
+  await begin(session)
   const until = AbortSignal.any([stopped, enough])
-  try {
-    for (;;) {
-      const over = new AbortController()
-      const showing = showSpeech(here, door, { session, runId, cursor }, over.signal)
-      const now = await door.answer(here.folder, itemId, until).finally(() => {
-        over.abort()
-        return showing
-      })
-      if (
-        now.approvals &&
-        !until.aborted &&
-        (await answerQuestions(here, door, now.approvals, { policy: asking, call, signal: until }))
-      ) {
-        cursor = await door.cursor()
-        continue
-      }
-      if (now.status !== 'waiting' || !stopped.aborted || now.runId === null) return now
-      await door.cancel(now.runId, 'stopped by Ctrl-C')
-      return await door.answer(here.folder, itemId, new AbortController().signal)
+  for (;;) {
+    const over = new AbortController()
+    const showing = showSpeech(here, door, { session, runId, cursor }, over.signal)
+    const now = await door.answer(here.folder, itemId, until).finally(() => {
+      over.abort()
+      return showing
+    })
+    if (
+      now.approvals &&
+      !until.aborted &&
+      (await answerQuestions(here, door, now.approvals, { policy: asking, call, signal: until }))
+    ) {
+      cursor = await door.cursor()
+      continue
     }
-  } finally {
-    await end()
+    if (now.status !== 'waiting' || !stopped.aborted || now.runId === null) return now
+    await door.cancel(now.runId, 'stopped by Ctrl-C')
+    return await door.answer(here.folder, itemId, new AbortController().signal)
   }
 }
 

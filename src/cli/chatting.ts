@@ -98,7 +98,7 @@ export class Chatting {
       this.#pane.close()
       // What was typed is on its way or handed in; what is under way here goes back to the queue.
       await this.#outbox.whenSent()
-      await this.#connection.close()
+      await this.#connection.close({ inHaste: this.#code === 130 })
       process.off('SIGINT', interrupt).off('SIGTERM', leave)
     }
     await this.#sayGoodbye()

@@ -40,6 +40,8 @@ export interface Answer {
   text: string
   /** Exit code, 0 unless something asked for is not so. */
   code?: number
+  /** What is still to be done once the answer stands on the screen. */
+  after?(): Promise<void>
 }
 
 /** Makes a commander action out of a function that answers; the runner prints and sets the exit code. */

@@ -1,9 +1,12 @@
 import type { App, WorkInProgress } from '../domain/app.ts'
+import type { Millis } from '../domain/clock.ts'
 import type { Door, Told } from '../gateway/api.ts'
 import { type Daemon, isGone } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
 import type { Here } from './cli.ts'
 import { pickedUp } from './picked-up.ts'
+
+const lastMoment: Millis = 3000
 
 /** The way to an engine for as long as a talk lasts: the daemon while it lives, else the one in this process. */
 export class Connection {
@@ -69,9 +72,18 @@ export class Connection {
     if (work.resumed.length + work.quarantined.length > 0) this.#tell(pickedUp(work))
   }
 
-  /** Gives back what is under way here. */
-  async close(): Promise<void> {
-    for (const work of this.#works.values()) await work.then(({ stop }) => stop()).catch(() => undefined)
+  /** Gives back what is under way here; what is noted about the talk right now has a moment more. */
+  async close({ inHaste }: { inHaste: boolean }): Promise<void> {
+    const { folder, clock } = this.#here
+    const [enough, left] = [new AbortController(), new AbortController()]
+    if (inHaste) enough.abort()
+    else void clock.sleep(lastMoment, left.signal).then(() => enough.abort())
+    const leave = async (work: WorkInProgress) => {
+      await work.narrated(folder, enough.signal)
+      await work.stop()
+    }
+    for (const beginning of this.#works.values()) await beginning.then(leave).catch(() => undefined)
+    left.abort()
   }
 
   #goOnAlone(): Promise<void> {

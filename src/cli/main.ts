@@ -48,6 +48,7 @@ function runIn(program: Command, env: NodeJS.ProcessEnv, outcome: { code: number
       if (answer) {
         await here.write(here.json ? `${JSON.stringify(answer.json)}\n` : ending(answer))
         outcome.code = answer.code ?? 0
+        await answer.after?.()
       }
     }
 }

@@ -96,7 +96,8 @@ function isPlanned(name: string): boolean {
 }
 
 /** Where a run of one's own is at home; of one that works for another, for whom: its session has a long name. */
-function whose({ session, taskId, parentRunId }: RunLine): string {
+function whose({ session, taskId, parentRunId, tellsOf }: RunLine): string {
+  if (tellsOf !== undefined) return `tells of ${printable(tellsOf)}`
   if (taskId !== undefined) return `task:${taskId}`
   return parentRunId === null ? printable(session ?? '–') : `run:${tail(parentRunId)}`
 }

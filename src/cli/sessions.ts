@@ -1,5 +1,6 @@
 import type { SessionView } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
+import { isOfAgents } from '../domain/session.ts'
 import type { Here, Register } from './cli.ts'
 import { ago, paint, printable, table } from './screen.ts'
 
@@ -71,9 +72,9 @@ async function list(here: Here, all: boolean) {
   return { json: { sessions }, text: sessions.length > 0 ? listing(here, sessions, all) : await nothing(here, all) }
 }
 
-/** Whether people talk in it: not put away, and not of an agent that worked for another. */
+/** Whether people talk in it: not put away, and not for agents alone. */
 export function isTalk({ label, archived }: Pick<SessionView, 'label' | 'archived'>): boolean {
-  return !archived && !/^agent:[^:]+:subagent:/.test(label)
+  return !archived && !isOfAgents(label)
 }
 
 function listing(here: Here, sessions: SessionView[], all: boolean): string {

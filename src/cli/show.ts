@@ -89,8 +89,15 @@ function turnPage(here: Here, turn: TurnView): string {
     turn.remindedOf.length === 0
       ? []
       : [`${paint(here.screen, 'bold', 'reminded of')}\n${remindersLines(here.screen, turn.remindedOf)}`]
+  const { beganWith } = turn
+  const stood = beganWith
+    ? [
+        `${paint(here.screen, 'bold', 'where things stood')}    heddle show narrative:${beganWith.id}\n` +
+          printable(beganWith.summary, { lines: true }),
+      ]
+    : []
   const asked = turn.query.map((message) => said(here, message))
-  return [head, ...asked, ...reminders, ...calls, said(here, turn.response)].join('\n\n')
+  return [head, ...asked, ...stood, ...reminders, ...calls, said(here, turn.response)].join('\n\n')
 }
 
 function said(here: Here, message: Message): string {

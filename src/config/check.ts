@@ -101,7 +101,7 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem
   const models = sectionAt(config, ['models'])
   const link = (path: ConfigPath, name: unknown) => {
     if (typeof name !== 'string' || name === '' || Object.hasOwn(models, name)) return
-    if (name === rehearsal && path[1] === 'model') return
+    if (name === rehearsal) return
     const guess = nearest(name, Object.keys(models))
     const hint = guess ? `did you mean \`${redact(guess)}\`?` : 'no model of that name is in `models`'
     // As written: the variable behind a reference may hold anything, a key among it.
@@ -109,6 +109,7 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem
     problems.push(say(path, `names the model ${written}: ${hint}`, 'add it to `models`, or name one that is there'))
   }
   link(['agent', 'model'], valueAt(config, ['agent', 'model']))
+  link(['memory', 'narrator'], valueAt(config, ['memory', 'narrator']))
   const fallbacks = valueAt(config, ['agent', 'fallbacks'])
   if (Array.isArray(fallbacks))
     for (const [index, name] of fallbacks.entries()) {

@@ -67,6 +67,8 @@ export interface TurnView {
   sessions: string[]
   /** What its run was reminded of. */
   remindedOf: Reminded[]
+  /** Where things stood when its session began, as its run was told. */
+  beganWith: { id: number; summary: string } | null
   thread: ThreadView
 }
 
@@ -173,6 +175,8 @@ export interface RunLine {
   /** The file that its agent is made of, by name. */
   skill?: string
   taskId?: number
+  /** The session that it tells of, for one that nobody asked for. */
+  tellsOf?: string
   via: RunOrigin
   model: { requested: string | null; actual: string | null }
   /** What it is at: the last step of its journal. */
@@ -301,6 +305,8 @@ export interface WorkInProgress {
   unknownCalls: number
   /** Calls of those runs that ended more than once. */
   doubledCalls: number
+  /** Resolves when it is noted where the talks of a folder stand, as far as that goes on by itself, or the signal comes. */
+  narrated(folder: string, signal: AbortSignal): Promise<void>
   /** Gives back what is under way and resolves when nothing runs here any more. */
   stop(): Promise<void>
 }

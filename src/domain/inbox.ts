@@ -19,6 +19,17 @@ export interface RunWishes {
   thinking?: ThinkingConfig
 }
 
+/** What a narrative is asked to tell of. */
+export interface Telling {
+  sessionId: string
+  /** The session's name, which is the narrative's topic. */
+  topic: string
+  /** The last turn that is told of. */
+  turnId: string
+  /** The narrative that it goes on from. */
+  previousId: number | null
+}
+
 /** Something that waits for a session: bound to the run that will take it, consumed with the turn that run leaves. */
 export interface InboxItem {
   id: string
@@ -38,10 +49,12 @@ export interface InboxItem {
   createdAt: Millis
   /** The result that it tells of. */
   resultId?: number
+  tells?: Telling
 }
 
 /** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */
 export function wishesOf(items: InboxItem[]): RunWishes {
   const wishes: RunWishes = Object.assign({}, ...items.map((item) => item.wishes))
-  return { ...wishes, priority: Math.max(0, ...items.map((item) => item.wishes.priority ?? 0)) }
+  const priorities = items.map((item) => item.wishes.priority ?? 0)
+  return { ...wishes, priority: priorities.length > 0 ? Math.max(...priorities) : 0 }
 }

@@ -105,7 +105,8 @@ function halves(text: string): [of: string, said: string] {
   return [wordsIn(of).join(' '), wordsIn(said.join(' ')).join(' ')]
 }
 
-function aboutWords(text: string): Set<string> {
+/** Words that say what a text is about. */
+export function aboutWords(text: string): Set<string> {
   return new Set(wordsIn(text).filter((word) => !fillers.has(word)))
 }
 

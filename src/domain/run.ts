@@ -14,6 +14,7 @@ export const runOrigins = [
   'webhook',
   'channel',
   'retry',
+  'narrator',
   'import',
 ] as const
 export type RunOrigin = (typeof runOrigins)[number]

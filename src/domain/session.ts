@@ -17,6 +17,21 @@ export interface Session {
 
 const labelPattern = /^[\p{L}\p{N}@_][\p{L}\p{N}@_.:+-]{0,79}$/u
 
+/** Whether agents have it to themselves: one works there for another, or tells where a talk stands. */
+export function isOfAgents(label: string): boolean {
+  return /^agent:[^:]+:(?:subagent|session):/.test(label)
+}
+
+/** The session in which it is told where a talk stands. */
+export function tellingLabel(talkId: string): string {
+  return `agent:narrator:session:${talkId}`
+}
+
+/** The session that is told of in the one with this label. */
+export function talkOf(label: string): string | undefined {
+  return /^agent:narrator:session:(\w+)$/.exec(label)?.[1]
+}
+
 /** Refuses labels that could be mistaken for a reference, a flag or a path. */
 export function checkLabel(label: string): string {
   const text = label.normalize('NFC')

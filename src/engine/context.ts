@@ -2,10 +2,12 @@ import type { Millis } from '../domain/clock.ts'
 import type { InboxItem } from '../domain/inbox.ts'
 import type { Message, Part } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
+import type { Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import type { Reading } from '../store/store.ts'
 import { bytesOnPath, findThread, readSaid, type SaidTurn } from '../store/threads.ts'
 import { contextDepth } from './history.ts'
+import { isBackground } from './role.ts'
 import { routeToHead } from './route.ts'
 import { bytesOfMessage } from './weight.ts'
 import type { Engine } from './world.ts'
@@ -16,11 +18,13 @@ export interface Context {
   inputs: InboxItem[]
 }
 
+/** The narrator is told what it needs each time: what it told before would only cost. */
 export async function readContext(
   { store }: Engine,
-  { session, items }: { session: Session; items: InboxItem[] },
+  { run, session, items }: { run: Run; session: Session; items: InboxItem[] },
   heard: ReadonlySet<string>,
 ): Promise<Context> {
+  if (isBackground(run)) return { path: [], inputs: items }
   const path = await store.read(async (rows) => {
     const head = await routeToHead(rows, session.id)
     if (!head) return []

@@ -5,6 +5,7 @@ import type { Tool } from '../domain/tool.ts'
 import { wordsIn } from '../domain/words.ts'
 import { mustFind } from '../memory/remember.ts'
 import { findNarrative, insertNarrative, latestNarrative, listNarratives, type Narrative } from '../store/narratives.ts'
+import { findRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { parsedBy } from '../tools/tool-input.ts'
 import type { World } from './world.ts'
@@ -57,6 +58,7 @@ function narrativeUpdate({ clock }: World): Tool<z.output<typeof updateInput>> {
         summary,
         topic: topic ?? null,
         folder,
+        sessionId: (await findRun(tx, runId))?.sessionId ?? null,
         memoryIds: memory_ids,
         previousId: before?.id ?? null,
         runId,

@@ -31,6 +31,8 @@ export function systemPrompt(parts: PromptParts): string {
       return joined(identityLine(parts), coordinatorRules, agentIndex(parts), ...filesFor(parts))
     case 'worker':
       return joined(workerLine(parts, parts.role.agent.name), workerRules, ...workerParts(parts, parts.role.agent))
+    case 'narrator':
+      return narratorRules
     default:
       return joined(identityLine(parts), ...filesFor(parts), toolList(parts))
   }
@@ -53,6 +55,15 @@ const workerRules = `## Your rules
 - You cannot start other agents, and you cannot write to memory.
 - If something is missing, say what, and deliver what can be done without it.
 - If you wrote files, end with a line \`Files:\` and their paths, one per line. The runtime checks them.`
+
+/** What the narrator answers when a talk brought nothing that is worth noting. */
+export const nothingNew = 'NOTHING NEW'
+
+const narratorRules = `You are the narrator of heddle: you note where work stands, for a later talk that has seen nothing of this one. ${truth}
+- Answer with the note alone: at most 120 words, plain sentences, in the language of the talk.
+- Say what was asked for, what was decided and why, what is done, and what is open. Keep names, numbers and paths exactly, and references such as [id:3], result:2, plan:1 as they stand.
+- Carry on what still holds of where things stood; leave out what is over.
+- Add nothing that is not there. If what came since changes nothing, answer ${nothingNew}.`
 
 function workerParts(parts: PromptParts, agent: Agent): string[] {
   const plans = parts.tools.includes('plan_tasks')

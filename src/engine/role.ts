@@ -10,8 +10,14 @@ export const builtInAgents = [
 ] as const
 export type BuiltInAgent = (typeof builtInAgents)[number]['name']
 
+/** The one nobody speaks to: it tells where a talk stands, after its turns. */
+export const narratorName = 'narrator'
+
 /** Who a run is. A worker is made of one file; `gone` when that file is not there any more. */
-export type Role = { kind: BuiltInAgent } | { kind: 'worker'; agent: Agent } | { kind: 'gone'; name: string }
+export type Role =
+  | { kind: BuiltInAgent | typeof narratorName }
+  | { kind: 'worker'; agent: Agent }
+  | { kind: 'gone'; name: string }
 
 /** What the coordinator has besides delegating: it looks at plans and results, and keeps what is worth knowing. */
 const coordinating: readonly string[] = [
@@ -29,9 +35,14 @@ const notAlone: readonly string[] = [
 /** The one who runs a run, found anew at each claim: files change. */
 export function roleOf({ agents, defaultAgent }: Engine, { agent }: Pick<Run, 'agent'>, folder: string): Role {
   const name = agent ?? defaultAgent
-  if (isBuiltIn(name)) return { kind: name }
+  if (isBuiltIn(name) || name === narratorName) return { kind: name }
   const found = agents.find(name, folder)
   return found && isLive(found) ? { kind: 'worker', agent: found } : { kind: 'gone', name }
+}
+
+/** Whether it is work that nobody asked for: it counts as nobody's, and nobody waits for it. */
+export function isBackground({ agent }: Pick<Run, 'agent'>): boolean {
+  return agent === narratorName
 }
 
 export function isBuiltIn(name: string): name is BuiltInAgent {
@@ -47,6 +58,7 @@ export function toolsOf(role: Role, known: readonly string[]): string[] {
       return known.filter((name) => !notAlone.includes(name))
     case 'worker':
       return known.filter((name) => role.agent.tools.includes(name) && !neverForAgents.includes(name))
+    case 'narrator':
     case 'gone':
       return []
   }

@@ -1,6 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import type { Message } from '../domain/message.ts'
-import type { Session } from '../domain/session.ts'
+import { isOfAgents, type Session } from '../domain/session.ts'
 import { type Candidate, matchSessions, type SmartRoute } from '../domain/smart-route.ts'
 import { findSessions } from '../store/sessions.ts'
 import type { Reading } from '../store/store.ts'
@@ -26,7 +26,7 @@ export async function routeSmart(
 
 /** Sessions of people: not those put away, and not those in which one agent works for another. */
 function isTalkedTo({ archivedAt, headTurnId, label }: Session): boolean {
-  return archivedAt === null && headTurnId !== null && !/^agent:.*:subagent:/.test(label)
+  return archivedAt === null && headTurnId !== null && !isOfAgents(label)
 }
 
 async function whatWasSaid(rows: Reading, { folder, label, updatedAt, headTurnId }: Session): Promise<Candidate> {

@@ -2,7 +2,7 @@ import type { RunLine, Spending, SpendingKey } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
-import type { Session } from '../domain/session.ts'
+import { type Session, talkOf } from '../domain/session.ts'
 import { lastAnswered, lastSign } from '../store/run-signs.ts'
 import { findRun, runIdsLike, runsOf } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
@@ -21,7 +21,13 @@ export async function listRuns(rows: Reading, now: number, { all = false } = {})
   const found = await runsOf(rows, all ? {} : { live: true })
   const sessions = new Map((await findSessions(rows)).map((session) => [session.id, session]))
   const work = found.filter(({ kind }) => kind !== 'import').slice(-recentRuns)
-  return Promise.all(work.map((run) => runLine(rows, run, sessions.get(run.sessionId ?? ''), now)))
+  return Promise.all(
+    work.map(async (run) => {
+      const session = sessions.get(run.sessionId ?? '')
+      const talk = sessions.get(talkOf(session?.label ?? '') ?? '')
+      return { ...(await runLine(rows, run, session, now)), ...(talk && { tellsOf: talk.label }) }
+    }),
+  )
 }
 
 /** The run that this text names: `run:ID`, an id, or a head or tail of one. */

@@ -11,6 +11,7 @@ import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
 import { isWaiting } from '../store/joins.ts'
 import { noteRecalls, type Shown } from '../store/memory-recalls.ts'
+import { noteBegunWith } from '../store/narratives.ts'
 import { markProcessed } from '../store/results.ts'
 import { childrenOf, finishRun, lockRun } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
@@ -25,6 +26,7 @@ import { withMissingFiles } from './claimed-files.ts'
 import { messageOf } from './context.ts'
 import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deliver.ts'
 import type { Journal } from './journal.ts'
+import { keepNarrative } from './keep-narrative.ts'
 import { estimateTokens } from './make-turn.ts'
 import { shownOf } from './reminders.ts'
 import { nextRun } from './submit.ts'
@@ -57,6 +59,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       prompt: run.prompt,
       label: run.label,
       recalled: shownOf(run.reminders),
+      narrativeId: run.reminders.narrative?.id,
       artifacts,
     }
     const begun = await leaveTurn(
@@ -93,6 +96,8 @@ export interface Work extends Places {
   label: Label
   /** What it was reminded of. */
   recalled?: Shown[]
+  /** Where things stood, as it was told. */
+  narrativeId?: number | undefined
   /** Files that it wrote, if somebody has looked at them. */
   artifacts?: Artifact[]
 }
@@ -112,7 +117,7 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
 export async function leaveTurn(
   tx: Tx,
   engine: Engine,
-  { run, session, requester, journal, prompt, label, recalled = [], artifacts }: Work,
+  { run, session, requester, journal, prompt, label, recalled = [], narrativeId, artifacts }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
@@ -147,6 +152,12 @@ export async function leaveTurn(
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, label, at: now })
   await consumeItems(tx, run.id, ids.turnId)
   await noteRecalls(tx, run.id, recalled, now)
+  if (narrativeId !== undefined) await noteBegunWith(tx, run.id, narrativeId)
+  await keepNarrative(
+    tx,
+    { run, items, label: joinLabels([labelOf(queryMessages), label]), folder: session.folder, now },
+    ending,
+  )
   await markProcessed(
     tx,
     items.flatMap(({ resultId }) => resultId ?? []),

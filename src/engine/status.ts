@@ -7,6 +7,7 @@ import { runsOf } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
 import { costSince } from '../store/usage.ts'
 import { preview } from './history.ts'
+import { isBackground } from './role.ts'
 
 const day: Millis = 86_400_000
 const mostTurns = 20
@@ -19,7 +20,7 @@ export async function statusOf(
   rows: Reading,
   asked: { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
 ): Promise<StatusView> {
-  const live = await runsOf(rows, { live: true })
+  const live = (await runsOf(rows, { live: true })).filter((run) => !isBackground(run))
   const spent = await costSince(rows, startOfDay(asked.now))
   const left = await turnsLeftSince(rows, asked.folder, asked.since, mostTurns)
   return {

@@ -1,4 +1,4 @@
-import { type InboxItem, type RunWishes, wishesOf } from '../domain/inbox.ts'
+import { type InboxItem, type RunWishes, type Telling, wishesOf } from '../domain/inbox.ts'
 import type { Label } from '../domain/label.ts'
 import type { Part, Source } from '../domain/message.ts'
 import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
@@ -31,6 +31,7 @@ export interface Submission extends RunWishes {
   parentTurnId?: string
   /** Says that two deliveries are the same one: the second is answered with the first. */
   dedupeKey?: string
+  tells?: Telling
 }
 
 export interface Accepted {
@@ -170,6 +171,7 @@ function itemFrom(input: Submission, id: string, session: Session, now: number):
     runId: null,
     consumedByTurn: null,
     createdAt: now,
+    ...(input.tells && { tells: input.tells }),
   }
 }
 

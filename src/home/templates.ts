@@ -67,8 +67,13 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # auto: none does.
 #plans: ask
 
-# Agents that talk with you are reminded of what is known and fits.
-#memory: { recall: true, most: 100000 }
+# Agents that talk with you are reminded of what is known and fits. After a talk
+# it is noted where it stands, on the usual model unless narrator names another.
+#memory:
+#  recall: true
+#  most: 100000
+#  narratives: true
+#  #narrator: small
 
 # Work stops and asks when a limit is reached.
 #budgets:

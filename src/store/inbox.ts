@@ -178,7 +178,12 @@ function itemRow(item: InboxItem): Omit<InboxRow, 'dedupe_key'> {
     id: item.id,
     session_id: item.sessionId,
     kind: item.kind,
-    payload_json: JSON.stringify({ content: item.content, parts: item.parts, wishes: item.wishes }),
+    payload_json: JSON.stringify({
+      content: item.content,
+      parts: item.parts,
+      wishes: item.wishes,
+      ...(item.tells && { tells: item.tells }),
+    }),
     source: item.source,
     integrity: item.label.integrity,
     sources_json: JSON.stringify(item.label.sources),

@@ -10,6 +10,8 @@ export interface Narrative {
   summary: string
   topic: string | null
   folder: string
+  /** The session it tells of, and the last turn of it; null where nobody noted that. */
+  sessionId: string | null
   memoryIds: number[]
   previousId: number | null
   runId: string | null
@@ -26,6 +28,7 @@ export async function insertNarrative(tx: Tx, narrative: Omit<Narrative, 'id'>):
         summary: narrative.summary,
         topic: narrative.topic,
         folder: narrative.folder,
+        session_id: narrative.sessionId,
         memory_ids: JSON.stringify(narrative.memoryIds),
         previous_narrative_id: narrative.previousId,
         run_id: narrative.runId,
@@ -66,10 +69,55 @@ export async function latestNarrative(rows: Reading, folder: string, topic?: str
   return row && narrativeFrom(row)
 }
 
+/** The newest that tells of a session. */
+export async function latestOfSession(rows: Reading, sessionId: string): Promise<Narrative | undefined> {
+  const query = rows.build.selectFrom('narratives').selectAll().where('session_id', '=', sessionId)
+  const row = await rows.first(query.orderBy('id', 'desc').limit(1))
+  return row && narrativeFrom(row)
+}
+
+/** Whether one is being written in a folder, or will be as soon as there is room: not one that waits for something. */
+export async function isNarrating(rows: Reading, folder: string): Promise<boolean> {
+  const found = await rows.first(
+    rows.build
+      .selectFrom('runs')
+      .innerJoin('sessions', 'sessions.id', 'runs.session_id')
+      .select('runs.id')
+      .where('runs.finished_at', 'is', null)
+      .where('runs.state', '<>', 'waiting')
+      .where('runs.via', '=', 'narrator')
+      .where('sessions.folder', '=', folder)
+      .limit(1),
+  )
+  return found !== undefined
+}
+
 /** Those of a folder, newest first. */
 export async function listNarratives(rows: Reading, folder: string, limit: number): Promise<Narrative[]> {
   const query = rows.build.selectFrom('narratives').selectAll().where('folder', '=', folder)
   return (await rows.all(query.orderBy('id', 'desc').limit(limit))).map(narrativeFrom)
+}
+
+/** Notes that a run began with it. */
+export async function noteBegunWith(tx: Tx, runId: string, narrativeId: number): Promise<void> {
+  await tx.run(
+    tx.build
+      .insertInto('narrative_recalls')
+      .values({ run_id: runId, narrative_id: narrativeId })
+      .onConflict((taken) => taken.column('run_id').doNothing()),
+  )
+}
+
+/** The one that a run began with. */
+export async function begunWith(rows: Reading, runId: string): Promise<Narrative | undefined> {
+  const row = await rows.first(
+    rows.build
+      .selectFrom('narratives')
+      .innerJoin('narrative_recalls', 'narrative_recalls.narrative_id', 'narratives.id')
+      .selectAll('narratives')
+      .where('narrative_recalls.run_id', '=', runId),
+  )
+  return row && narrativeFrom(row)
 }
 
 /** Narratives that cite a memory. */
@@ -86,6 +134,7 @@ function narrativeFrom(row: Selectable<Tables['narratives']>): Narrative {
     summary: row.summary,
     topic: row.topic,
     folder: row.folder,
+    sessionId: row.session_id,
     memoryIds: JSON.parse(row.memory_ids),
     previousId: row.previous_narrative_id,
     runId: row.run_id,

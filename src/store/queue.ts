@@ -28,7 +28,7 @@ export interface QueueFilter {
   parents: boolean
   /** Leaves out runs that took an owner down. */
   innocent: boolean
-  /** Only this session's work: its own runs and all that its requests began elsewhere. */
+  /** Only this session's work: its own runs, all that its requests began elsewhere, and its folder's narratives. */
   sessionId?: string
 }
 
@@ -97,6 +97,17 @@ const queuedOf = statement((db, arg: { anyone: number; suspects: number; session
           .whereRef('root.id', '=', 'runs.root_run_id')
           .where('root.session_id', '=', arg.sessionId),
       ),
+      // Whoever works in a folder tells where its talks stand, too: there may be nobody else.
+      eb.and([
+        eb('via', '=', sql.lit('narrator')),
+        exists(
+          selectFrom('sessions as aside')
+            .innerJoin('sessions as talk', 'talk.folder', 'aside.folder')
+            .select('aside.id')
+            .whereRef('aside.id', '=', 'runs.session_id')
+            .where('talk.id', '=', arg.sessionId),
+        ),
+      ]),
     ]),
   ),
 )

@@ -47,6 +47,7 @@ export async function turnsLeftSince(rows: Reading, folder: string, since: Milli
       .where('turns.id', '>', firstIdAt(since))
       .where('turns.timestamp', '>', since)
       .where('runs.kind', '<>', 'import')
+      .where('runs.via', '<>', 'narrator')
       .where('runs.depth', '=', 0)
       .where('sessions.folder', '=', folder)
       .orderBy('turns.id', 'desc')

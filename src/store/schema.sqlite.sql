@@ -202,6 +202,13 @@ CREATE TABLE migrations (
   applied_at INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE narrative_recalls (
+  run_id       TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) DEFERRABLE,
+  narrative_id INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX narrative_recalls_by_narrative ON narrative_recalls (narrative_id);
+
 CREATE TABLE narratives (
   id                    INTEGER PRIMARY KEY AUTOINCREMENT,
   summary               TEXT NOT NULL,
@@ -214,9 +221,11 @@ CREATE TABLE narratives (
   integrity             TEXT NOT NULL,
   sources_json          TEXT NOT NULL,
   created_at            INTEGER NOT NULL
-) STRICT;
+, session_id TEXT) STRICT;
 
 CREATE INDEX narratives_by_folder ON narratives (folder, id);
+
+CREATE INDEX narratives_by_session ON narratives (session_id, id) WHERE session_id IS NOT NULL;
 
 CREATE TABLE owners (
   id         TEXT PRIMARY KEY,

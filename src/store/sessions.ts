@@ -1,9 +1,13 @@
+import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
+import { firstIdAt } from '../domain/id.ts'
 import type { Session } from '../domain/session.ts'
 import { ConstraintViolated } from './failures.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
+
+const mostMoved = 100
 
 type SessionRow = Tables['sessions']
 
@@ -53,6 +57,21 @@ export async function findSessions(
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
   if (filter.head !== undefined) query = query.where('head_turn_id', '=', filter.head)
   return (await rows.all(query)).map(sessionFrom)
+}
+
+/** Sessions to which somebody's request has added turns since a moment, the last ones first, a bounded number. */
+export async function sessionsSince(rows: Reading, since: Millis): Promise<Session[]> {
+  // Ids begin with their time: the newest turns are found without looking at the rest.
+  const moved = rows.build
+    .selectFrom('turns')
+    .innerJoin('runs', 'runs.id', 'turns.run_id')
+    .select('runs.session_id')
+    .where('turns.id', '>', firstIdAt(since))
+    .where('runs.depth', '=', 0)
+    .where('runs.kind', '<>', 'import')
+    .where('runs.via', '<>', 'narrator')
+  const query = rows.build.selectFrom('sessions').selectAll().where('id', 'in', moved)
+  return (await rows.all(query.orderBy('updated_at', 'desc').limit(mostMoved))).map(sessionFrom)
 }
 
 export async function renameSession(tx: Tx, session: Session, label: string, now: number): Promise<void> {

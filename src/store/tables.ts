@@ -153,6 +153,7 @@ export interface Tables {
   memories_archive: { id: number } & MemoryColumns
   memory_words: { word: string; memory_id: number; hits: number }
   memory_recalls: { run_id: string; memory_id: number; rank: number; words: string }
+  narrative_recalls: { run_id: string; narrative_id: number }
   narratives: {
     id: Generated<number>
     summary: string
@@ -165,6 +166,7 @@ export interface Tables {
     integrity: Integrity
     sources_json: string
     created_at: number
+    session_id: string | null
   }
   joins: {
     id: string

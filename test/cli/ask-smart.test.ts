@@ -14,7 +14,7 @@ beforeEach(async () => {
   await heddle.run('init')
   writeFileSync(
     join(heddle.home, 'heddle.yaml'),
-    `models:\n  main: { provider: openai-compatible, baseURL: "${provider.url}", model: tiny, price: { input: 1, output: 1 } }\n`,
+    `models:\n  main: { provider: openai-compatible, baseURL: "${provider.url}", model: tiny, price: { input: 1, output: 1 } }\nmemory: { narratives: false }\n`,
   )
   there = join(heddle.folder, '..', "Ada's shop")
   mkdirSync(there)

@@ -153,7 +153,7 @@ test('what agents did for a request stays out of the way of the person who made 
   const labels = async (...more: string[]) =>
     (await heddle.json<{ sessions: { label: string }[] }>('sessions', ...more)).sessions.map(({ label }) => label)
   expect(await labels()).toEqual(['main'])
-  expect((await labels('--all')).filter((label) => label.startsWith('agent:'))).toHaveLength(8)
+  expect((await labels('--all')).filter((label) => label.includes(':subagent:'))).toHaveLength(8)
   const { out } = await heddle.run('ps', '--all')
   expect(out).toMatch(/^run:\w{6} {2}completed {2}@project-planner {2}run:\w{6} /m)
   expect(out.split('\n').filter((line) => width(line) > 80)).toEqual([])

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await heddle.run('init')
   writeFileSync(
     join(heddle.home, 'heddle.yaml'),
-    `models:\n  main: { provider: openai-compatible, baseURL: "${provider.url}", model: tiny }\ntools: { ask: [] }\n`,
+    `models:\n  main: { provider: openai-compatible, baseURL: "${provider.url}", model: tiny }\ntools: { ask: [] }\nmemory: { narratives: false }\n`,
   )
   writeFileSync(join(heddle.folder, 'a.txt'), 'one\n')
 })

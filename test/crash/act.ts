@@ -95,6 +95,7 @@ async function open(): Promise<App> {
       agent: { ...config.agent, model: 'loopback', default: scenario.agent ?? '@general' },
       budgets: { ...config.budgets, perRequest: { ...perRequest, tokens: scenario.budget ?? perRequest.tokens } },
       engine: { ...config.engine, leaseSeconds: asked.leaseSeconds },
+      memory: { ...config.memory, narratives: false },
     },
     tools: loggedTools(asked.toolLog, () => speak({ stalling: true })),
     tell: (told) => told.startsWith('trouble') && speak({ trouble: told }),

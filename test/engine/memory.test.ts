@@ -104,6 +104,7 @@ describe.each(databases)('what an agent knows on %s', (database) => {
         summary: 'The move to the new server is half done.',
         topic: null,
         folder: office.folder,
+        sessionId: null,
         memoryIds: [],
         previousId: null,
         runId: null,

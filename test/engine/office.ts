@@ -19,6 +19,7 @@ import { testLocks } from './engine.ts'
 
 /** Who a request is for, as a provider could tell. */
 export function whoIs({ system, tools }: Pick<ModelRequest, 'system' | 'tools'>): string {
+  if (system.startsWith('You are the narrator')) return 'narrator'
   return tools.some(({ name }) => name === 'spawn_agent')
     ? 'coordinator'
     : (/^You are @(\S+),/.exec(system)?.[1] ?? '?')
@@ -45,6 +46,8 @@ export interface Office {
   heard(itemId: string): Promise<Answered>
   until<T>(question: (rows: Reading) => Promise<T | undefined | false>): Promise<T>
   restart(): Promise<void>
+  /** Nobody works any more. */
+  stop(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -83,6 +86,7 @@ export async function newOffice(
     const onTrouble = (error: unknown) => troubles.push(error)
     workers.push(await startWorker(engine, { locks: testLocks(), pid: 1, onTrouble }))
   }
+  const rest = async () => void (await Promise.all(workers.splice(0).map((worker) => worker.stop())))
   const troubles: unknown[] = []
   await work()
   const say = async (content: string, more: Partial<Submission> = {}) =>
@@ -112,9 +116,10 @@ export async function newOffice(
         void look()
       }),
     async restart() {
-      await Promise.all(workers.splice(0).map((worker) => worker.stop()))
+      await rest()
       await work()
     },
+    stop: rest,
     async remove() {
       await Promise.all(workers.map((worker) => worker.stop()))
       await world.remove()

@@ -37,6 +37,7 @@ export async function newGateway(
   const paths = homePaths(home)
   const config = await loadConfig(paths.config, {})
   config.agent.default = '@general'
+  config.memory.narratives = false
   const opened = await openApp({ paths, config, env: {}, models })
   let listeners = 0
   const waiters = new Set<() => void>()

@@ -257,8 +257,13 @@ describe('the example configuration', () => {
   })
 
   test('has every key that there is', () => {
-    const value = parseYaml(switchedOn.replace('#allow', 'allow').replace('#ask', 'ask').replace('#command', 'command'))
-      .value as {
+    const value = parseYaml(
+      switchedOn
+        .replace('#allow', 'allow')
+        .replace('#ask', 'ask')
+        .replace('#command', 'command')
+        .replace('#narrator', 'narrator'),
+    ).value as {
       models: Record<string, object>
     }
     const has = (path: string[], section: object) => {

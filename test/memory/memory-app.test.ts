@@ -64,6 +64,7 @@ describe.each(databases)('what a person does with memories on %s', (database) =>
         summary: 'ports',
         topic: null,
         folder: '/',
+        sessionId: null,
         memoryIds: [3],
         previousId: null,
         runId: null,

@@ -1,5 +1,6 @@
 import { coordinate } from './coordinate.ts'
 import { failOnRequest } from './fail.ts'
+import { isNarrator, narrate } from './narrate.ts'
 import { failLine, planParts } from './plan-parts.ts'
 import { pieceFor, refusal } from './repertoire.ts'
 import type { Seen, Step } from './seen.ts'
@@ -7,6 +8,7 @@ import { showWiring } from './wiring.ts'
 
 /** Plays whoever is asked: the tools and the first line of the prompt tell who that is. */
 export function play(seen: Seen): Step {
+  if (isNarrator(seen)) return narrate(seen)
   if (seen.tools.has('spawn_agent')) return coordinate(seen)
   if (seen.brief.split('\n').includes(failLine)) failOnRequest()
   const planned = seen.tools.has('plan_tasks') ? planParts(seen) : undefined

@@ -18,6 +18,7 @@ export async function openHome(home: string, database: string, model: Model): Pr
       ...config,
       database,
       agent: { ...config.agent, default: '@general' },
+      memory: { ...config.memory, narratives: false },
       engine: { ...config.engine, leaseSeconds: 2 },
     },
     models: [model],

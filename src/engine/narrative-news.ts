@@ -1,0 +1,98 @@
+import { joinLabels, type Label } from '../domain/label.ts'
+import { aboutWords } from '../domain/memory.ts'
+import type { Message } from '../domain/message.ts'
+import type { Session } from '../domain/session.ts'
+import type { PlacedTurn } from '../domain/turn.ts'
+import { isUnanswered } from '../store/inbox.ts'
+import { latestNarrative, latestOfSession, type Narrative } from '../store/narratives.ts'
+import { findRun, hasUnfinished, liveRunOf } from '../store/runs.ts'
+import type { Reading } from '../store/store.ts'
+import { findThread, readPath } from '../store/threads.ts'
+
+/** Of a talk, its end; of a message, its beginning. */
+const mostTurns = 20
+const longestMessage = 1500
+const longestTalk = 12_000
+/** Words that were not in the narrative before: fewer say nothing new. A talk that nobody has told of needs less. */
+const fewestFirst = 12
+const fewestLater = 60
+
+/** What was said in a session since somebody told where it stands. */
+export interface News {
+  /** The last turn of it. */
+  turnId: string
+  before: Narrative | undefined
+  /** As the narrator is given it. */
+  text: string
+  label: Label
+}
+
+/**
+ * What there is to tell of a session, decided by its words alone: nothing of a greeting. `busy` while its last request is
+ * under way: what comes of it is told in one.
+ */
+export async function newsOf(rows: Reading, session: Session): Promise<News | 'busy' | undefined> {
+  const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
+  if (!head) return undefined
+  const path = await readPath(rows, head, Math.max(1, head.depth - mostTurns + 1))
+  const run = await findRun(rows, path.at(-1)?.turn.runId ?? '')
+  // What people wrote by hand or brought along is not work that stands somewhere.
+  if (!run || run.kind === 'import') return undefined
+  if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
+  const told = await latestOfSession(rows, session.id)
+  const before = told ?? (await latestNarrative(rows, session.folder))
+  const since = sinceThen(path, told)
+  if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
+  const said = linesOf(since)
+  const known = aboutWords(before?.summary ?? '')
+  const fresh = [...aboutWords(said)].filter((word) => !known.has(word)).length
+  if (fresh < (told ? fewestLater : fewestFirst)) return undefined
+  return {
+    turnId: head.turnId,
+    before,
+    text: [
+      `## Where things stood\n${before?.summary ?? 'Nothing was noted before.'}`,
+      `## Since then, in the session "${session.label}"\n${said}`,
+    ].join('\n\n'),
+    label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [before.label] : [])]),
+  }
+}
+
+async function isUnderWay(rows: Reading, session: Session, rootRunId: string): Promise<boolean> {
+  return (
+    (await liveRunOf(rows, session.id)) !== undefined ||
+    (await hasUnfinished(rows, rootRunId)) ||
+    (await isUnanswered(rows, rootRunId))
+  )
+}
+
+/** Turns that the narrative could not know of: those after the one it tells of last, or in which it was written. */
+function sinceThen(path: PlacedTurn[], told: Narrative | undefined): PlacedTurn[] {
+  const last = told
+    ? path.findLastIndex(({ turn }) => turn.id === told.turnId || (told.turnId === null && turn.runId === told.runId))
+    : -1
+  return path.slice(last + 1).filter(({ turn }) => turn.type === 'normal')
+}
+
+/** What was said, oldest first; where that is too much, the end of it. */
+function linesOf(turns: PlacedTurn[]): string {
+  const lines = turns.flatMap(({ turn }) => [...turn.queryMessages.map(asked), answered(turn.responseMessage)])
+  let room = longestTalk
+  const kept = lines.toReversed().filter((line) => {
+    room -= line.length
+    return room >= 0
+  })
+  return kept.reverse().join('\n')
+}
+
+function asked({ content, source = 'human' }: Message): string {
+  return `${source === 'human' ? 'person' : source}: ${cut(content)}`
+}
+
+function answered({ content }: Message): string {
+  return `answer: ${cut(content)}`
+}
+
+function cut(text: string): string {
+  return text.length > longestMessage ? `${text.slice(0, longestMessage).toWellFormed()}…` : text
+}
