@@ -8,6 +8,7 @@ import {
   archiveMemories,
   countMemories,
   findMemory,
+  holdMemories,
   insertMemory,
   memoriesOf,
   newestMemory,
@@ -40,6 +41,7 @@ export interface Remembered {
  */
 export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: number): Promise<Remembered> {
   const content = checkedContent(draft.content)
+  await holdMemories(tx)
   const alike = await likeThis(tx, content)
   const corrected = draft.supersedes === undefined ? undefined : await mustFind(tx, draft.supersedes)
   const isStrange = isUntrusted(draft.label)
@@ -68,6 +70,7 @@ export async function rewrite(
   by: Pick<MemoryDraft, 'source' | 'label' | 'runId' | 'turnId'>,
   now: Millis,
 ): Promise<number> {
+  await holdMemories(tx)
   const old = await mustFind(tx, id)
   const tags = change.tags ?? old.tags
   const keywords = change.keywords ?? old.keywords

@@ -43,6 +43,8 @@ export interface Dialect {
   tryClaimLock: RawBuilder<{ held: number }>
   /** Held until the transaction ends: only one process at a time takes from the day's budget. The last lock of its transaction. */
   dayLock: RawBuilder<unknown>
+  /** Held until the transaction ends: what is kept is compared with what is known. No lock of rows is asked for behind it. */
+  memoryLock: RawBuilder<unknown>
   /** The moment by which leases are judged: PostgreSQL's own clock, which all its users share; else the caller's. */
   leaseClock(now: Millis): RawBuilder<number>
   /** Appended to a SELECT that must hold its rows until the transaction ends. */
@@ -98,6 +100,7 @@ export const sqlite: Dialect = {
   claimLock: sql`SELECT 1`,
   tryClaimLock: sql`SELECT 1 AS held`,
   dayLock: sql`SELECT 1`,
+  memoryLock: sql`SELECT 1`,
   leaseClock: (now) => sql<number>`${now}`,
   events: {
     order: sql`seq`,
@@ -137,6 +140,7 @@ export const postgres: Dialect = {
   claimLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))`,
   tryClaimLock: sql`SELECT pg_try_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))::int AS held`,
   dayLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x444159)}, hashtext(current_schema()))`,
+  memoryLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x4d454d)}, hashtext(current_schema()))`,
   leaseClock: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   events: {
     order: sql`xid, seq`,

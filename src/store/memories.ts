@@ -2,11 +2,17 @@ import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import type { Memory, MemoryDraft } from '../domain/memory.ts'
 import { wordCounts } from '../domain/words.ts'
+import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { MemoryColumns, Tables } from './tables.ts'
 
 const firstScore = 1
+
+/** Only one process at a time decides what something new means for what is known. */
+export async function holdMemories(tx: Tx): Promise<void> {
+  await tx.all(memoryLock({}))
+}
 
 /** Writes a memory together with the words it is found by. */
 export async function insertMemory(tx: Tx, draft: MemoryDraft, now: Millis): Promise<number> {
@@ -138,6 +144,8 @@ async function indexMemory(
 async function unindexMemory(tx: Tx, id: number): Promise<void> {
   await tx.run(tx.build.deleteFrom('memory_words').where('memory_id', '=', id))
 }
+
+const memoryLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.memoryLock))
 
 const byId = statement((db, arg: { id: number }) => db.selectFrom('memories').selectAll().where('id', '=', arg.id))
 

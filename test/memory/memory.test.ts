@@ -95,6 +95,18 @@ describe.each(databases)('memories on %s', (database) => {
     expect((await find('port'))[0]?.memory.label.integrity).toBe('trusted')
   })
 
+  test('what many say at once is kept once, and of what cannot all hold one counts', async () => {
+    await Promise.all(Array.from({ length: 12 }, () => keep('Backups are made at night')))
+    const ports = Array.from({ length: 12 }, (_, at) => `The harbour listens on port ${8001 + at}`)
+    await Promise.all(ports.map((content) => keep(content)))
+    const left = await world.store.read((rows) => listMemories(rows, { limit: 50 }))
+    expect(left.map(({ content }) => content.replace(/\d+/, 'N'))).toEqual([
+      'The harbour listens on port N',
+      'Backups are made at night',
+    ])
+    expect(left[1]?.score).toBe(12)
+  })
+
   test('what is alike and not the same stays, and is pointed out', async () => {
     const first = await keep('The invoice export writes one CSV file per customer every night')
     const second = await keep('The invoice export writes one CSV file per customer, with amounts in cents and a header')
