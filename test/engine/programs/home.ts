@@ -7,13 +7,18 @@ import { ensureHome, homePaths } from '../../../src/home/home.ts'
 export const folder = '/programs'
 
 /** Opens a heddle for a program that shares a home, or only a database, with others; its leases are short. */
-export async function openHome(home: string, database: string, model: Model): Promise<App> {
+export async function openHome(
+  home: string,
+  database: string,
+  model: Model,
+  env: Record<string, string> = {},
+): Promise<App> {
   await ensureHome(home)
   const paths = homePaths(home)
   const config = await loadConfig(paths.config, {})
   return openApp({
     paths,
-    env: {},
+    env,
     config: {
       ...config,
       database,

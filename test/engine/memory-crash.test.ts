@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { start } from '../contract/program.ts'
+import { databases, newPlace } from '../setup/places.ts'
+
+const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache') }
+const moments = [
+  ...['before', 'after'].flatMap((when) => [3, 4, 5].map((at) => `step.${when}_commit#${at}`)),
+  'settle.before_commit#3',
+]
+
+describe.each(databases)('what an agent found out, on %s', { timeout: 120_000 }, (database) => {
+  let home: string
+  let address: string
+  let remove = async () => undefined as unknown
+  beforeEach(() => {
+    home = join(mkdtempSync(join(tmpdir(), 'heddle-programs-')), 'home')
+    const made = newPlace(database)
+    address = made.place.kind === 'sqlite' ? 'sqlite' : made.place.url
+    remove = made.remove
+  })
+  afterEach(async () => {
+    await remove()
+    rmSync(join(home, '..'), { recursive: true, force: true })
+  })
+
+  // Each kill on PostgreSQL waits for a lease: there the moments around the link are enough.
+  const killedAt =
+    database === 'sqlite' ? moments : moments.filter((moment) => moment.startsWith('step') && /#[45]/.test(moment))
+  test.each(killedAt)('is kept once and linked to its result, although a process is killed at %s', async (crashAt) => {
+    const curate = (more: object) => start('../engine/programs/curating', { home, database: address, ...more }, { env })
+    expect(await curate({ crashAt }).end).toBe('SIGKILL')
+    const again = curate({})
+    expect(await again.hear()).toMatchObject({
+      text: 'Kept.',
+      memories: [{ id: 1, content: 'The port is 8080', resultId: 1, score: 1 }],
+      result: { id: 1, memoryIds: [1], processed: true },
+    })
+    expect(await again.end).toBe(0)
+  })
+})
