@@ -20,6 +20,7 @@ import { exitCodeOf, needsYouLine } from './waiting.ts'
 
 /** Somebody may wait for the command to end. */
 const longestNoting = 20_000
+const soonEnough = 700
 
 export const registerAsk: Register = (program, run) => {
   program
@@ -153,13 +154,15 @@ async function noteAndLeave(here: Here, work: WorkInProgress | undefined, { stat
   const enough = new AbortController()
   void here.clock.sleep(longestNoting, enough.signal).then(() => enough.abort())
   const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, process.stdout) : undefined
+  const explain = () => pane?.show(paint(here.screen, 'dim', 'noting where things stand… Ctrl-C leaves it for later'))
   try {
     if (status !== 'completed' || here.stopped.aborted) return
-    pane?.show(paint(here.screen, 'dim', 'noting where things stand…'))
+    // Mostly it is done before anybody wonders.
+    void here.clock.sleep(soonEnough, enough.signal).then(() => !enough.signal.aborted && explain())
     await work?.narrated(here.folder, AbortSignal.any([here.stopped, enough.signal]))
   } finally {
-    pane?.close()
     enough.abort()
+    pane?.close()
     await work?.stop()
   }
 }

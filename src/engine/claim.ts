@@ -135,7 +135,7 @@ async function reserveFirst(
   const model = run.epoch > 0 || run.cancelReason !== null ? undefined : knownModel(engine, run, persona)
   if (!model) return undefined
   const bytes = (await bytesBefore(tx, session, items)) + engine.promptBytes() + bytesOfTools(toolSpecs(engine, run))
-  const most = mostUsage(bytes, mostOutput(engine, model), model.price)
+  const most = mostUsage(bytes, mostOutput(engine, model, run), model.price)
   const first = 1
   const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: model.name }
   return (await reserve(tx, engine, call, most)) ? undefined : first

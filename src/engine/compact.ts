@@ -37,8 +37,8 @@ export async function makeRoom(run: ActiveRun): Promise<NoThought | undefined> {
 }
 
 /** Tokens that a question may have. */
-function room({ engine, model }: ActiveRun): number {
-  return model.window - mostOutput(engine, model)
+function room({ engine, model, claimed }: ActiveRun): number {
+  return model.window - mostOutput(engine, model, claimed.run)
 }
 
 async function compactPath(run: ActiveRun, most: number): Promise<NoThought | undefined> {

@@ -1,10 +1,12 @@
 import type { Model, ModelRequest, ToolSpec } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
+import { isBackground } from './role.ts'
 import type { Engine } from './world.ts'
 
 // At most this part of a window is left for the reply.
 const outputPart = 0.25
+const narrativeTokens = 2000
 
 /** What a model is shown, before the call has a number. */
 export type Shown = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'stablePrefix' | 'note'>
@@ -22,7 +24,8 @@ export function toolSpecs(engine: Engine, run: Pick<Run, 'effectiveTools'>): Too
   })
 }
 
-/** The longest reply that leaves a small window room for the question. */
-export function mostOutput({ limits }: Engine, { window }: Model): number {
-  return Math.max(1, Math.min(limits.maxOutputTokens, Math.floor(window * outputPart)))
+/** The longest reply that leaves a small window room for the question. A narrative is a few sentences, thoughts included. */
+export function mostOutput({ limits }: Engine, { window }: Model, run: Pick<Run, 'agent'>): number {
+  const most = isBackground(run) ? Math.min(limits.maxOutputTokens, narrativeTokens) : limits.maxOutputTokens
+  return Math.max(1, Math.min(most, Math.floor(window * outputPart)))
 }

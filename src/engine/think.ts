@@ -59,7 +59,7 @@ async function ask(run: ActiveRun, call: number, shown: Shown, asked?: ThinkingC
     const request = {
       id,
       ...shown,
-      maxOutputTokens: mostOutput(engine, model),
+      maxOutputTokens: mostOutput(engine, model, claimed.run),
       ...(thinking && { thinking }),
       signal,
     }
@@ -95,7 +95,7 @@ async function setAside(run: ActiveRun, shown: () => Shown, hearing?: 'hear'): P
     // A body that runs again may find more: the number stays, what was heard is told anew.
     if (hearing) heard = await hear(tx, run, heard)
     const bytes = bytesOf(shown()) + (heard ? Buffer.byteLength(JSON.stringify(heard.payload)) : 0)
-    return reserve(tx, engine, asked, mostUsage(bytes, mostOutput(engine, model), model.price))
+    return reserve(tx, engine, asked, mostUsage(bytes, mostOutput(engine, model, claimed.run), model.price))
   })
   if (heard) run.journal.add(heard)
   if (refusal) throw refusal
