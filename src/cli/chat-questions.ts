@@ -1,5 +1,6 @@
 import type { ApprovalView } from '../domain/app.ts'
 import type { Answer } from '../domain/approval.ts'
+import { HeddleError } from '../domain/errors.ts'
 import type { Event } from '../domain/event.ts'
 import type { Here } from './cli.ts'
 import type { Connection } from './connection.ts'
@@ -70,8 +71,12 @@ export class ChatQuestions {
     const said = gate ? await gate.take(line) : answerFrom(line)
     if (!current || !said) return false
     if (typeof said === 'object') {
-      await this.#connection.ask((door) => door.decide(String(current.id), said))
-      this.#talk.print(gate ? startLine(gate.plan.id, said) : answerLine(current.id, said))
+      const decision = { ...said, hash: current.hash }
+      const isHeard = await this.#connection
+        .ask((door) => door.decide(String(current.id), decision))
+        .then(() => true, isChanged)
+      if (!isHeard) this.#talk.print('it was changed while you looked at it; this is what it is now')
+      else this.#talk.print(gate ? startLine(gate.plan.id, said) : answerLine(current.id, said))
     }
     if (said === 'changed') this.#shown = undefined
     if (said !== 'open') await this.look(place)
@@ -91,6 +96,12 @@ export class ChatQuestions {
     const page = planQuestionPage(here.screen, question, plan, { most: agents.maxConcurrent })
     return { page, gate: new PlanGate(plan, { here, ask, ...this.#talk }) }
   }
+}
+
+/** What is answered has become something else: it is shown anew, and nothing is said to it yet. */
+function isChanged(error: unknown): false {
+  if (error instanceof HeddleError && error.code === 'approval_changed') return false
+  throw error
 }
 
 function answerLine(id: number, { answer }: { answer: Answer }): string {

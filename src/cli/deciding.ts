@@ -51,7 +51,7 @@ export async function answerQuestions(
     const said = policy === 'deny' ? nobodyThere : await askPerson(here, door, question, { call, signal })
     if (!said) return false
     if (said === 'answered') continue
-    await door.decide(String(id), said).catch(ignoreAnswered)
+    await door.decide(String(id), { hash: question.hash, ...said }).catch((error) => askedAgain(here, error))
   }
   return true
 }
@@ -93,7 +93,9 @@ export function choices(here: Pick<Here, 'screen'>, { agent }: Pick<ApprovalView
   return `  ${key('y')} once  ${key('s')} in this session  ${key('a')} @${printable(agent)} in this folder  ${key('n')} no, and why: `
 }
 
-/** Somebody else was faster: fine. */
-function ignoreAnswered(error: unknown): void {
-  if (!(error instanceof HeddleError) || !['already_answered', 'run_ended'].includes(error.code)) throw error
+/** Somebody else was faster: fine. What was changed meanwhile is shown anew. */
+function askedAgain(here: Here, error: unknown): void {
+  const code = error instanceof HeddleError ? error.code : ''
+  if (code === 'approval_changed') here.tell('it was changed while you looked at it; this is what it is now')
+  else if (code !== 'already_answered' && code !== 'run_ended') throw error
 }

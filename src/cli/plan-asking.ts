@@ -1,4 +1,4 @@
-import type { Answer } from '../domain/approval.ts'
+import type { Decision } from '../domain/approval.ts'
 import type { Door } from '../gateway/api.ts'
 import type { Here } from './cli.ts'
 import { type Passed, PlanGate } from './plan-deciding.ts'
@@ -15,7 +15,7 @@ export async function askAboutPlan(
   door: Door,
   asked: { approval: number; plan: number },
   signal: AbortSignal,
-): Promise<{ answer: Answer; reason?: string } | 'answered' | undefined> {
+): Promise<Decision | 'answered' | undefined> {
   const { agents } = await (await import('./set-up.ts')).load(here)
   const around = {
     here,
@@ -36,7 +36,7 @@ export async function askAboutPlan(
         return 'open'
       })
       if (passed === undefined) here.tell('answer first: Enter, e, v, n, or say what shall be different')
-      if (typeof passed === 'object') return passed
+      if (typeof passed === 'object') return { ...passed, hash: question.hash }
     }
   }
 }

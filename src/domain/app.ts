@@ -1,5 +1,5 @@
 import type { Agent } from './agent.ts'
-import type { Answer, Scope } from './approval.ts'
+import type { Answer, Decision, Scope } from './approval.ts'
 import type { Millis } from './clock.ts'
 import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
@@ -374,7 +374,7 @@ export interface App extends MemoryApp {
   /** Answers one of those; the run goes on as soon as a process has a slot for it. `itemId` is the request's input. */
   decide(
     approval: string,
-    said: { answer: Answer; reason?: string },
+    said: Decision,
   ): Promise<{ id: number; runId: string; session: string; folder: string; itemId: string }>
   grants(): Promise<GrantView[]>
   revokeGrant(id: number): Promise<void>

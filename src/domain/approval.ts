@@ -42,3 +42,11 @@ export interface Grant {
   createdAt: Millis
   revokedAt: Millis | null
 }
+
+/** What somebody says to a call that waits. */
+export interface Decision {
+  answer: Answer
+  reason?: string
+  /** The mark of what they were shown: a yes counts for that alone. */
+  hash?: string
+}

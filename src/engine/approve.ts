@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, Approval } from '../domain/approval.ts'
+import type { Approval, Decision } from '../domain/approval.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
@@ -140,11 +140,7 @@ export function waitForAnswers(run: ActiveRun): Promise<boolean> {
 }
 
 /** Says yes or no to a call that waits. Its run goes on as soon as a process has a slot for it. */
-export async function decide(
-  world: World,
-  id: number,
-  said: { answer: Answer; reason?: string },
-): Promise<{ approval: Approval; run: Run }> {
+export async function decide(world: World, id: number, said: Decision): Promise<{ approval: Approval; run: Run }> {
   const { approval, known } = await world.store.read(async (rows) => {
     const approval = await findApproval(rows, id)
     return { approval, known: approval && (await findRun(rows, approval.runId)) }
@@ -154,8 +150,10 @@ export async function decide(
   await world.store.write('approve', async (tx) => {
     const found = await lockedRun(tx, known)
     if (!found || found.run.finishedAt !== null) throw tooLate(known)
-    const answered = { answer: said.answer, reason: said.reason ?? null, at }
-    if (!(await answerApproval(tx, id, answered))) throw answeredBefore(approval)
+    // Whoever says no means whatever it has become; whoever says yes has seen what they say it to.
+    const now = await findApproval(tx, id)
+    if (said.answer !== 'no' && said.hash !== undefined && now?.hash !== said.hash) throw changedMeanwhile(approval)
+    if (!(await noteAnswer(tx, world, { id, run: found.run }, said))) throw answeredBefore(approval)
     if (said.answer === 'session' || said.answer === 'agent')
       await insertGrant(tx, {
         scope: said.answer,
@@ -167,15 +165,27 @@ export async function decide(
         approvalId: id,
         createdAt: at,
       })
-    const payload = { run: known.id, root: known.rootRunId, answer: said.answer }
-    await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload })
-    if (found.run.waitingFor === 'approval') await requeueRun(tx, known.id)
-    tx.hint('runs')
   })
   return {
     approval: { ...approval, answer: said.answer, answerReason: said.reason ?? null, answeredAt: at },
     run: known,
   }
+}
+
+/** Writes an answer down, and lets the run that waits for it go on; false where there is one already. The run must be locked. */
+export async function noteAnswer(
+  tx: Tx,
+  { clock }: World,
+  { id, run }: { id: number; run: Run },
+  { answer, reason }: Decision,
+): Promise<boolean> {
+  const at = clock.now()
+  if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at }))) return false
+  const payload = { run: run.id, root: run.rootRunId, answer }
+  await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload })
+  if (run.waitingFor === 'approval') await requeueRun(tx, run.id)
+  tx.hint('runs')
+  return true
 }
 
 /** The name under which an agent is granted something. */
@@ -253,6 +263,14 @@ const tooManyQuestions: ToolOutcome = {
 
 function tooLate({ id, state }: Run): HeddleError {
   return new HeddleError('run_ended', `run:${id} has ended (${state})`, `to do it again: heddle retry run:${id}`)
+}
+
+function changedMeanwhile({ id }: Approval): Misuse {
+  return new Misuse(
+    `approval:${id} is about something else now than what you were shown`,
+    `look at it again: heddle show approval:${id}`,
+    'approval_changed',
+  )
 }
 
 function answeredBefore({ id }: Approval): Misuse {

@@ -5,12 +5,12 @@ import type { Preview } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
 import { approvalsOf, openApprovals, reviseApproval } from '../store/approvals.ts'
 import { itemsOfRun } from '../store/inbox.ts'
-import { findRun } from '../store/runs.ts'
+import { findRun, lockRun } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { tasksOf } from '../store/tasks.ts'
 import { spentBy } from '../store/usage.ts'
-import { markOf } from './approve.ts'
+import { markOf, noteAnswer } from './approve.ts'
 import { tokensIn } from './weight.ts'
 import type { Engine } from './world.ts'
 
@@ -75,6 +75,16 @@ export async function refreshQuestion(tx: Tx, engine: Engine, plan: Plan): Promi
     const { change, frozen } = await planPage(tx, engine, plan, run?.rootRunId ?? plan.rootRunId)
     const hash = markOf({ name: gateTool, input: approval.input }, session?.folder ?? '', frozen)
     await reviseApproval(tx, approval.id, { change, hash })
+  }
+}
+
+/** Nobody needs to say anything any more to a plan that somebody gave up. The plan's session must be locked. */
+export async function withdrawQuestion(tx: Tx, engine: Engine, planId: number, reason: string): Promise<void> {
+  for (const { id, tool, input, runId } of await openApprovals(tx)) {
+    const { project_id } = (input ?? {}) as { project_id?: unknown }
+    if (tool !== gateTool || project_id !== planId) continue
+    const run = await lockRun(tx, runId)
+    if (run?.finishedAt === null) await noteAnswer(tx, engine, { id, run }, { answer: 'no', reason })
   }
 }
 

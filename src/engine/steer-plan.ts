@@ -11,7 +11,7 @@ import { findTask } from '../store/tasks.ts'
 import { cancel } from './cancel.ts'
 import { decideTask } from './decide-task.ts'
 import { giveUpPlan } from './give-up-plan.ts'
-import { refreshQuestion } from './plan-gate.ts'
+import { refreshQuestion, withdrawQuestion } from './plan-gate.ts'
 import { notFound } from './route.ts'
 import { nextRun } from './submit.ts'
 import type { Engine } from './world.ts'
@@ -37,7 +37,9 @@ export async function changeTask(
 export async function cancelPlan(engine: Engine, known: Plan, reason: string): Promise<PlanStatus> {
   const running = await engine.store.write('cancel', async (tx) => {
     await lockSession(tx, known.sessionId)
-    return giveUpPlan(tx, engine, known.id, reason)
+    const running = await giveUpPlan(tx, engine, known.id, reason)
+    await withdrawQuestion(tx, engine, known.id, `the plan was cancelled: ${reason}`)
+    return running
   })
   for (const runId of running) await cancel(engine, runId, reason)
   return (await engine.store.read((rows) => findPlan(rows, known.id)))?.status ?? 'cancelled'

@@ -51,7 +51,11 @@ const question = z.strictObject({
 const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(0).max(longestWait).default(0) })
 const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
 const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
-const decision = z.strictObject({ answer: z.enum(answers), reason: z.string().max(1000).optional() })
+const decision = z.strictObject({
+  answer: z.enum(answers),
+  reason: z.string().max(1000).optional(),
+  hash: z.string().max(200).optional(),
+})
 const nothing = z.strictObject({})
 const plansQuery = z.strictObject({ folder: folder.optional() })
 const tasksQuery = z.strictObject({ plan: z.string().max(100).optional(), status: z.enum(taskStatuses).optional() })

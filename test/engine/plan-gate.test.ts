@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
 import { decide } from '../../src/engine/approve.ts'
 import { viewPlan } from '../../src/engine/plan-views.ts'
-import { changeTask } from '../../src/engine/steer-plan.ts'
+import { cancelPlan, changeTask } from '../../src/engine/steer-plan.ts'
 import { findApproval } from '../../src/store/approvals.ts'
-import { listPlans } from '../../src/store/plans.ts'
+import { findPlan, listPlans } from '../../src/store/plans.ts'
 import { runsOf } from '../../src/store/runs.ts'
 import { listTasks } from '../../src/store/tasks.ts'
 import { databases } from '../setup/places.ts'
@@ -82,6 +82,34 @@ describe.each(databases)('the gate before a plan on %s', (database) => {
     await decide(office.engine, 1, { answer: 'once' })
     expect((await office.heard(itemId)).text).toBe('Heard: plan:1 "The plan" completed: 1 completed, 1 skipped')
     expect(office.requestsOf('researcher')[0]?.messages[0]?.content).toContain('the new words')
+  })
+
+  test('a yes to what was shown before an edit is refused; a no means whatever it has become', async () => {
+    office = await newOffice(database, cast)
+    const itemId = await office.say('go', { attended: true })
+    await office.heard(itemId)
+    const shown = () => office.engine.store.read((rows) => findApproval(rows, 1))
+    const hash = (await shown())?.hash ?? ''
+    const [first] = await office.engine.store.read((rows) => listTasks(rows, {}))
+    if (!first) throw new Error('there is no plan')
+    await changeTask(office.engine, first, { action: 'edit', context: brief('the new words') })
+    await expect(decide(office.engine, 1, { answer: 'once', hash })).rejects.toMatchObject({ code: 'approval_changed' })
+    expect((await shown())?.answer).toBeNull()
+    await decide(office.engine, 1, { answer: 'no', hash, reason: 'enough' })
+    expect((await office.heard(itemId)).text).toContain('the user said no: enough')
+  })
+
+  test('a plan that is given up is not asked about any more, and whoever waited is told', async () => {
+    office = await newOffice(database, cast)
+    const itemId = await office.say('go', { attended: true })
+    await office.heard(itemId)
+    const plan = await office.engine.store.read((rows) => findPlan(rows, 1))
+    if (!plan) throw new Error('there is no plan')
+    expect(await cancelPlan(office.engine, plan, 'not now')).toBe('cancelled')
+    const { text, approvals } = await office.heard(itemId)
+    expect([text, approvals]).toEqual([expect.stringContaining('the plan was cancelled: not now'), undefined])
+    expect(await office.engine.store.read((rows) => findApproval(rows, 1))).toMatchObject({ answer: 'no' })
+    expect(await begun()).toEqual([])
   })
 
   test('a plan that nobody watches runs, unless every plan must ask', async () => {
