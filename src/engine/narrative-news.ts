@@ -4,10 +4,11 @@ import type { Message } from '../domain/message.ts'
 import type { Session } from '../domain/session.ts'
 import type { PlacedTurn } from '../domain/turn.ts'
 import { isUnanswered } from '../store/inbox.ts'
-import { latestNarrative, latestOfSession, type Narrative } from '../store/narratives.ts'
+import { latestOfSession, type Narrative } from '../store/narratives.ts'
 import { findRun, hasUnfinished, liveRunOf } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
 import { findThread, readPath } from '../store/threads.ts'
+import { labelOfStanding, type Standing, standingIn, standingText, tellable } from './standing.ts'
 
 /** Of a talk, its end; of a message, its beginning. */
 const mostTurns = 20
@@ -21,7 +22,7 @@ const fewestLater = 60
 export interface News {
   /** The last turn of it. */
   turnId: string
-  before: Narrative | undefined
+  before: Standing | undefined
   /** As the narrator is given it. */
   text: string
   label: Label
@@ -40,21 +41,21 @@ export async function newsOf(rows: Reading, session: Session): Promise<News | 'b
   if (!run || run.kind === 'import') return undefined
   if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
   const told = await latestOfSession(rows, session.id)
-  const before = told ?? (await latestNarrative(rows, session.folder))
+  const before = (told && (await tellable(rows, told))) ?? (await standingIn(rows, session.folder))
   const since = sinceThen(path, told)
   if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
   const said = linesOf(since)
-  const known = aboutWords(before?.summary ?? '')
+  const known = aboutWords(before?.narrative.summary ?? '')
   const fresh = [...aboutWords(said)].filter((word) => !known.has(word)).length
   if (fresh < (told ? fewestLater : fewestFirst)) return undefined
   return {
     turnId: head.turnId,
     before,
     text: [
-      `## Where things stood\n${before?.summary ?? 'Nothing was noted before.'}`,
+      `## Where things stood\n${before ? standingText(before) : 'Nothing was noted before.'}`,
       `## Since then, in the session "${session.label}"\n${said}`,
     ].join('\n\n'),
-    label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [before.label] : [])]),
+    label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [labelOfStanding(before)] : [])]),
   }
 }
 

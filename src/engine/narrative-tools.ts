@@ -8,6 +8,7 @@ import { findNarrative, insertNarrative, latestNarrative, listNarratives, type N
 import { findRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { parsedBy } from '../tools/tool-input.ts'
+import { labelOfStanding, type Standing, standingText, tellable } from './standing.ts'
 import type { World } from './world.ts'
 
 /** Those of a folder that are looked through for words, newest first. */
@@ -87,10 +88,11 @@ function narrativeSearch({ store }: World): Tool<z.output<typeof searchInput>> {
         const known = await listNarratives(rows, folder, lookedThrough)
         const one = id === undefined ? known.slice(0, 1) : [narrativeHere(await findNarrative(rows, id), folder, id)]
         const found = query === undefined ? one : fitting(known, query)
+        const told = await Promise.all(found.map(async (each) => ({ each, standing: await tellable(rows, each) })))
         return {
           status: 'ok',
-          output: { narratives: found.map(row) },
-          label: joinLabels(found.map(({ label }) => label)),
+          output: { narratives: told.map(({ each, standing }) => row(each, standing)) },
+          label: joinLabels(told.map(({ each, standing }) => (standing ? labelOfStanding(standing) : each.label))),
         }
       }),
   }
@@ -119,11 +121,11 @@ function narrativeHere(found: Narrative | undefined, folder: string, id: number)
   )
 }
 
-function row({ id, summary, topic, memoryIds, previousId, createdAt }: Narrative) {
+function row({ id, topic, memoryIds, previousId, createdAt }: Narrative, standing: Standing | undefined) {
   return {
     id,
     ...(topic !== null && { topic }),
-    summary,
+    summary: standing ? standingText(standing) : '(not told any more: it rests on something that was forgotten)',
     memory_ids: memoryIds,
     previous_narrative_id: previousId,
     at: new Date(createdAt).toISOString(),

@@ -125,7 +125,7 @@ export function startNarrator(world: World, options: NarratorOptions): Narrator 
       timeoutMs,
       ...(options.model !== undefined && { model: options.model }),
       dedupeKey: `narrative:${turnId}`,
-      tells: { sessionId: session.id, topic: session.label, turnId, previousId: before?.id ?? null },
+      tells: { sessionId: session.id, topic: session.label, turnId, previousId: before?.narrative.id ?? null },
     })
   }
 }

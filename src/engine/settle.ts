@@ -59,7 +59,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       prompt: run.prompt,
       label: run.label,
       recalled: shownOf(run.reminders),
-      narrativeId: run.reminders.narrative?.id,
+      narrativeId: run.reminders.standing?.narrative.id,
       artifacts,
     }
     const begun = await leaveTurn(

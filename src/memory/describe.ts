@@ -66,7 +66,7 @@ export async function remindedOf(rows: Reading, runId: string): Promise<Reminded
 }
 
 /** The last of those that followed it. */
-async function inItsPlace(rows: Reading, memory: Memory): Promise<Memory | undefined> {
+export async function inItsPlace(rows: Reading, memory: Memory): Promise<Memory | undefined> {
   const next = memory.supersededBy === null ? undefined : await findMemory(rows, memory.supersededBy)
   return next && ((await inItsPlace(rows, next)) ?? next)
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { CallContext } from '../../src/domain/tool.ts'
 import { why } from '../../src/engine/why.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
@@ -118,6 +119,40 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     const [first, second] = office.requestsOf('coordinator')
     expect(first?.note).toContain('[where things stood, narrative:1] The move to the new server is half done.')
     expect(second?.note).not.toContain('half done')
+  })
+
+  test('a narrative is told with what was corrected since, and not at all once what it rests on is forgotten', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    const { store } = office.engine
+    const note = (summary: string, memoryIds: number[]) =>
+      store.write('submit', (tx) =>
+        insertNarrative(tx, {
+          ...{ summary, memoryIds, folder: office.folder, topic: null, sessionId: null },
+          ...{ previousId: null, runId: null, turnId: null, label: trusted, createdAt: 1 },
+        }),
+      )
+    const told = async (label: string) => {
+      await office.ask('hello', { label })
+      return office.requestsOf('coordinator').at(-1)?.note ?? ''
+    }
+    await keep('Bread is baked at night')
+    await note('The bakery is busy [id:1].', [1])
+    await keep('The proxy listens on port 8080')
+    await note('The proxy is up on 8080 [id:2].', [2])
+    await keep('The proxy listens on port 9090')
+    expect(await told('one')).toContain(
+      'The proxy is up on 8080 [id:2]. (since then: [id:2] does not hold any more; [id:3] The proxy listens on port 9090)',
+    )
+    await store.write('submit', (tx) => forget(tx, 3, 1))
+    expect(await told('two')).toContain('narrative:1] The bakery is busy [id:1].')
+    await store.write('submit', (tx) => forget(tx, 1, 1))
+    expect(await told('three')).not.toContain('where things stood')
+    const search = office.engine.tools.get('narrative_search')
+    const context = { folder: office.folder } as CallContext
+    const outcome = search?.effect === 'pure' ? await search.run({ query: 'bakery' }, context) : undefined
+    expect(outcome?.output).toEqual({
+      narratives: [expect.objectContaining({ id: 1, summary: expect.stringContaining('forgotten') })],
+    })
   })
 
   test('the coordinator notes where things stand: a chain by topic, found by id and by words', async () => {
