@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { CallContext } from '../../src/domain/tool.ts'
 import { why } from '../../src/engine/why.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
@@ -122,7 +121,12 @@ describe.each(databases)('what an agent knows on %s', (database) => {
   })
 
   test('a narrative is told with what was corrected since, and not at all once what it rests on is forgotten', async () => {
-    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    office = await newOffice(database, {
+      coordinator: (said, last) =>
+        last === 'look it up'
+          ? { calls: [{ name: 'narrative_search', input: { query: 'bakery' } }] }
+          : { text: said.at(-1) ?? '' },
+    })
     const { store } = office.engine
     const note = (summary: string, memoryIds: number[]) =>
       store.write('submit', (tx) =>
@@ -147,12 +151,8 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     expect(await told('two')).toContain('narrative:1] The bakery is busy [id:1].')
     await store.write('submit', (tx) => forget(tx, 1, 1))
     expect(await told('three')).not.toContain('where things stood')
-    const search = office.engine.tools.get('narrative_search')
-    const context = { folder: office.folder } as CallContext
-    const outcome = search?.effect === 'pure' ? await search.run({ query: 'bakery' }, context) : undefined
-    expect(outcome?.output).toEqual({
-      narratives: [expect.objectContaining({ id: 1, summary: expect.stringContaining('forgotten') })],
-    })
+    const { text } = await office.ask('look it up')
+    expect(JSON.parse(text).narratives).toMatchObject([{ id: 1, summary: expect.stringContaining('forgotten') }])
   })
 
   test('the coordinator notes where things stand: a chain by topic, found by id and by words', async () => {
