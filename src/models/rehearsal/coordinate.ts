@@ -58,7 +58,7 @@ function answer(asked: string, seen: Seen, talk: Talk): Move {
   const { piece, heard } = found
   if (piece.by.length === 0) {
     const step = piece.plays(seen, heard)
-    return said('calls' in step ? '' : step.text)
+    return 'calls' in step ? { calls: step.calls, text: '' } : said(step.text)
   }
   return piece.name === 'report' ? beginReport(asked, seen) : delegate(asked, piece, seen)
 }
@@ -115,6 +115,9 @@ function replan(words: string, planId: number, seen: Seen, talk: Talk): Move {
 
 /** Called again in the same turn: something was refused, or something was looked up. */
 function afterCalls(seen: Seen, talk: Talk): Move[] {
+  const own = talk.now.flatMap((heard) => (heard.kind === 'person' ? [pieceFor(heard.text)] : []))
+  if (own.length > 0 && own.every((found) => found?.piece.by.length === 0))
+    return talk.now.flatMap((heard) => moveFor(heard, seen, talk))
   const isMade = (name: string) => talk.made.some((call) => call.name === name)
   const moves = talk.made.flatMap(({ name, input, text }): Move[] => {
     const why = refusalIn(text)

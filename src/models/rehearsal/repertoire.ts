@@ -4,6 +4,7 @@ import { leftToDo } from './counted.ts'
 import { failOnRequest } from './fail.ts'
 import { findText } from './find.ts'
 import { outlineFile } from './outline.ts'
+import { rememberWords, tellKnown } from './remember.ts'
 import { writeReport } from './report.ts'
 import { runCommand } from './run.ts'
 import type { Seen, Step } from './seen.ts'
@@ -29,6 +30,27 @@ export interface Piece {
 
 /** Everything the stand-in can do: whatever is not here it refuses. */
 export const repertoire: readonly Piece[] = [
+  {
+    name: 'remember',
+    example: 'remember that the port is 8443',
+    does: 'keeps your words, in the place of what says otherwise',
+    needs: [],
+    by: [],
+    hears: (asked) => /^(?:please )?remember(?:\s+that)?[\s:]+(.+)$/is.exec(asked),
+    plays: rememberWords,
+  },
+  {
+    name: 'recall',
+    example: 'what do we know about the port?',
+    does: 'quotes what was kept, with where it came from',
+    needs: [],
+    by: [],
+    hears: (asked) =>
+      /^(?:please )?(?:what (?:do (?:we|you|i) know|was (?:decided|said|found)|(?:did|have) (?:we|you) (?:decided?|found|find|said?))(?: out)? about|recall)\s+(.+?)\s*[?.]?$/is.exec(
+        asked,
+      ),
+    plays: tellKnown,
+  },
   {
     name: 'survey by parts',
     example: 'survey by parts',
