@@ -4,6 +4,7 @@ import { remember } from '../src/memory/remember.ts'
 import { insertMemory } from '../src/store/memories.ts'
 import { type Figure, figure, measure, measurePairs, quantileFigure, ratio } from './figures.ts'
 import { chanceFrom, type Fact, type Known, knownThings } from './memory-facts.ts'
+import { measureWhy } from './memory-why.ts'
 import { openWorld, type Scratch } from './scratch.ts'
 
 const many = 100_000
@@ -28,6 +29,7 @@ export async function memory(scratch: Scratch): Promise<Figure[]> {
     await recallFigure(large, known.facts, 'askedOtherwise', 'paraphrased'),
     await queryFigure(large, known),
     await storeFigure(large, small, known),
+    ...(await measureWhy(scratch)),
   ]
   await large.store.close()
   await small.store.close()

@@ -22,7 +22,7 @@ const benchmarks: Record<string, Benchmark> = {
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   plans: { about: 'plans of many tasks: what coordinators are sent, claims, and size', run: plans },
-  memory: { about: 'finding 300 facts in 100,000 memories, how soon, and remembering one more', run: memory },
+  memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

@@ -10,21 +10,22 @@ import { printable } from './screen.ts'
 
 const largestFile = 256 * 1024 * 1024
 
-/** Everything that counts, into a file of its own or to stdout. */
-export async function exportMemory(here: Here, file: string | undefined): Promise<Answer | undefined> {
+/** Everything that counts, with `all` the archive, too, into a file of its own or to stdout. */
+export async function exportMemory(here: Here, file: string | undefined, all: boolean): Promise<Answer | undefined> {
   const app = await here.app()
   if (file === undefined && here.json) {
-    const memories = await app.memories({ limit: 1_000_000 })
+    const memories = await app.memories({ limit: 1_000_000, all })
     return { json: { memories }, text: '' }
   }
   if (file === undefined) {
     // A terminal would obey what strangers put into their words.
     const isSeen = process.stdout.isTTY === true
-    for await (const piece of app.exportMemories()) await here.write(isSeen ? printable(piece, { lines: true }) : piece)
+    for await (const piece of app.exportMemories({ all }))
+      await here.write(isSeen ? printable(piece, { lines: true }) : piece)
     return undefined
   }
   const pieces: string[] = []
-  for await (const piece of app.exportMemories()) pieces.push(piece)
+  for await (const piece of app.exportMemories({ all })) pieces.push(piece)
   const path = resolve(file)
   try {
     if (!(await placeFile(path, pieces.join(''))))
@@ -48,12 +49,15 @@ export async function importMemory(here: Here, file: string, trust: boolean): Pr
   return { json: { ok: true, ...report }, text: pageOf(report) }
 }
 
-function pageOf({ imported, skipped, distrusted, contradicting }: MemoryImport): string {
+function pageOf({ imported, skipped, distrusted, contradicting, archived }: MemoryImport): string {
   const pairs = few(contradicting.map(({ id, with: other }) => `memory:${id} and memory:${other}`))
   return [
     `imported ${memoriesCounted(imported.length)}, already here ${skipped}    heddle memory`,
     ...(distrusted > 0
       ? [`  ${distrusted} untrusted, since a file proves nothing; --trust is for those that you vouch for`]
+      : []),
+    ...(archived > 0
+      ? [`  ${memoriesCounted(archived)} went to the archive: memory.most in heddle.yaml is how many are kept`]
       : []),
     ...(pairs === null ? [] : [`  cannot both hold: ${pairs}    heddle memory forget ID`]),
   ].join('\n')

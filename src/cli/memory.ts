@@ -4,6 +4,7 @@ import { nearest } from '../domain/nearest.ts'
 import { parseReference } from '../domain/reference.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { foundTable, memoryPage, memoryTable } from './memory-page.ts'
+import { narrativeList } from './narrative-page.ts'
 import { printable } from './screen.ts'
 
 const usualList = 50
@@ -47,6 +48,23 @@ export const registerMemory: Register = (program, run) => {
     .description('all of one: where it came from, what it replaced, who was shown it')
     .action(run((here, [name = '']) => show(here, memoryNumber(name))))
 
+  memory
+    .command('narratives')
+    .description('where the work in this folder stands, newest first')
+    .option('--all', 'of every folder')
+    .option('--limit <count>', 'so many at most', String(usualFound))
+    .addHelpText('after', '\nExample: heddle memory narratives --limit 3    heddle show narrative:3')
+    .action(
+      run(async (here, _, options) => {
+        const limit = countFrom(options['limit'])
+        const all = options['all'] === true
+        const query = { limit: limit + 1, ...(!all && { folder: here.folder }) }
+        const found = await (await here.app()).narratives(query)
+        const text = narrativeList(here.screen, found, { limit, all, now: here.clock.now() })
+        return { json: { narratives: found.slice(0, limit) }, text }
+      }),
+    )
+
   const withWords = (command: typeof memory) =>
     command
       .option('--tag <tag>', 'what it belongs to; may be given several times', collect)
@@ -86,8 +104,14 @@ export const registerMemory: Register = (program, run) => {
   memory
     .command('export [file]')
     .description('all that counts as markdown, for people and for import; without a file to stdout')
+    .option('--all', 'those in the archive, too')
     .addHelpText('after', '\nExample: heddle memory export memories.md')
-    .action(run(async (here, [file]) => (await import('./memory-transfer.ts')).exportMemory(here, file)))
+    .action(
+      run(async (here, [file], options) => {
+        const { exportMemory } = await import('./memory-transfer.ts')
+        return exportMemory(here, file, options['all'] === true)
+      }),
+    )
 
   memory
     .command('import <file>')

@@ -6,6 +6,7 @@ import type { Here, Register } from './cli.ts'
 import { commandLines } from './command-lines.ts'
 import { facts } from './facts.ts'
 import { memoryPage, remindersLines } from './memory-page.ts'
+import { narrativePage } from './narrative-page.ts'
 import { planPage, resultPage, taskPage } from './plan-page.ts'
 import { questionPage } from './question-page.ts'
 import { ago, paint, printable, table } from './screen.ts'
@@ -14,7 +15,7 @@ export const registerShow: Register = (program, run) => {
   program
     .command('show <ref>')
     .helpGroup('SEE')
-    .description('all of a turn, run, plan, task, result, memory, approval, session, persona')
+    .description('all of a turn, run, plan, task, result, memory, narrative, approval, session, persona')
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
@@ -41,6 +42,8 @@ function page(here: Here, shown: Shown): string {
       return taskPage(here.screen, shown)
     case 'memory':
       return memoryPage(here.screen, shown)
+    case 'narrative':
+      return narrativePage(here.screen, shown)
     case 'session':
       return facts(here.screen, `session:${printable(shown.label)}`, [
         ['folder', printable(shown.folder)],

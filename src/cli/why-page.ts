@@ -17,7 +17,7 @@ const widestName = 24
 export function whyPage(screen: Screen, view: WhyView, now: number): string {
   const [first] = view.chain
   if (!first) return ''
-  const rows = rowsOf(view.chain)
+  const rows = [...rowsOf(view.chain), ...(view.story?.told ?? []).map(rowOf)]
   const notes = view.notes.map(({ topic, text }) => ({ label: topic, text }))
   const labels = [...rows, ...notes].map(({ label }) => label.length)
   const indent = Math.max(0, ...labels) + 4
@@ -25,9 +25,17 @@ export function whyPage(screen: Screen, view: WhyView, now: number): string {
   return [
     paint(screen, 'yellow', shortened(heading(first, view.file), screen.columns)),
     ...rows.map((row) => drawn(screen, row, indent, names, now)),
+    ...earlierLine(screen, view.story, indent),
     ...notes.flatMap(({ label, text }) => noteLines(screen, label, text, indent)),
     ...(view.forward ? forwardLines(screen, view.forward) : []),
   ].join('\n')
+}
+
+/** Where the story goes on that is too long for a page. */
+function earlierLine(screen: Screen, story: WhyView['story'], indent: number): string[] {
+  const last = story?.told.at(-1)
+  if (!story?.isMore || !last) return []
+  return noteLines(screen, '', `and earlier ones: heddle why ${nameOf(last)}`, indent)
 }
 
 function heading(first: WhyLink, file: FileWhy | undefined): string {

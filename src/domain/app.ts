@@ -7,6 +7,7 @@ import type { Label } from './label.ts'
 import type { LiveSign } from './live.ts'
 import type { MemoryApp, MemoryView, Reminded } from './memory-views.ts'
 import type { Message, Part, ThinkingConfig } from './message.ts'
+import type { NarrativeView } from './narrative-views.ts'
 import type { Persona } from './persona.ts'
 import type { PlanStatus, TaskChange, TaskStatus } from './plan.ts'
 import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from './plan-views.ts'
@@ -286,6 +287,7 @@ export type Shown =
   | PlanView
   | TaskView
   | MemoryView
+  | NarrativeView
   | ({ kind: 'session' } & SessionView)
   | ({ kind: 'persona' } & Persona)
 

@@ -1,5 +1,6 @@
 import type { Label } from './label.ts'
 import type { MemorySource } from './memory.ts'
+import type { NarrativeLine } from './narrative-views.ts'
 
 /** A memory in a list. Times are ISO 8601 UTC. */
 export interface MemoryLine {
@@ -17,6 +18,8 @@ export interface MemoryLine {
   /** What it counts: by its score and its age, and in a search by how well it fits. */
   rank: number
   createdAt: string
+  /** Out of the way of every search. */
+  archived?: true
 }
 
 /** One that fits a question. */
@@ -83,6 +86,8 @@ export interface MemoryImport {
   distrusted: number
   /** What came says otherwise than what is here; both stay until somebody looks. */
   contradicting: { id: number; with: number }[]
+  /** How many went to the archive, since there were too many then. */
+  archived: number
 }
 
 /** What somebody wants of a memory; what is left out stays. */
@@ -94,8 +99,10 @@ export interface MemoryChange {
 
 /** What a person can do with what is known. */
 export interface MemoryApp {
-  /** Those that count, newest first. */
-  memories(query: { limit: number }): Promise<MemoryLine[]>
+  /** Where the work stands, newest first; of one folder if one is named. */
+  narratives(query: { folder?: string; limit: number }): Promise<NarrativeLine[]>
+  /** Those that count, newest first; with `all`, those in the archive behind them. */
+  memories(query: { limit: number; all?: boolean }): Promise<MemoryLine[]>
   /** Those that share words with a question, best first. */
   searchMemories(question: string, query: { limit: number }): Promise<MemoryFound[]>
   remember(said: MemoryChange & { content: string }): Promise<MemoryKept>
@@ -103,7 +110,7 @@ export interface MemoryApp {
   changeMemory(id: number, change: MemoryChange): Promise<MemoryKept>
   forgetMemory(id: number): Promise<MemoryForgotten>
   /** A file for people that can be read back, in pieces; newest first. */
-  exportMemories(): AsyncIterable<string>
+  exportMemories(options?: { all?: boolean }): AsyncIterable<string>
   /** Reads such a file. `name` is told as where they came from; what it calls trusted is so only if `trust` says so. */
   importMemories(text: string, options: { name: string; trust: boolean }): Promise<MemoryImport>
 }

@@ -7,6 +7,7 @@ export const referenceKinds = [
   'plan',
   'result',
   'memory',
+  'narrative',
   'approval',
   'session',
   'persona',

@@ -1,6 +1,7 @@
 /** What a chain of reasons can be made of. `message` is one that no turn has answered yet. */
 export const whyKinds = [
   ...(['file', 'run', 'result', 'task', 'plan', 'approval', 'session', 'turn', 'message', 'memory'] as const),
+  'narrative',
 ] as const
 export type WhyKind = (typeof whyKinds)[number]
 
@@ -19,6 +20,9 @@ export type WhyHow =
   | 'planned in'
   | 'noted in'
   | 'points at'
+  | 'tells of'
+  | 'told in'
+  | 'goes on from'
   | 'you said'
   | 'was told'
 
@@ -96,6 +100,8 @@ export interface WhyView {
   /** From there back to the words of a person. */
   chain: WhyLink[]
   notes: WhyNote[]
+  /** Narratives: where it was told and what was told before, newest first; of a narrative, those before it. */
+  story?: { told: WhyLink[]; isMore: boolean }
   file?: FileWhy
   /** What came of it, if that was asked for. */
   forward?: { came: Came[]; leftOut: number }

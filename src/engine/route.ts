@@ -3,11 +3,11 @@ import { mainSessionOf } from '../domain/persona.ts'
 import { parseReference } from '../domain/reference.ts'
 import type { Session } from '../domain/session.ts'
 import type { Thread } from '../domain/turn.ts'
+import { idsLike } from '../store/id-tails.ts'
 import { findPersona } from '../store/personas.ts'
-import { findSessions } from '../store/sessions.ts'
+import { findSessions, sessionsLabelled } from '../store/sessions.ts'
 import type { Reading } from '../store/store.ts'
 import { findThread, turnIdAt } from '../store/threads.ts'
-import { turnIdsLike } from '../store/turns.ts'
 import { noPersona } from './fork.ts'
 
 const idPart = /^[0-9a-hjkmnp-tv-z]{3,20}$/
@@ -49,15 +49,16 @@ export async function routeToHead(rows: Reading, sessionId: string): Promise<Thr
 }
 
 async function findSession(rows: Reading, label: string, folder: string): Promise<Session | undefined> {
-  const named = await findSessions(rows, { label: label.normalize('NFC') })
-  const here = named.find((session) => session.folder === folder)
-  if (!here && named.length > 1)
+  const wanted = label.normalize('NFC')
+  const [here] = await findSessions(rows, { label: wanted, folder })
+  const named = here ? [here] : await sessionsLabelled(rows, wanted)
+  if (named.length > 1)
     throw new HeddleError(
       'ambiguous',
       `several folders have a session "${label}": ${named.map((session) => session.folder).join(', ')}`,
       'run the command in the folder you mean',
     )
-  return here ?? named[0]
+  return named[0]
 }
 
 async function mainSession(rows: Reading, personaId: string, folder: string): Promise<Session> {
@@ -84,7 +85,7 @@ async function threadOfTurn(rows: Reading, id: string): Promise<Thread | undefin
   if (!idPart.test(id)) return undefined
   const exact = await findThread(rows, id)
   if (exact) return exact
-  const [only, ...others] = await turnIdsLike(rows, id)
+  const [only, ...others] = await idsLike(rows, 'turns', id)
   if (others.length > 0 && only)
     throw new HeddleError(
       'ambiguous',

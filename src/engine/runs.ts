@@ -3,8 +3,9 @@ import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
 import { type Session, talkOf } from '../domain/session.ts'
+import { idsLike } from '../store/id-tails.ts'
 import { lastAnswered, lastSign } from '../store/run-signs.ts'
-import { findRun, runIdsLike, runsOf } from '../store/runs.ts'
+import { findRun, runsOf } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
 import { readSteps } from '../store/steps.ts'
 import type { Reading } from '../store/store.ts'
@@ -33,7 +34,7 @@ export async function listRuns(rows: Reading, now: number, { all = false } = {})
 /** The run that this text names: `run:ID`, an id, or a head or tail of one. */
 export async function runNamed(rows: Reading, text: string): Promise<Run> {
   const id = text.replace(/^run:/, '')
-  const [only, ...others] = /^[0-9a-z]{3,20}$/.test(id) ? await runIdsLike(rows, id) : []
+  const [only, ...others] = /^[0-9a-z]{3,20}$/.test(id) ? await idsLike(rows, 'runs', id) : []
   if (others.length > 0 && only !== id)
     throw new HeddleError('ambiguous', `"${id}" fits several runs`, 'write more of the id')
   const run = only === undefined ? undefined : await findRun(rows, only)

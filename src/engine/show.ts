@@ -5,13 +5,14 @@ import { joinLabels } from '../domain/label.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
 import { describeMemory, remindedOf } from '../memory/describe.ts'
+import { describeNarrative } from '../memory/narratives.ts'
 import { changesOf } from '../store/file-changes.ts'
 import { itemsOfRun } from '../store/inbox.ts'
 import { begunWith } from '../store/narratives.ts'
 import { findPersona } from '../store/personas.ts'
 import { findResult, resultOf } from '../store/results.ts'
 import { lastAnswered } from '../store/run-signs.ts'
-import { findSessions } from '../store/sessions.ts'
+import { findSessions, sessionsAt } from '../store/sessions.ts'
 import { readSteps, toolCallsOf } from '../store/steps.ts'
 import type { Reading } from '../store/store.ts'
 import { findTurn, readThreads } from '../store/threads.ts'
@@ -55,6 +56,8 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       return viewTask(rows, around, id)
     case 'memory':
       return describeMemory(rows, id, around.now)
+    case 'narrative':
+      return describeNarrative(rows, id)
     case 'turn':
       return viewTurn(rows, await routeToThread(rows, text, folder))
     case null:
@@ -63,7 +66,7 @@ export async function show(rows: Reading, text: string, folder: string, around: 
       throw new HeddleError(
         'wrong_kind',
         `there are no ${kind} references yet`,
-        'use turn:, run:, plan:, task:, result:, memory:, approval:, session: or persona:',
+        'use turn:, run:, plan:, task:, result:, memory:, narrative:, approval:, session: or persona:',
       )
   }
 }
@@ -85,7 +88,7 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
   const { turn } = placed
   const [steps, sessions, ancestors, systemPrompt, reminders, narrative] = await Promise.all([
     readSteps(rows, turn.runId),
-    findSessions(rows, { head: turn.id }),
+    sessionsAt(rows, thread),
     readThreads(rows, thread),
     turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
     // A run that makes room first leaves two turns; it is the answer that was given with them in mind.

@@ -5,6 +5,7 @@ import { newRun, type Run } from '../domain/run.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import type { PlacedTurn, Thread } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
+import { unnoteTails } from '../store/id-tails.ts'
 import { findPersona, putPersona } from '../store/personas.ts'
 import { findRun, insertRun } from '../store/runs.ts'
 import { findSessions, insertSegment } from '../store/sessions.ts'
@@ -96,6 +97,9 @@ class LineFailed extends Error {
 
 async function importPage(tx: Tx, world: World, items: Item[], before: ReadonlyMap<string, string>) {
   const done = { imported: 0, skipped: 0, sessions: [] as ImportReport['sessions'], tips: new Map(before) }
+  const ids = items.flatMap(({ exported: { turn, run } }) => [turn.id, run.id])
+  const [oldest] = ids.sort()
+  if (oldest !== undefined) await unnoteTails(tx, oldest)
   for (const [index, { exported: item, fresh }] of items.entries()) {
     const { segmentId, sessions } = await importTurn(tx, world, item, done.tips, fresh).catch((cause) => {
       throw new LineFailed(index, cause)

@@ -6,6 +6,7 @@ import type { WhyHow, WhyKind, WhyLink } from '../domain/why.ts'
 import { findApproval } from '../store/approvals.ts'
 import { itemByKey, itemsOfRun } from '../store/inbox.ts'
 import { findMemory } from '../store/memories.ts'
+import { findNarrative } from '../store/narratives.ts'
 import { findPlan } from '../store/plans.ts'
 import { findResult } from '../store/results.ts'
 import { lastAnswered } from '../store/run-signs.ts'
@@ -88,6 +89,8 @@ async function stepFrom(rows: Reading, { kind, id }: Place): Promise<Step | unde
       return fromApproval(rows, Number(id))
     case 'memory':
       return fromMemory(rows, Number(id))
+    case 'narrative':
+      return fromNarrative(rows, Number(id))
     default:
       return undefined
   }
@@ -183,6 +186,19 @@ async function fromMemory(rows: Reading, id: number): Promise<Step | undefined> 
     link: { title: run || resultId !== null ? title : `${title} (added by hand: ${source})`, at: moment(createdAt) },
     next:
       resultId === null ? run : { kind: 'result', id: String(resultId), how: 'from', ...(run && { otherwise: run }) },
+  }
+}
+
+/** Who wrote it, and what was said in the turn that it tells of. */
+async function fromNarrative(rows: Reading, id: number): Promise<Step | undefined> {
+  const narrative = await findNarrative(rows, id)
+  if (!narrative) return undefined
+  const { runId, turnId, summary, createdAt } = narrative
+  const turn: Place | undefined = turnId === null ? undefined : { kind: 'turn', id: turnId, how: 'tells of' }
+  const run: Place | undefined = runId === null ? undefined : { kind: 'run', id: runId, how: 'written by' }
+  return {
+    link: { title: preview(summary), at: moment(createdAt), ...(runId !== null && { runId }) },
+    next: run && turn ? { ...run, next: turn, otherwise: turn } : (run ?? turn),
   }
 }
 

@@ -1,4 +1,5 @@
 import { join, relative, resolve } from 'node:path'
+import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { FileWhy, WhyLink, WhyNote } from '../domain/why.ts'
@@ -33,6 +34,8 @@ export function fileReference(text: string): FileReference {
 /** A file as it is found: its changes, oldest first, and what lies there now. */
 export interface FoundFile {
   shown: string
+  /** Where it is, whatever it was called. */
+  path: string
   changes: KeptChange[]
   now: FileNow
 }
@@ -53,15 +56,23 @@ export async function findFile(
   const shown = shownFrom(folder, named)
   // A link may lead to a file that was written under its own name.
   const real = 'path' in now ? now.path : named
-  return { shown, now, changes: last || real === named ? changes : await changesAt(real) }
+  const written = last ? join(last.folder, last.path) : real
+  return { shown, path: written, now, changes: last || real === named ? changes : await changesAt(real) }
+}
+
+/** What was written when, and by whom: whoever read it since may have made something of it. */
+export interface Written {
+  path: string
+  since: Millis
+  writer: string | null
 }
 
 /** Why a file is as it is, or one line of it. */
 export async function whyFile(
   rows: Reading,
   { line }: FileReference,
-  { shown, changes, now }: FoundFile,
-): Promise<{ chain: WhyLink[]; notes: WhyNote[]; file: FileWhy }> {
+  { shown, path, changes, now }: FoundFile,
+): Promise<{ chain: WhyLink[]; notes: WhyNote[]; file: FileWhy; written: Written }> {
   if (changes.length === 0 && now.kind === 'missing') throw noFile(shown)
   if (changes.length === 0 && now.kind !== 'file' && now.kind !== 'large') throw notAFile(shown, now)
   const content = now.kind === 'file' ? now : undefined
@@ -96,7 +107,13 @@ export async function whyFile(
   ]
   const change = typeof author === 'object' ? author : undefined
   const chain = change ? await walkBack(rows, await writerOf(rows, change, text)) : []
-  return { chain: [first, ...chain], notes, file }
+  const origin = line === undefined ? standing[0] : change
+  return {
+    chain: [first, ...chain],
+    notes,
+    file,
+    written: { path, since: origin?.at ?? 0, writer: origin?.runId ?? null },
+  }
 }
 
 /** The call that made a change; the chain goes on with the result that the line is from, if one stands out. */

@@ -1,8 +1,18 @@
 import type { Run } from '../domain/run.ts'
-import type { Came, WhyKind, WhyView } from '../domain/why.ts'
+import type { Came, WhyKind, WhyNote, WhyView } from '../domain/why.ts'
 import { findApproval } from '../store/approvals.ts'
 import { changesOf } from '../store/file-changes.ts'
 import { itemByKey, itemsOfRun, turnsOfRequest } from '../store/inbox.ts'
+import { findMemory } from '../store/memories.ts'
+import { newestReminded } from '../store/memory-recalls.ts'
+import {
+  citingFrom,
+  narrativesAfter,
+  narrativesBy,
+  narrativesOfTurn,
+  newestBegunWith,
+} from '../store/narrative-chain.ts'
+import { findNarrative } from '../store/narratives.ts'
 import { listPlans } from '../store/plans.ts'
 import { runsOfTask, tasksAfter } from '../store/provenance.ts'
 import { findResult, resultOf } from '../store/results.ts'
@@ -11,24 +21,41 @@ import type { Reading } from '../store/store.ts'
 import { findTask, tasksOf } from '../store/tasks.ts'
 import { findTurn } from '../store/threads.ts'
 import { lastOfEach } from './artifacts.ts'
+import { readersOf } from './file-readers.ts'
 import { givenTo } from './given-results.ts'
 import { preview } from './history.ts'
 import { inputsOf } from './run-inputs.ts'
 import { moment } from './why-chain.ts'
+import type { Written } from './why-file.ts'
 
 /** How far and how wide it is told; the rest is counted. */
 const deepest = 6
 const widest = 12
 const mostInAll = 120
+const mostReminded = 50
 
 /** One thing that came of another, before it is known what came of it in turn. */
 type Sprout = Omit<Came, 'came' | 'leftOut'>
+
+/** What came of a file: whoever read it after it was written so. */
+export async function readingsOf(rows: Reading, written: Written): Promise<{ sprouts: Sprout[]; notes: WhyNote[] }> {
+  const { runs, isCut } = await readersOf(rows, written)
+  const text = 'runs that read it long ago are not told: only the newest were looked through'
+  return {
+    sprouts: await Promise.all(runs.map((run) => runSprout(rows, run, 'read in'))),
+    notes: isCut ? [{ topic: 'note', text, at: null }] : [],
+  }
+}
 
 /**
  * What came of a thing: runs, results, plans, files, turns that heard of it; each with what came of that. Each is told
  * once, as near to the beginning as it can be.
  */
-export async function whatCame(rows: Reading, kind: WhyKind, id: string): Promise<NonNullable<WhyView['forward']>> {
+export async function whatCame(
+  rows: Reading,
+  { kind, id }: { kind: WhyKind; id: string },
+  nearest?: Sprout[],
+): Promise<NonNullable<WhyView['forward']>> {
   const root = { kind, id, came: [] as Came[], leftOut: 0 }
   const seen = new Set([`${kind}:${id}`])
   let told = 0
@@ -36,7 +63,8 @@ export async function whatCame(rows: Reading, kind: WhyKind, id: string): Promis
   for (let depth = 1; level.length > 0; depth++) {
     const next: typeof level = []
     for (const each of level) {
-      const fresh = (await sproutsOf(rows, each)).filter((sprout) => !seen.has(`${sprout.kind}:${sprout.id}`))
+      const sprouts = depth === 1 && nearest ? nearest : await sproutsOf(rows, each)
+      const fresh = sprouts.filter((sprout) => !seen.has(`${sprout.kind}:${sprout.id}`))
       const room = depth > deepest ? 0 : Math.max(0, Math.min(widest, mostInAll - told))
       for (const sprout of fresh.slice(0, room)) {
         const came: Came = { ...sprout, came: [], leftOut: 0 }
@@ -66,6 +94,10 @@ async function sproutsOf(rows: Reading, { kind, id }: Pick<Sprout, 'kind' | 'id'
       return ofResult(rows, Number(id))
     case 'approval':
       return ofApproval(rows, Number(id))
+    case 'memory':
+      return ofMemory(rows, Number(id))
+    case 'narrative':
+      return ofNarrative(rows, Number(id))
     default:
       return []
   }
@@ -78,7 +110,8 @@ async function ofTurn(rows: Reading, id: string): Promise<Sprout[]> {
   if (!run) return []
   const later = run.id === run.rootRunId ? (await turnsOfRequest(rows, run)).filter((turn) => turn !== id) : []
   const turns = await Promise.all(later.map((turn) => turnSprout(rows, turn, 'went on in')))
-  return [...(await ofRun(rows, run.id)).filter((came) => came.kind !== 'turn' || came.id !== id), ...turns]
+  const telling = await narrativeSprouts(rows, await narrativesOfTurn(rows, id), 'told in')
+  return [...(await ofRun(rows, run.id)).filter((came) => came.kind !== 'turn' || came.id !== id), ...turns, ...telling]
 }
 
 async function ofRun(rows: Reading, id: string): Promise<Sprout[]> {
@@ -109,6 +142,7 @@ async function ofRun(rows: Reading, id: string): Promise<Sprout[]> {
     ...(await Promise.all(children.reverse().map((child) => runSprout(rows, child, 'began')))),
     ...(result ? [resultSprout(result)] : []),
     ...(turnId && run.requesterSessionId === null ? [await turnSprout(rows, turnId, 'left')] : []),
+    ...(await narrativeSprouts(rows, await narrativesBy(rows, id), 'told in')),
   ]
 }
 
@@ -135,6 +169,28 @@ async function ofResult(rows: Reading, id: number): Promise<Sprout[]> {
     ...tasks.flatMap((task) => (task ? [taskSprout(task, 'used by')] : [])),
     ...(await Promise.all(pointing.map((run) => runSprout(rows, run, 'given to')))),
     ...(told?.consumedByTurn ? [await turnSprout(rows, told.consumedByTurn, 'heard in')] : []),
+    ...(await memorySprouts(rows, result.memoryIds, 'kept as')),
+  ]
+}
+
+/** What took its place, what tells of it, and who was reminded of it. */
+async function ofMemory(rows: Reading, id: number): Promise<Sprout[]> {
+  const memory = await findMemory(rows, id)
+  if (!memory) return []
+  const reminded = await Promise.all((await newestReminded(rows, id, mostReminded)).map((run) => findRun(rows, run)))
+  return [
+    ...(memory.supersededBy === null ? [] : await memorySprouts(rows, [memory.supersededBy], 'replaced by')),
+    ...(await narrativeSprouts(rows, await citingFrom(rows, id, memory.narrativeId), 'told in')),
+    ...(await Promise.all(reminded.flatMap((run) => (run ? [runSprout(rows, run, 'recalled in')] : [])))),
+  ]
+}
+
+/** Those that go on from it, and the requests that began with it. */
+async function ofNarrative(rows: Reading, id: number): Promise<Sprout[]> {
+  const begun = await Promise.all((await newestBegunWith(rows, id, mostReminded)).map((run) => findRun(rows, run)))
+  return [
+    ...(await narrativeSprouts(rows, await narrativesAfter(rows, id), 'went on in')),
+    ...(await Promise.all(begun.flatMap((run) => (run ? [runSprout(rows, run, 'begun with')] : [])))),
   ]
 }
 
@@ -153,6 +209,24 @@ async function runSprout(rows: Reading, run: Run, how: string): Promise<Sprout> 
   const asked = (await inputsOf(rows, run)).map(({ content }) => content).join(' ')
   const agent = run.agent !== null && { agent: run.agent }
   return { kind: 'run', id: run.id, title: preview(asked), at: moment(run.createdAt), how, ...agent }
+}
+
+async function memorySprouts(rows: Reading, ids: readonly number[], how: string): Promise<Sprout[]> {
+  const found = await Promise.all(ids.map((id) => findMemory(rows, id)))
+  return found.flatMap((memory) => {
+    if (!memory) return []
+    const title = memory.forgottenAt === null ? preview(memory.content) : 'forgotten'
+    return [{ kind: 'memory' as const, id: `${memory.id}`, title, at: moment(memory.createdAt), how }]
+  })
+}
+
+async function narrativeSprouts(rows: Reading, ids: readonly number[], how: string): Promise<Sprout[]> {
+  const found = await Promise.all(ids.map((id) => findNarrative(rows, id)))
+  return found.flatMap((narrative) => {
+    if (!narrative) return []
+    const { id, summary, createdAt } = narrative
+    return [{ kind: 'narrative' as const, id: `${id}`, title: preview(summary), at: moment(createdAt), how }]
+  })
 }
 
 async function turnSprout(rows: Reading, id: string, how: string): Promise<Sprout> {

@@ -7,7 +7,7 @@ import type { Run, Step } from '../domain/run.ts'
 import type { WhyNote, WhyTopic } from '../domain/why.ts'
 import { approvalsOf, findApproval } from '../store/approvals.ts'
 import { findPlan } from '../store/plans.ts'
-import { lostCalls, newestEventsOf, runsOfTask } from '../store/provenance.ts'
+import { keepsEventsSince, lostCalls, pausesOf, runsOfTask } from '../store/provenance.ts'
 import { findResult, listResults, type Result } from '../store/results.ts'
 import { findRun } from '../store/runs.ts'
 import { readSteps } from '../store/steps.ts'
@@ -19,9 +19,8 @@ import { countLine } from './dispatch.ts'
 import { preview } from './history.ts'
 import { type EndedStep, Journal, type ReplyStep } from './journal.ts'
 import { moment } from './why-chain.ts'
+import { narrativeNotes } from './why-story.ts'
 
-/** Events are searched from the newest on; those of a run that ended long ago are not looked for further back. */
-const eventsSearched = 10_000
 const mostOfAKind = 8
 
 /** What one request may cost. */
@@ -37,6 +36,7 @@ export async function notesOn(rows: Reading, kind: string, id: string, budget: B
   if (kind === 'task') return taskNotes(rows, Number(id))
   if (kind === 'plan') return planNotes(rows, Number(id))
   if (kind === 'approval') return approvalNotes(rows, Number(id))
+  if (kind === 'narrative') return narrativeNotes(rows, Number(id))
   return kind === 'result' ? resultNotes(rows, Number(id)) : []
 }
 
@@ -46,14 +46,15 @@ async function runNotes(rows: Reading, id: string, budget: Budget): Promise<WhyN
   if (!run) return []
   const steps = await readSteps(rows, id)
   const asked = await approvalsOf(rows, id)
-  const events = await newestEventsOf(rows, `run:${id}`, eventsSearched)
+  const events = await pausesOf(rows, id)
+  const isWhole = await keepsEventsSince(rows, run.createdAt)
   return [
     ...atMost(asked.map(waitNote), 'questions'),
     ...(run.waitingFor === null || run.waitingFor === 'approval' ? [] : [stillWaits(run)]),
     ...atMost(events.flatMap(pauseNote), 'pauses and fallbacks'),
     ...(events.length === 0 && run.tries > 0 ? [say('retried', `${run.tries} tries of its last model call`)] : []),
     ...atMost(refusalNotes(steps, asked), 'calls that were not made'),
-    ...crashNotes(run, new Journal(id, steps), events, asked),
+    ...crashNotes(run, new Journal(id, steps), isWhole ? events : undefined, asked),
     ...endNotes(run),
     ...(run.kind === 'import' ? [] : [await costNote(rows, run, budget)]),
   ]
@@ -123,14 +124,18 @@ function refusalNotes(steps: Step[], asked: Approval[]): WhyNote[] {
 }
 
 /** Each claim has an epoch: those that no pause explains came after a process that ended in the middle. */
-function crashNotes(run: Run, journal: Journal, events: Pick<Event, 'kind'>[], asked: Approval[]): WhyNote[] {
+function crashNotes(
+  run: Run,
+  journal: Journal,
+  events: Pick<Event, 'kind'>[] | undefined,
+  asked: Approval[],
+): WhyNote[] {
   if (run.epoch <= 1) return []
-  const isWhole = events.some(({ kind }) => kind === 'run.queued')
-  const pauses = isWhole ? events.filter(({ kind }) => kind === 'run.waiting').length : asked.length
+  const pauses = events ? events.filter(({ kind }) => kind === 'run.waiting').length : asked.length
   const interrupted = Math.max(0, run.epoch - 1 - pauses)
   if (interrupted === 0) return []
   const unknown = journal.unknown === 0 ? '' : `; calls with unknown outcome: ${journal.unknown}`
-  const how = isWhole ? '' : ' (or paused: its events are not kept)'
+  const how = events ? '' : ' (or paused: its events are not kept)'
   const times = interrupted === 1 ? 'once' : `${interrupted} times`
   return [say('crashed', `interrupted ${times}${how}, and taken up where its journal ended${unknown}`)]
 }

@@ -2,6 +2,7 @@ import { HeddleError, Misuse } from '../domain/errors.ts'
 import { idPattern } from '../domain/id.ts'
 import { parseReference } from '../domain/reference.ts'
 import type { WhyLink, WhyView } from '../domain/why.ts'
+import { narrativeNamed } from '../memory/narratives.ts'
 import { findApproval } from '../store/approvals.ts'
 import { findMemory } from '../store/memories.ts'
 import { findResult } from '../store/results.ts'
@@ -15,9 +16,10 @@ import { approvalId } from './questions.ts'
 import { notFound, routeToThread, sessionNamed } from './route.ts'
 import { runNamed } from './runs.ts'
 import { moment, type Place, walkBack } from './why-chain.ts'
-import { type FileReference, fileReference, findFile, whyFile } from './why-file.ts'
-import { whatCame } from './why-forward.ts'
+import { type FileReference, fileReference, findFile, type Written, whyFile } from './why-file.ts'
+import { readingsOf, whatCame } from './why-forward.ts'
 import { type Budget, notesOn } from './why-notes.ts'
+import { storyOf } from './why-story.ts'
 
 /** What explaining needs besides the rows. */
 export interface Explaining {
@@ -41,16 +43,22 @@ export async function why(
   { forward = false } = {},
 ): Promise<WhyView> {
   const asked = await store.read((rows) => thingNamed(rows, text, folder))
-  const view: WhyView =
+  const { view, written } =
     'path' in asked
       ? await aboutFile(store, asked, folder, offLimits)
-      : await store.read((rows) => aboutThing(rows, asked, budget))
+      : { view: await store.read((rows) => aboutThing(rows, asked, budget)) }
   const read = await store.read((rows) => firstReads(rows, view.chain))
   if (read) read.link.read = await compareReads(read.reads, offLimits)
+  const story = await store.read((rows) => storyOf(rows, view.chain))
+  const told = story ? { ...view, story } : view
   // A session stands for its head.
   const first = view.chain.find(({ kind }) => kind !== 'session')
-  if (!forward || !first) return view
-  return { ...view, forward: await store.read((rows) => whatCame(rows, first.kind, first.id)) }
+  if (!forward || !first) return told
+  return store.read(async (rows) => {
+    if (!written) return { ...told, forward: await whatCame(rows, first) }
+    const { sprouts, notes } = await readingsOf(rows, written)
+    return { ...told, notes: [...told.notes, ...notes], forward: await whatCame(rows, first, sprouts) }
+  })
 }
 
 /** A thing of the rows; a session stands for its head. */
@@ -72,10 +80,10 @@ async function aboutFile(
   reference: FileReference,
   folder: string,
   offLimits: readonly string[],
-): Promise<WhyView> {
+): Promise<{ view: WhyView; written?: Written }> {
   const found = await findFile((body) => store.read(body), reference, folder, offLimits)
-  const about = await store.read((rows) => whyFile(rows, reference, found))
-  return { ref: `file:${about.chain[0]?.id ?? found.shown}`, ...about }
+  const { written, ...about } = await store.read((rows) => whyFile(rows, reference, found))
+  return { view: { ref: `file:${about.chain[0]?.id ?? found.shown}`, ...about }, written }
 }
 
 /** What a reference names. A bare word is a session, a file that heddle wrote, a turn or a run; else a file. */
@@ -96,6 +104,8 @@ async function thingNamed(rows: Reading, text: string, folder: string): Promise<
       return approvalThing(rows, text)
     case 'memory':
       return memoryThing(rows, id)
+    case 'narrative':
+      return thing('narrative', String((await narrativeNamed(rows, id)).id))
     case 'session':
       return sessionThing(rows, text, folder)
     case 'file':
@@ -105,7 +115,7 @@ async function thingNamed(rows: Reading, text: string, folder: string): Promise<
     default:
       throw new Misuse(
         `nobody can say yet why there is ${text}`,
-        'use turn:, run:, task:, plan:, result:, approval:, memory:, session: or file:PATH:LINE',
+        'use turn:, run:, task:, plan:, result:, approval:, memory:, narrative:, session: or file:PATH:LINE',
         'wrong_kind',
       )
   }

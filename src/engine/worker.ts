@@ -9,6 +9,7 @@ import { type HandsOn, Stop } from './active-run.ts'
 import { finishCancels } from './cancel.ts'
 import { type Claimant, type Claimed, claimNext } from './claim.ts'
 import { runToTheEnd } from './loop.ts'
+import { tailNoter } from './note-tails.ts'
 import { free, type Recovered, recoverDead, wakeDue } from './recover.ts'
 import { type Accepted, type Submission, submit } from './submit.ts'
 import type { Engine } from './world.ts'
@@ -88,6 +89,7 @@ const sweep: Duty = async (engine, options, hands, stopped) => {
     () => finishCancels(engine),
     () => hands.heedCancels(),
     () => hands.fill(),
+    tailNoter(engine),
   ]
   while (!stopped.aborted) {
     for (const duty of duties) {

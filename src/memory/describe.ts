@@ -5,7 +5,7 @@ import { type Memory, weightOf } from '../domain/memory.ts'
 import type { MemoryLine, MemoryView, Reminded } from '../domain/memory-views.ts'
 import { findMemory, supersededBy } from '../store/memories.ts'
 import { recallsIn, recallsOf } from '../store/memory-recalls.ts'
-import { narrativesCiting } from '../store/narratives.ts'
+import { citingFrom } from '../store/narrative-chain.ts'
 import type { Reading } from '../store/store.ts'
 
 /** A memory as it is listed; without a rank of a search it has the one that it has by itself. */
@@ -36,7 +36,7 @@ export async function describeMemory(rows: Reading, id: string, now: Millis): Pr
   const replacedBy = await inItsPlace(rows, memory)
   const [older, narratives, runs] = await Promise.all([
     behind(rows, memory.id),
-    narrativesCiting(rows, memory.id),
+    citingFrom(rows, memory.id, memory.narrativeId),
     recallsOf(rows, memory.id),
   ])
   return {

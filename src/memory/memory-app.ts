@@ -1,10 +1,12 @@
 import type { Clock } from '../domain/clock.ts'
 import { joinLabels, type Label } from '../domain/label.ts'
+import type { Memory } from '../domain/memory.ts'
 import type { MemoryApp, MemoryKept } from '../domain/memory-views.ts'
-import { addScore, findMemory, listMemories } from '../store/memories.ts'
+import { addScore, findMemory, listArchived, listMemories } from '../store/memories.ts'
 import type { Reading, Store } from '../store/store.ts'
 import { memoryLine } from './describe.ts'
 import { forget } from './forget.ts'
+import { viewNarratives } from './narratives.ts'
 import { recall } from './recall.ts'
 import { mustFind, type Remembered, remember, rewrite } from './remember.ts'
 import { exportMemories, importMemories } from './transfer.ts'
@@ -15,10 +17,16 @@ const own: Label = { integrity: 'trusted', sources: [] }
 /** What a person does with what is known, by hand. */
 export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most: number): MemoryApp {
   return {
-    memories: ({ limit }) =>
-      store.read(async (rows) =>
-        (await listMemories(rows, { limit })).map((memory) => memoryLine(memory, clock.now())),
-      ),
+    narratives: (query) => store.read((rows) => viewNarratives(rows, query)),
+    memories: ({ limit, all = false }) =>
+      store.read(async (rows) => {
+        const line = (memory: Memory) => memoryLine(memory, clock.now())
+        const away = all ? await listArchived(rows, { limit }) : []
+        return [
+          ...(await listMemories(rows, { limit })).map(line),
+          ...away.map((memory) => ({ ...line(memory), archived: true as const })),
+        ]
+      }),
     searchMemories: (question, { limit }) =>
       store.read(async (rows) =>
         (await recall(rows, question, clock.now(), limit)).map(({ memory, rank, words }) => ({
@@ -47,8 +55,8 @@ export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most
         return told(tx, kept, now)
       }),
     forgetMemory: (id) => store.write('submit', (tx) => forget(tx, id, clock.now())),
-    exportMemories: () => exportMemories(store, clock.now()),
-    importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now() }),
+    exportMemories: (options) => exportMemories(store, clock.now(), options),
+    importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now(), most }),
   }
 }
 

@@ -23,6 +23,7 @@ export interface WrittenMemory {
   taskId: number | null
   resultId: number | null
   narrativeId: number | null
+  isArchived: boolean
 }
 
 export interface MemoryFile {
@@ -47,7 +48,7 @@ export function fileHead(facts: { home: string | null; exportedAt: number }): st
 }
 
 /** A section of the file. */
-export function memorySection(memory: Memory): string {
+export function memorySection(memory: Memory, { isArchived = false } = {}): string {
   const { tags, keywords, score, source, label, runId, turnId, taskId, resultId, narrativeId } = memory
   const line = {
     ...(tags.length > 0 && { tags }),
@@ -63,6 +64,7 @@ export function memorySection(memory: Memory): string {
     ...(taskId !== null && { task: taskId }),
     ...(resultId !== null && { result: resultId }),
     ...(narrativeId !== null && { narrative: narrativeId }),
+    ...(isArchived && { archived: true }),
   }
   const words = memory.content.split('\n').map((each) => each.replace(likeOurs, '\\$&'))
   return `## memory:${memory.id}\n\n${words.join('\n')}\n\n<!-- memory ${inComment(line)} -->\n\n`
@@ -136,6 +138,7 @@ function toldBy(json: string | undefined, bad: Bad): Omit<WrittenMemory, 'conten
     taskId: data.task,
     resultId: data.result,
     narrativeId: data.narrative,
+    isArchived: data.archived,
   }
 }
 
@@ -168,6 +171,7 @@ const facts = z.strictObject({
   task: number,
   result: number,
   narrative: number,
+  archived: z.boolean().default(false),
 })
 const headFacts = z.object({ version: z.int(), home: z.string().nullable().default(null) })
 

@@ -1,8 +1,8 @@
 import type { Millis } from '../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
-import { relationOf } from '../domain/memory.ts'
+import { type Memory, relationOf } from '../domain/memory.ts'
 import type { MemoryImport } from '../domain/memory-views.ts'
-import { listMemories } from '../store/memories.ts'
+import { archiveMemories, countMemories, listArchived, listMemories } from '../store/memories.ts'
 import { type ImportedMemory, insertImported, knownAmong } from '../store/memory-import.ts'
 import { metaValue } from '../store/meta.ts'
 import type { Store } from '../store/store.ts'
@@ -15,14 +15,20 @@ const pageSize = 200
 const mostCompared = 12
 const firstScore = 1
 
-/** Everything that counts as a file for people, in pieces; newest first. */
-export async function* exportMemories(store: Store, now: Millis): AsyncIterable<string> {
+/** Everything that counts as a file for people, in pieces; newest first. With `all`, the archive behind it. */
+export async function* exportMemories(store: Store, now: Millis, { all = false } = {}): AsyncIterable<string> {
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
   yield fileHead({ home, exportedAt: now })
+  for await (const memory of pageByPage(store, listMemories)) yield memorySection(memory)
+  if (!all) return
+  for await (const memory of pageByPage(store, listArchived)) yield memorySection(memory, { isArchived: true })
+}
+
+async function* pageByPage(store: Store, list: typeof listMemories): AsyncIterable<Memory> {
   for (let before: number | undefined; ; ) {
     const query = { limit: pageSize, ...(before !== undefined && { before }) }
-    const page = await store.read((rows) => listMemories(rows, query))
-    for (const memory of page) yield memorySection(memory)
+    const page = await store.read((rows) => list(rows, query))
+    yield* page
     before = page.at(-1)?.id
     if (before === undefined) return
   }
@@ -31,16 +37,16 @@ export async function* exportMemories(store: Store, now: Millis): AsyncIterable<
 /**
  * Reads such a file. What is here word for word is left alone, and nothing that is here gives way to what comes: a file
  * can be made by anybody. For the same reason its word counts, who said it, whether they are to be trusted and how often
- * it proved right, only if the owner vouches for it.
+ * it proved right, only if the owner vouches for it. What is too much then goes to the archive, whoever's it is.
  */
 export async function importMemories(
   store: Store,
   text: string,
-  { name, trust, now }: { name: string; trust: boolean; now: Millis },
+  { name, trust, now, most }: { name: string; trust: boolean; now: Millis; most: number },
 ): Promise<MemoryImport> {
   const file = readMemoryFile(text, name)
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
-  const report: MemoryImport = { imported: [], skipped: 0, distrusted: 0, contradicting: [] }
+  const report: MemoryImport = { imported: [], skipped: 0, distrusted: 0, contradicting: [], archived: 0 }
   // The oldest first, so that the newest has the highest number again.
   const drafts = file.memories
     .map((written) => draftOf(written, { name, trust, now, isOurs: home !== null && file.home === home }))
@@ -48,7 +54,7 @@ export async function importMemories(
   for (let from = 0; from < drafts.length; from += pageSize) {
     const page = drafts.slice(from, from + pageSize)
     const opposed = await Promise.all(page.map((draft) => saysOtherwise(store, draft, now, report.imported)))
-    const ids = await store.write('import', async (tx) => {
+    const { ids, archived } = await store.write('import', async (tx) => {
       const known = await knownAmong(
         tx,
         page.map(({ content }) => content),
@@ -58,8 +64,10 @@ export async function importMemories(
         written.push(known.has(draft.content) ? undefined : await insertImported(tx, draft))
         known.add(draft.content)
       }
-      return written
+      const tooMany = (await countMemories(tx)) - most
+      return { ids: written, archived: tooMany > 0 ? await archiveMemories(tx, tooMany) : 0 }
     })
+    report.archived += archived
     for (const [at, id] of ids.entries()) {
       if (id === undefined) report.skipped++
       else {
@@ -98,6 +106,7 @@ function draftOf(
     narrativeId: isOurs ? written.narrativeId : null,
     createdAt: Math.min(createdAt, now),
     recalledAt: Math.min(recalledAt, now),
+    isArchived: written.isArchived,
     isDistrusted,
   }
 }

@@ -52,9 +52,9 @@ export async function openApprovals(rows: Reading, rootRunId?: string): Promise<
     .selectAll('approvals')
     .where('approvals.answer', 'is', null)
     .where('runs.finished_at', 'is', null)
-    .orderBy('approvals.id')
   if (rootRunId !== undefined) query = query.where('runs.root_run_id', '=', rootRunId)
-  return (await rows.all(query)).map(approvalFrom)
+  // Sorted here: for the order's sake SQLite would go through all that were ever answered.
+  return (await rows.all(query)).map(approvalFrom).sort((a, b) => a.id - b.id)
 }
 
 /** Shows an open question as it is now: what it is about was changed by its owner. */

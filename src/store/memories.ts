@@ -68,6 +68,19 @@ export async function listMemories(rows: Reading, { limit, before }: { limit: nu
   return (await rows.all(query)).map(memoryFrom)
 }
 
+/** Those in the archive that were neither replaced nor forgotten, newest first. */
+export async function listArchived(rows: Reading, { limit, before }: { limit: number; before?: number }) {
+  let query = rows.build
+    .selectFrom('memories_archive')
+    .selectAll()
+    .where('superseded_by', 'is', null)
+    .where('forgotten_at', 'is', null)
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (before !== undefined) query = query.where('id', '<', before)
+  return (await rows.all(query)).map(memoryFrom)
+}
+
 /** The number of the newest: about how many there are. Undefined while there are none. */
 export async function newestMemory(rows: Reading): Promise<number | undefined> {
   return (await rows.first(newest({})))?.id
@@ -79,10 +92,11 @@ export async function countMemories(rows: Reading): Promise<number> {
   return Number(row?.count ?? 0)
 }
 
-/** Older ones whose place this one took. */
+/** Older ones whose place this one took, also those that are in the archive. */
 export async function supersededBy(rows: Reading, id: number): Promise<Memory[]> {
-  const query = rows.build.selectFrom('memories').selectAll().where('superseded_by', '=', id).orderBy('id')
-  return (await rows.all(query)).map(memoryFrom)
+  const here = await rows.all(rows.build.selectFrom('memories').selectAll().where('superseded_by', '=', id))
+  const away = await rows.all(rows.build.selectFrom('memories_archive').selectAll().where('superseded_by', '=', id))
+  return [...here, ...away].map(memoryFrom).sort((a, b) => a.id - b.id)
 }
 
 /** What was said before stays readable; no search finds it any more. */
@@ -122,14 +136,19 @@ export async function widenMemory(tx: Tx, memory: Pick<Memory, 'id' | 'content' 
 /** Puts the oldest that counts least out of the way. Answers how many. */
 export async function archiveMemories(tx: Tx, count: number): Promise<number> {
   const least = await tx.all(
-    tx.build.selectFrom('memories').selectAll().orderBy('score').orderBy('recalled_at').orderBy('id').limit(count),
+    tx.build.selectFrom('memories').select('id').orderBy('score').orderBy('recalled_at').orderBy('id').limit(count),
   )
-  for (const row of least) {
-    await tx.run(tx.build.insertInto('memories_archive').values(row))
-    await unindexMemory(tx, row.id)
-    await tx.run(tx.build.deleteFrom('memories').where('id', '=', row.id))
-  }
+  for (const { id } of least) await archiveMemory(tx, id)
   return least.length
+}
+
+/** Puts one out of the way: it keeps its number, and no search finds it. */
+export async function archiveMemory(tx: Tx, id: number): Promise<void> {
+  const row = await tx.first(byId({ id }))
+  if (!row) return
+  await tx.run(tx.build.insertInto('memories_archive').values(row))
+  await unindexMemory(tx, id)
+  await tx.run(tx.build.deleteFrom('memories').where('id', '=', id))
 }
 
 async function indexMemory(

@@ -34,6 +34,20 @@ export async function recallsOf(rows: Reading, memoryId: number): Promise<string
   return found.map(({ run_id }) => run_id)
 }
 
+/** The last runs that were shown a memory, newest first. */
+export async function newestReminded(rows: Reading, memoryId: number, limit: number): Promise<string[]> {
+  return (await rows.all(newest({ memoryId, limit }))).map(({ run_id }) => run_id)
+}
+
+const newest = statement((db, arg: { memoryId: number; limit: number }) =>
+  db
+    .selectFrom('memory_recalls')
+    .select('run_id')
+    .where('memory_id', '=', arg.memoryId)
+    .orderBy('run_id', 'desc')
+    .limit(arg.limit),
+)
+
 const insert = statement((db, arg: { runId: string; memoryId: number; rank: number; words: string }) =>
   db
     .insertInto('memory_recalls')

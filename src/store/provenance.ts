@@ -1,12 +1,14 @@
+import { basename } from 'node:path'
 import { sql } from 'kysely'
-import type { Event, EventKind } from '../domain/event.ts'
+import type { Millis } from '../domain/clock.ts'
+import type { Event } from '../domain/event.ts'
 import type { Run } from '../domain/run.ts'
+import type { Position } from './dialect.ts'
 import { changeFrom, type KeptChange } from './file-changes.ts'
-import { raw } from './raw.ts'
+import { metaValue } from './meta.ts'
 import { runFrom } from './run-rows.ts'
 import { statement } from './statement.ts'
 import type { Reading } from './store.ts'
-import type { Tables } from './tables.ts'
 
 /** The newest changes of a file under all its names, oldest first. */
 export async function changesOfFile(
@@ -29,19 +31,45 @@ export async function tasksAfter(rows: Reading, taskId: number): Promise<number[
   return (await rows.all(after({ taskId }))).map(({ task_id }) => task_id)
 }
 
-/** What is told of a subject among the newest events, oldest first. */
-export async function newestEventsOf(
-  rows: Reading,
-  subject: string,
-  among: number,
-): Promise<Pick<Event, 'kind' | 'at' | 'payload'>[]> {
-  const found = await rows.all(amongNewest({ subject, among }))
-  return found.reverse().map(({ kind, at, payload_json }) => ({ kind, at, payload: JSON.parse(payload_json) }))
+/** What made a run pause or go on with another model, oldest first, as long as its events are kept. */
+export async function pausesOf(rows: Reading, runId: string): Promise<Pick<Event, 'kind' | 'at' | 'payload'>[]> {
+  const found = await rows.all(pauses({ subject: `run:${runId}` }))
+  return found.map(({ kind, at, payload_json }) => ({ kind, at, payload: JSON.parse(payload_json) }))
+}
+
+/** Whether everything that was told since a moment is kept. */
+export async function keepsEventsSince(rows: Reading, at: Millis): Promise<boolean> {
+  if ((await metaValue(rows, 'events_floor')) === undefined) return true
+  const oldest = await rows.first(oldestKept({ xid: '0', seq: 0 }))
+  return oldest !== undefined && oldest.at <= at
 }
 
 /** The calls that a run began, without what they answered: that is most of a journal. */
 export async function callsBegun(rows: Reading, runId: string): Promise<unknown[]> {
   return (await rows.all(begunBy({ runId }))).map(({ payload_json }) => JSON.parse(payload_json))
+}
+
+/** Where the newest so many runs that sort behind this id begin; undefined when there are not so many. */
+export async function oldestOfNewest(rows: Reading, from: string, count: number): Promise<string | undefined> {
+  return (await rows.first(nthNewest({ from, skip: count - 1 })))?.id
+}
+
+/** Runs of a request that a model was asked for, at most so many. */
+export async function runsOfRequest(rows: Reading, rootRunId: string, most: number): Promise<string[]> {
+  return (await rows.all(askedFor({ rootRunId, most }))).map(({ run_id }) => run_id)
+}
+
+/** Of the runs whose ids are in a range, those that meant to read a file of this name. */
+export async function readersAmong(
+  rows: Reading,
+  { from, to = '~' }: { from: string; to?: string },
+  path: string,
+): Promise<string[]> {
+  // As the name stands in JSON; what `like` takes for a sign of its own stands for any character.
+  const name = JSON.stringify(basename(path))
+    .slice(1, -1)
+    .replace(/[\\%_]/g, '_')
+  return (await rows.all(meantToRead({ from, to, like: `%${name}%` }))).map(({ run_id }) => run_id)
 }
 
 /** How many model calls of a run were paid for and lost. */
@@ -76,6 +104,33 @@ const begunBy = statement((db, arg: { runId: string }) =>
     .orderBy('seq'),
 )
 
+const nthNewest = statement((db, arg: { from: string; skip: number }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('id', '>=', arg.from)
+    .orderBy('id', 'desc')
+    .limit(sql.lit(1))
+    .offset(arg.skip),
+)
+
+const askedFor = statement((db, arg: { rootRunId: string; most: number }) =>
+  db.selectFrom('usage').select('run_id').distinct().where('root_run_id', '=', arg.rootRunId).limit(arg.most),
+)
+
+// What went in is small; what came out is most of a journal and is not read here.
+const meantToRead = statement((db, arg: { from: string; to: string; like: string }) =>
+  db
+    .selectFrom('steps')
+    .select('run_id')
+    .distinct()
+    .where('run_id', '>=', arg.from)
+    .where('run_id', '<=', arg.to)
+    .where('kind', '=', sql.lit('begun'))
+    .where('payload_json', 'like', sql.lit('%"name":"read_file"%'))
+    .where('payload_json', 'like', arg.like),
+)
+
 const lost = statement((db, arg: { runId: string }) =>
   db
     .selectFrom('usage')
@@ -84,14 +139,16 @@ const lost = statement((db, arg: { runId: string }) =>
     .where('state', '=', sql.lit('lost')),
 )
 
-type ToldRow = Pick<Tables['events'], 'at' | 'payload_json'> & { kind: EventKind }
+const pauses = statement((db, arg: { subject: string }, { events }) =>
+  db
+    .selectFrom('events')
+    .select(['kind', 'at', 'payload_json'])
+    .where('subject', '=', arg.subject)
+    // As the index has it.
+    .where(sql<boolean>`kind IN ('run.waiting', 'run.fallback')`)
+    .orderBy(events.order),
+)
 
-// Events are found by their order alone: so many are read, and no more.
-const amongNewest = statement((db, arg: { subject: string; among: number }, { events }) =>
-  raw<ToldRow>(
-    db,
-    sql`SELECT kind, at, payload_json
-        FROM (SELECT kind, at, payload_json, subject FROM events ORDER BY ${events.newestFirst} LIMIT ${arg.among}) AS newest
-        WHERE subject = ${arg.subject}`,
-  ),
+const oldestKept = statement((db, arg: Position, { events }) =>
+  db.selectFrom('events').select('at').where(events.after(arg)).orderBy(events.order).limit(sql.lit(1)),
 )

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import { firstIdAt } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
@@ -5,9 +6,14 @@ import type { Outcome } from '../domain/run.ts'
 import { statement } from './statement.ts'
 import type { Reading } from './store.ts'
 
-/** When a run last wrote something down. Meant for live ones: theirs is among the newest events, which are read first. */
+/** When a run last wrote something down: a step, what a call costs, or that it waits. */
 export async function lastSign(rows: Reading, runId: string): Promise<Millis | undefined> {
-  return (await rows.first(newestOf({ subject: `run:${runId}` })))?.at
+  const signs = [
+    await rows.first(lastStep({ runId })),
+    await rows.first(lastCall({ runId })),
+    await rows.first(lastPause({ subject: `run:${runId}` })),
+  ].flatMap((sign) => sign?.at ?? [])
+  return signs.length === 0 ? undefined : Math.max(...signs)
 }
 
 /** The last call of a run that was answered: by which model, and how much it was given to read. */
@@ -77,6 +83,21 @@ const answeredOf = statement((db, arg: { runId: string }) =>
     .limit(1),
 )
 
-const newestOf = statement((db, arg: { subject: string }, { events }) =>
-  db.selectFrom('events').select('at').where('subject', '=', arg.subject).orderBy(events.newestFirst).limit(1),
+const lastStep = statement((db, arg: { runId: string }) =>
+  db.selectFrom('steps').select('at').where('run_id', '=', arg.runId).orderBy('seq', 'desc').limit(1),
+)
+
+const lastCall = statement((db, arg: { runId: string }) =>
+  db.selectFrom('usage').select('at').where('run_id', '=', arg.runId).orderBy('call', 'desc').limit(1),
+)
+
+const lastPause = statement((db, arg: { subject: string }, { events }) =>
+  db
+    .selectFrom('events')
+    .select('at')
+    .where('subject', '=', arg.subject)
+    // As the index has it.
+    .where(sql<boolean>`kind IN ('run.waiting', 'run.fallback')`)
+    .orderBy(events.newestFirst)
+    .limit(1),
 )

@@ -157,19 +157,6 @@ export async function agentAt(rows: Reading, sessionId: string): Promise<string 
   return (await rows.first(agentIn({ sessionId })))?.agent ?? undefined
 }
 
-/** Ids of runs that begin or end like this; at most a few, enough to say that it is not clear. */
-export async function runIdsLike(rows: Reading, part: string): Promise<string[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('runs')
-      .select('id')
-      .where((where) => where.or([where('id', 'like', `${part}%`), where('id', 'like', `%${part}`)]))
-      .orderBy('id', 'desc')
-      .limit(5),
-  )
-  return found.map(({ id }) => id)
-}
-
 const insert = statement((db, row: RunRow) =>
   db.insertInto('runs').values({
     id: row.id,

@@ -9,6 +9,7 @@ import { plans } from './migrations/0006-plans.ts'
 import { memory } from './migrations/0007-memory.ts'
 import { requestTotals } from './migrations/0008-request-totals.ts'
 import { narrator } from './migrations/0009-narrator.ts'
+import { finding } from './migrations/0010-finding.ts'
 
 /** Every step of the schema, in order. */
 export const migrations: readonly Migration[] = [
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   memory,
   requestTotals,
   narrator,
+  finding,
 ]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */

@@ -47,6 +47,8 @@ CREATE TABLE events (
   payload_json TEXT NOT NULL
 ) STRICT;
 
+CREATE INDEX events_of_pauses ON events (subject) WHERE kind IN ('run.waiting', 'run.fallback');
+
 CREATE TABLE file_changes (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   run_id      TEXT REFERENCES runs (id) DEFERRABLE,
@@ -85,6 +87,12 @@ CREATE TABLE grants (
 ) STRICT;
 
 CREATE INDEX grants_by_pattern ON grants (pattern) WHERE revoked_at IS NULL;
+
+CREATE TABLE id_tails (
+  tail TEXT NOT NULL,
+  id   TEXT NOT NULL,
+  PRIMARY KEY (tail, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE inbox (
   id               TEXT PRIMARY KEY,
@@ -172,6 +180,8 @@ recalled_at   INTEGER NOT NULL,
 superseded_by INTEGER,
 forgotten_at  INTEGER) STRICT;
 
+CREATE INDEX memories_archive_superseded ON memories_archive (superseded_by) WHERE superseded_by IS NOT NULL;
+
 CREATE TABLE memory_recalls (
   run_id    TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
   memory_id INTEGER NOT NULL,
@@ -225,7 +235,13 @@ CREATE TABLE narratives (
 
 CREATE INDEX narratives_by_folder ON narratives (folder, id);
 
+CREATE INDEX narratives_by_previous ON narratives (previous_narrative_id) WHERE previous_narrative_id IS NOT NULL;
+
+CREATE INDEX narratives_by_run ON narratives (run_id) WHERE run_id IS NOT NULL;
+
 CREATE INDEX narratives_by_session ON narratives (session_id, id) WHERE session_id IS NOT NULL;
+
+CREATE INDEX narratives_by_turn ON narratives (turn_id) WHERE turn_id IS NOT NULL;
 
 CREATE TABLE owners (
   id         TEXT PRIMARY KEY,

@@ -1,8 +1,11 @@
+import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { firstIdAt } from '../domain/id.ts'
 import type { Session } from '../domain/session.ts'
+import type { Thread } from '../domain/turn.ts'
 import { ConstraintViolated } from './failures.ts'
+import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -49,13 +52,12 @@ export async function moveHead(tx: Tx, session: Session, headTurnId: string, now
 
 export async function findSessions(
   rows: Reading,
-  filter: { id?: string; folder?: string; label?: string; head?: string } = {},
+  filter: { id?: string; folder?: string; label?: string } = {},
 ): Promise<Session[]> {
   let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
   if (filter.id !== undefined) query = query.where('id', '=', filter.id)
   if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
-  if (filter.head !== undefined) query = query.where('head_turn_id', '=', filter.head)
   return (await rows.all(query)).map(sessionFrom)
 }
 
@@ -72,6 +74,16 @@ export async function sessionsSince(rows: Reading, since: Millis): Promise<Sessi
     .where('runs.via', '<>', 'narrator')
   const query = rows.build.selectFrom('sessions').selectAll().where('id', 'in', moved)
   return (await rows.all(query.orderBy('updated_at', 'desc').limit(mostMoved))).map(sessionFrom)
+}
+
+/** Those of a label in whatever folder: one look in each folder that has any, since labels are kept by folder. */
+export async function sessionsLabelled(rows: Reading, label: string): Promise<Session[]> {
+  return (await rows.all(labelled({ label }))).map(sessionFrom)
+}
+
+/** Those that point at a turn: the one that wrote it, and those that begin below it and have written nothing yet. */
+export async function sessionsAt(rows: Reading, { segmentId, depth, turnId }: Thread): Promise<Session[]> {
+  return (await rows.all(pointing({ segmentId, depth, turnId }))).map(sessionFrom)
 }
 
 export async function renameSession(tx: Tx, session: Session, label: string, now: number): Promise<void> {
@@ -120,6 +132,33 @@ const lockedByLabel = statement((db, arg: { folder: string; label: string }, { l
     .where('folder', '=', arg.folder)
     .where('label', '=', arg.label)
     .modifyEnd(lockRows),
+)
+
+const labelled = statement((db, arg: { label: string }) =>
+  raw<SessionRow>(
+    db,
+    sql`WITH RECURSIVE folders (folder) AS (
+          SELECT min(folder) FROM sessions
+          UNION ALL
+          SELECT (SELECT min(sessions.folder) FROM sessions WHERE sessions.folder > folders.folder)
+          FROM folders WHERE folders.folder IS NOT NULL
+        )
+        SELECT sessions.* FROM folders CROSS JOIN sessions
+        WHERE sessions.folder = folders.folder AND sessions.label = ${arg.label}
+        ORDER BY updated_at DESC, id`,
+  ),
+)
+
+const pointing = statement((db, arg: { segmentId: string; depth: number; turnId: string }) =>
+  raw<SessionRow>(
+    db,
+    sql`SELECT * FROM sessions WHERE segment_id = ${arg.segmentId} AND head_turn_id = ${arg.turnId}
+        UNION ALL
+        SELECT sessions.* FROM segments CROSS JOIN sessions
+        WHERE segments.parent_id = ${arg.segmentId} AND segments.fork_depth = ${arg.depth}
+          AND sessions.segment_id = segments.id AND sessions.head_turn_id = ${arg.turnId}
+        ORDER BY updated_at DESC, id`,
+  ),
 )
 
 const setHead = statement((db, arg: { id: string; headTurnId: string; now: number }) =>

@@ -269,6 +269,7 @@ export interface Tables {
     context_start: number
     persona_id: string | null
   }
+  id_tails: { tail: string; id: string }
   events: {
     seq: Generated<number>
     xid: Generated<string | number>

@@ -22,19 +22,6 @@ export async function promptText(rows: Reading, hash: string): Promise<string | 
   return (await rows.first(rows.build.selectFrom('prompts').select('text').where('hash', '=', hash)))?.text
 }
 
-/** Ids of turns that begin or end like this; at most a few, enough to say that it is not clear. */
-export async function turnIdsLike(rows: Reading, part: string): Promise<string[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('threads')
-      .select('turn_id')
-      .where((where) => where.or([where('turn_id', 'like', `${part}%`), where('turn_id', 'like', `%${part}`)]))
-      .orderBy('turn_id', 'desc')
-      .limit(5),
-  )
-  return found.map(({ turn_id }) => turn_id)
-}
-
 export async function countTurns(rows: Reading): Promise<number> {
   const [row] = await rows.all(rows.build.selectFrom('turns').select(sql<number>`count(*)`.as('count')))
   return row?.count ?? 0

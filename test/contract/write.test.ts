@@ -194,6 +194,7 @@ describe.each(databases)('write on %s', (database) => {
         ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
         'request_totals',
         'narrative_recalls',
+        'id_tails',
       ])
     })
   })

@@ -5,6 +5,7 @@ import { append } from '../../src/engine/append.ts'
 import { fork } from '../../src/engine/fork.ts'
 import { routeToThread } from '../../src/engine/route.ts'
 import { setPersona } from '../../src/engine/sessions.ts'
+import { sessionsAt } from '../../src/store/sessions.ts'
 import { databases, newWorld, type TestWorld } from '../setup/places.ts'
 
 const here = '/here'
@@ -50,6 +51,19 @@ describe.each(databases)('routing on %s', (database) => {
     const second = await say('main')
     expect(await routed('main')).toBe(second)
     expect(await routed('session:main')).toBe(second)
+  })
+
+  test('a turn knows the session that wrote it last and those that begin at it, and no others', async () => {
+    const [first, second] = [await say('main'), await say('main')]
+    await fork(world, { folder: here, turnId: first, label: 'early' })
+    await fork(world, { folder: here, turnId: second, label: 'late' })
+    await fork(world, { folder: here, turnId: second, label: 'gone-on' })
+    await say('gone-on')
+    const at = async (turn: string) => {
+      const thread = await route(turn)
+      return (await world.store.read((rows) => sessionsAt(rows, thread))).map(({ label }) => label).sort()
+    }
+    expect([await at(first), await at(second)]).toEqual([['early'], ['late', 'main']])
   })
 
   test('a bare label means this folder’s session, else the only one of that name', async () => {

@@ -53,7 +53,8 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
       scriptedModel(() => ({ fail: down }), { name: 'main' }),
       scriptedModel(() => ({ text: 'local answers' }), { name: 'local' }),
     ] as const
-    under = await newEngine(database, models[0], { clock })
+    // Time that a test moves on is not silence of the process.
+    under = await newEngine(database, models[0], { clock, limits: { leaseMs: 3_600_000 } })
     under.engine.model = (name) => (name === 'local' ? models[1] : models[0])
     under.engine.fallbacks = ['local']
     await under.work()

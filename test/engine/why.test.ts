@@ -9,8 +9,6 @@ import { openApprovals } from '../../src/store/approvals.ts'
 import { raw } from '../../src/store/raw.ts'
 import { listResults } from '../../src/store/results.ts'
 import { runsOf } from '../../src/store/runs.ts'
-import { prepare, type Query } from '../../src/store/statement.ts'
-import type { Reading, Store } from '../../src/store/store.ts'
 import { ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newOffice, type Office, type OfficeOptions, type Play, planner, planningCoordinator } from './office.ts'
@@ -340,48 +338,6 @@ describe.each(databases)('why on %s', (database) => {
     expect(await code('zzzzzz')).toBe('not_found: ok')
   })
 })
-
-test('every look is one by key, however many rows there are', async () => {
-  const office = await newOffice('sqlite', {
-    coordinator: planningCoordinator(),
-    'project-planner': planner(...three),
-    researcher,
-    writer,
-  })
-  office.put('src/a/in.txt', 'a\n')
-  office.put('src/b/in.txt', 'b\n')
-  const { turns, runId } = await office.ask('go')
-  const asked = new Set<string>()
-  const spied: Store = {
-    ...office.engine.store,
-    read: (body) => office.engine.store.read((rows) => body(noting(rows, asked))),
-  }
-  for (const ref of [`turn:${turns.at(-1)}`, `run:${runId}`, 'task:3', 'plan:1', 'result:2', 'REPORT.md:3', 'main'])
-    await why({ store: spied, offLimits: [], budget }, office.folder, ref, { forward: true })
-  const database = new DatabaseSync(office.engine.store.place, { readOnly: true })
-  const scans = [...asked].flatMap((text) => {
-    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all() as { detail: string }[]
-    return plan.flatMap(({ detail }) => (detail.startsWith('SCAN') ? `${detail}: ${text}` : []))
-  })
-  database.close()
-  await office.remove()
-  expect(asked.size).toBeGreaterThan(15)
-  // Events are read from the newest on, and no more than so many.
-  expect(scans.filter((scan) => !scan.includes('from events') && !scan.includes('FROM events'))).toEqual([])
-})
-
-function noting(rows: Reading, asked: Set<string>): Reading {
-  const note = <R>(query: Query<R>) => {
-    asked.add(prepare(query, rows.dialect).sql)
-    return query
-  }
-  return {
-    dialect: rows.dialect,
-    build: rows.build,
-    all: (query) => rows.all(note(query)),
-    first: (query) => rows.first(note(query)),
-  }
-}
 
 function spawn(task: string, skill: string, context?: string) {
   const input = { task, skill, ...(context !== undefined && { context }) }

@@ -3,7 +3,7 @@ import type { MemoryDraft } from '../../src/domain/memory.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { remember, rewrite } from '../../src/memory/remember.ts'
-import { addScore, archiveMemories, findMemory, listMemories } from '../../src/store/memories.ts'
+import { addScore, archiveMemories, archiveMemory, findMemory, listMemories } from '../../src/store/memories.ts'
 import { databases, newWorld, type TestWorld } from '../setup/places.ts'
 
 const day = 86_400_000
@@ -150,6 +150,20 @@ describe.each(databases)('memories on %s', (database) => {
     expect(await world.store.write('submit', (tx) => archiveMemories(tx, 1))).toBe(1)
     expect(await found('alpha beta')).toEqual(['alpha lives in the north'])
     expect(await world.store.read((rows) => findMemory(rows, second.id))).toMatchObject({ id: second.id })
+  })
+
+  test('forgetting reaches the older words in the archive, and those behind them', async () => {
+    const ids = []
+    for (const port of [7070, 8080, 9090]) ids.push((await keep(`The port is ${port}`)).id)
+    const [first = 0, second = 0, last = 0] = ids
+    await world.store.write('submit', async (tx) => {
+      await archiveMemory(tx, first)
+      await archiveMemory(tx, second)
+    })
+    const gone = await world.store.write('submit', (tx) => forget(tx, last, 5))
+    expect(gone.older).toEqual([second, first])
+    for (const id of ids)
+      expect(await world.store.read((rows) => findMemory(rows, id))).toMatchObject({ content: '', forgottenAt: 5 })
   })
 
   test('nothing, and too much, is refused with what to do', async () => {

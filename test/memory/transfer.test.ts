@@ -4,7 +4,7 @@ import type { Memory } from '../../src/domain/memory.ts'
 import { fileHead, memorySection, readMemoryFile } from '../../src/memory/memory-file.ts'
 import { remember, rewrite } from '../../src/memory/remember.ts'
 import { exportMemories, importMemories } from '../../src/memory/transfer.ts'
-import { findMemory, listMemories } from '../../src/store/memories.ts'
+import { addScore, archiveMemory, findMemory, listArchived, listMemories } from '../../src/store/memories.ts'
 import { insertImported } from '../../src/store/memory-import.ts'
 import { databases, newWorld, type TestWorld } from '../setup/places.ts'
 
@@ -84,12 +84,15 @@ const memory: fc.Arbitrary<Memory> = fc.record({
 })
 
 const fileOf = (memories: Memory[], home: string | null = null) =>
-  fileHead({ home, exportedAt: now }) + memories.map(memorySection).join('')
+  fileHead({ home, exportedAt: now }) + memories.map((memory) => memorySection(memory)).join('')
 
 test('whatever a memory says, its file tells it word for word, also after a Windows editor', () => {
   fc.assert(
     fc.property(fc.array(memory, { minLength: 1, maxLength: 4 }), (memories) => {
-      const whole = memories.map(({ id: _, supersededBy: __, forgottenAt: ___, ...said }) => said)
+      const whole = memories.map(({ id: _, supersededBy: __, forgottenAt: ___, ...said }) => ({
+        ...said,
+        isArchived: false,
+      }))
       const file = fileOf(memories, 'here')
       expect(readMemoryFile(file, 'm.md')).toEqual({ home: 'here', memories: whole })
       const fromWindows = `\ufeff${file.replace(/\r?\n/g, '\r\n')}`
@@ -125,6 +128,7 @@ test('a section by hand needs its words and an empty line of ours', () => {
         taskId: null,
         resultId: null,
         narrativeId: null,
+        isArchived: false,
       },
     ],
   })
@@ -164,13 +168,38 @@ describe.each(databases)('memories as files on %s', (database) => {
   const keep = (world: TestWorld, content: string, more = {}) =>
     world.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted, ...more }, now, 1000))
   const all = (world: TestWorld) => world.store.read((rows) => listMemories(rows, { limit: 1000 }))
-  const exported = async ({ store }: TestWorld) => {
+  const exported = async ({ store }: TestWorld, options = {}) => {
     let file = ''
-    for await (const piece of exportMemories(store, now)) file += piece
+    for await (const piece of exportMemories(store, now, options)) file += piece
     return file
   }
-  const bring = (world: TestWorld, file: string, trust = false) =>
-    importMemories(world.store, file, { name: 'm.md', trust, now })
+  const bring = (world: TestWorld, file: string, trust = false, most = 1000) =>
+    importMemories(world.store, file, { name: 'm.md', trust, now, most })
+
+  test('what a file brings too much goes to the archive, the least of it first, and is told', async () => {
+    for (const name of ['alpha', 'beta', 'gamma']) await keep(from, `${name} lives in the north`)
+    await from.store.write('submit', (tx) => addScore(tx, 1, 3))
+    const report = await bring(to, await exported(from), true, 2)
+    expect(report).toMatchObject({ imported: [1, 2, 3], archived: 1 })
+    expect((await all(to)).map(({ content }) => content)).toEqual([
+      'gamma lives in the north',
+      'alpha lives in the north',
+    ])
+    expect(await to.store.read((rows) => findMemory(rows, 2))).toMatchObject({ content: 'beta lives in the north' })
+  })
+
+  test('the archive is exported if asked for, marked as such, and comes back as an archive', async () => {
+    for (const name of ['alpha', 'beta']) await keep(from, `${name} lives in the north`)
+    await from.store.write('submit', (tx) => archiveMemory(tx, 1))
+    expect(await exported(from)).not.toContain('alpha')
+    const file = await exported(from, { all: true })
+    expect(file).toMatch(/alpha lives in the north\n\n<!-- memory .*"archived":true} -->/)
+    await bring(to, file, true)
+    expect((await all(to)).map(({ content }) => content)).toEqual(['beta lives in the north'])
+    const [kept] = await to.store.read((rows) => listArchived(rows, { limit: 5 }))
+    expect(kept).toMatchObject({ content: 'alpha lives in the north', source: 'user' })
+    expect(await bring(to, file, true)).toMatchObject({ imported: [], skipped: 2 })
+  })
 
   test('what is exported from one home and vouched for in an empty one is the same there', async () => {
     const samples = fc
@@ -228,6 +257,7 @@ describe.each(databases)('memories as files on %s', (database) => {
       skipped: 0,
       distrusted: 0,
       contradicting: [{ id: 2, with: 1 }],
+      archived: 0,
     })
     expect((await all(to)).map(({ content }) => content)).toEqual(['The port is 8080', 'The port is 9090'])
   })

@@ -42,10 +42,11 @@ describe.each(databases)('a backup of %s', (database) => {
       ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
       'request_totals',
       'narrative_recalls',
+      'id_tails',
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 9,
+      schema: 10,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,
