@@ -252,7 +252,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         ? startNarrator(world, {
             submit: worker.submit,
             ...(model !== undefined && { model }),
-            ...(session && { sessionId: session.id }),
+            ...(only && { folder: only.folder }),
             onTrouble: tellTrouble,
           })
         : undefined

@@ -3,6 +3,7 @@ import type { Answer as Said } from '../domain/approval.ts'
 import { Misuse } from '../domain/errors.ts'
 import { answerPage } from './answer-page.ts'
 import type { Answer, Here, Register } from './cli.ts'
+import { noteAndLeave } from './note-and-leave.ts'
 import { questionPage, questionRow } from './question-page.ts'
 import { printable, table } from './screen.ts'
 import { exitCodeOf, needsYouLine } from './waiting.ts'
@@ -103,9 +104,11 @@ async function decide(here: Here, id: string, said: { answer: Said; reason?: str
   const work = daemon ? undefined : await (await here.app()).work({ folder, session })
   try {
     const answer = await door.answer(folder, itemId, here.stopped)
-    return { json: answer, text: pageOf(here, answer, since), code: exitCodeOf(answer) }
-  } finally {
+    const after = () => noteAndLeave(here, work, { ...answer, folder })
+    return { json: answer, text: pageOf(here, answer, since), code: exitCodeOf(answer), after }
+  } catch (error) {
     await work?.stop()
+    throw error
   }
 }
 

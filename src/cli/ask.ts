@@ -9,18 +9,15 @@ import { answerPage } from './answer-page.ts'
 import { agentNamed, askedFor } from './asked.ts'
 import type { Here, Register } from './cli.ts'
 import { answerQuestions, type OnApproval, onApprovalFrom } from './deciding.ts'
+import { noteAndLeave } from './note-and-leave.ts'
 import { callerOf } from './notify.ts'
 import { terminalPane } from './pane.ts'
 import { pickedUp } from './picked-up.ts'
 import { Progress } from './progress.ts'
-import { paint, printable } from './screen.ts'
+import { printable } from './screen.ts'
 import { markSeen } from './seen.ts'
 import { placeFor } from './smart-session.ts'
 import { exitCodeOf, needsYouLine } from './waiting.ts'
-
-/** Somebody may wait for the command to end. */
-const longestNoting = 20_000
-const soonEnough = 700
 
 export const registerAsk: Register = (program, run) => {
   program
@@ -147,24 +144,6 @@ async function askHere(here: Here, question: Question, until: Until): Promise<He
     throw error
   })
   return { answer, after: () => noteAndLeave(here, work, answer) }
-}
-
-/** The answer stands there; what goes with a talk, such as noting where it stands, has a moment more. */
-async function noteAndLeave(here: Here, work: WorkInProgress | undefined, { status }: Answered): Promise<void> {
-  const enough = new AbortController()
-  void here.clock.sleep(longestNoting, enough.signal).then(() => enough.abort())
-  const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, process.stdout) : undefined
-  const explain = () => pane?.show(paint(here.screen, 'dim', 'noting where things stand… Ctrl-C leaves it for later'))
-  try {
-    if (status !== 'completed' || here.stopped.aborted) return
-    // Mostly it is done before anybody wonders.
-    void here.clock.sleep(soonEnough, enough.signal).then(() => !enough.signal.aborted && explain())
-    await work?.narrated(here.folder, AbortSignal.any([here.stopped, enough.signal]))
-  } finally {
-    enough.abort()
-    pane?.close()
-    await work?.stop()
-  }
 }
 
 /** Hands the question in and waits for its answer; shows meanwhile what is said. Leaves nothing running behind. */

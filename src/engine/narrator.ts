@@ -1,7 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import { isOfAgents, type Session, tellingLabel } from '../domain/session.ts'
 import { isNarrating } from '../store/narratives.ts'
-import { findSessions, sessionsSince } from '../store/sessions.ts'
+import { sessionsSince } from '../store/sessions.ts'
 import { type News, newsOf } from './narrative-news.ts'
 import { narratorName } from './role.ts'
 import type { Accepted, Submission } from './submit.ts'
@@ -21,8 +21,8 @@ const priority = -1
 export interface NarratorOptions {
   /** Takes a telling in; the worker of this process begins it at once when it can. */
   submit(input: Submission): Promise<Accepted>
-  /** Only this session's. */
-  sessionId?: string
+  /** Only this folder's. */
+  folder?: string
   /** Another model than the usual one. */
   model?: string
   onTrouble(error: unknown): void
@@ -102,10 +102,7 @@ export function startNarrator(world: World, options: NarratorOptions): Narrator 
   }
 
   async function candidates(): Promise<Session[]> {
-    const { sessionId } = options
-    const found = await store.read((rows) =>
-      sessionId === undefined ? sessionsSince(rows, since - slack) : findSessions(rows, { id: sessionId }),
-    )
+    const found = await store.read((rows) => sessionsSince(rows, since - slack, options.folder))
     return found.filter(
       ({ id, label, headTurnId, archivedAt }) =>
         !isOfAgents(label) && archivedAt === null && headTurnId !== null && done.get(id) !== headTurnId,

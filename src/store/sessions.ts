@@ -61,8 +61,8 @@ export async function findSessions(
   return (await rows.all(query)).map(sessionFrom)
 }
 
-/** Sessions to which somebody's request has added turns since a moment, the last ones first, a bounded number. */
-export async function sessionsSince(rows: Reading, since: Millis): Promise<Session[]> {
+/** Sessions, of a folder or of all, to which somebody's request has added turns since a moment; the last ones first. */
+export async function sessionsSince(rows: Reading, since: Millis, folder?: string): Promise<Session[]> {
   // Ids begin with their time: the newest turns are found without looking at the rest.
   const moved = rows.build
     .selectFrom('turns')
@@ -72,7 +72,8 @@ export async function sessionsSince(rows: Reading, since: Millis): Promise<Sessi
     .where('runs.depth', '=', 0)
     .where('runs.kind', '<>', 'import')
     .where('runs.via', '<>', 'narrator')
-  const query = rows.build.selectFrom('sessions').selectAll().where('id', 'in', moved)
+  let query = rows.build.selectFrom('sessions').selectAll().where('id', 'in', moved)
+  if (folder !== undefined) query = query.where('folder', '=', folder)
   return (await rows.all(query.orderBy('updated_at', 'desc').limit(mostMoved))).map(sessionFrom)
 }
 

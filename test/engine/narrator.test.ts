@@ -28,14 +28,14 @@ describe.each(databases)('where a talk stands on %s', (database) => {
   })
 
   const troubles: unknown[] = []
-  const open = async (plays: Record<string, Play>, sessionId?: string) => {
+  const open = async (plays: Record<string, Play>) => {
     office = await newOffice(database, { coordinator: () => ({ text: 'Noted.' }), ...plays })
-    return narrator(sessionId)
+    return narrator()
   }
-  const narrator = (sessionId?: string) => {
+  const narrator = (folder?: string) => {
     const made = startNarrator(office.engine, {
       submit: (input) => submit(office.engine, input),
-      ...(sessionId !== undefined && { sessionId }),
+      ...(folder !== undefined && { folder }),
       onTrouble: (error) => troubles.push(error),
     })
     narrators.push(made)
@@ -229,7 +229,9 @@ describe.each(databases)('where a talk stands on %s', (database) => {
     await office.ask('hello', { label: 'other' })
     await office.stop()
     const [other] = await office.engine.store.read((rows) => findSessions(rows, { label: 'other' }))
-    const looking = narrator()
+    await narrator('/elsewhere').atRest('/elsewhere', never)
+    expect(await tellings()).toEqual([])
+    const looking = narrator(office.folder)
     await office.until(async (rows) => (await runsOf(rows, { live: true })).length > 0)
     const worker = await startWorker(office.engine, {
       locks: testLocks(),
