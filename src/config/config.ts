@@ -50,8 +50,11 @@ export interface Config {
   engine: { maxRunning: number; leaseSeconds: number }
   scheduling: (typeof schedulings)[number]
   plans: (typeof planGates)[number]
-  /** Whether agents are reminded of what is known, and how many memories are kept where they are found. */
-  memory: { recall: boolean; most: number }
+  /**
+   * Whether agents are reminded of what is known, how many memories are kept where they are found, and whether what
+   * stands in files of the home is found, too.
+   */
+  memory: { recall: boolean; most: number; files: boolean }
   budgets: { perRequest: { usd: number; tokens: number; steps: number }; perDay: { usd: number } }
   /** Absolute. */
   workspace: string

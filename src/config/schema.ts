@@ -104,7 +104,7 @@ export const configSchema = z.strictObject(
     engine: section({ maxRunning: count(1).default(16), leaseSeconds: count(1).default(10) }),
     scheduling: choice(schedulings).default('auto'),
     plans: choice(planGates).default('ask'),
-    memory: section({ recall: flag().default(true), most: count(100).default(100_000) }),
+    memory: section({ recall: flag().default(true), most: count(100).default(100_000), files: flag().default(true) }),
     budgets: section({
       perRequest: section({
         usd: amount().default(5),

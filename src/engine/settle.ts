@@ -11,6 +11,7 @@ import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
 import { isWaiting } from '../store/joins.ts'
 import { noteRecalls, type Shown } from '../store/memory-recalls.ts'
+import { notePassages, type ShownPassage } from '../store/passage-recalls.ts'
 import { markProcessed } from '../store/results.ts'
 import { childrenOf, finishRun, lockRun } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
@@ -26,7 +27,7 @@ import { messageOf } from './context.ts'
 import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deliver.ts'
 import type { Journal } from './journal.ts'
 import { estimateTokens } from './make-turn.ts'
-import { shownOf } from './reminders.ts'
+import { passagesShownIn, shownOf } from './reminders.ts'
 import { nextRun } from './submit.ts'
 import type { Thought } from './think.ts'
 import type { Engine } from './world.ts'
@@ -57,6 +58,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       prompt: run.prompt,
       label: run.label,
       recalled: shownOf(run.reminders),
+      passages: passagesShownIn(run.reminders),
       artifacts,
     }
     const begun = await leaveTurn(
@@ -93,6 +95,7 @@ export interface Work extends Places {
   label: Label
   /** What it was reminded of. */
   recalled?: Shown[]
+  passages?: ShownPassage[]
   /** Files that it wrote, if somebody has looked at them. */
   artifacts?: Artifact[]
 }
@@ -112,7 +115,7 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
 export async function leaveTurn(
   tx: Tx,
   engine: Engine,
-  { run, session, requester, journal, prompt, label, recalled = [], artifacts }: Work,
+  { run, session, requester, journal, prompt, label, recalled = [], passages = [], artifacts }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
@@ -147,6 +150,7 @@ export async function leaveTurn(
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, label, at: now })
   await consumeItems(tx, run.id, ids.turnId)
   await noteRecalls(tx, run.id, recalled, now)
+  await notePassages(tx, run.id, passages)
   await markProcessed(
     tx,
     items.flatMap(({ resultId }) => resultId ?? []),

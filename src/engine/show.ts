@@ -5,6 +5,7 @@ import { joinLabels } from '../domain/label.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
 import { describeMemory, remindedOf } from '../memory/describe.ts'
+import { remindedOfPassages } from '../memory/recall-passages.ts'
 import { changesOf } from '../store/file-changes.ts'
 import { itemsOfRun } from '../store/inbox.ts'
 import { findPersona } from '../store/personas.ts'
@@ -82,13 +83,14 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
   const placed = await findTurn(rows, thread.turnId)
   if (!placed) throw notFound('turn', thread.turnId)
   const { turn } = placed
-  const [steps, sessions, ancestors, systemPrompt, reminders] = await Promise.all([
+  const [steps, sessions, ancestors, systemPrompt, reminders, passages] = await Promise.all([
     readSteps(rows, turn.runId),
     findSessions(rows, { head: turn.id }),
     readThreads(rows, thread),
     turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
     // A run that makes room first leaves two turns; it is the answer that was given with them in mind.
     turn.type === 'compaction' ? [] : remindedOf(rows, turn.runId),
+    turn.type === 'compaction' ? [] : remindedOfPassages(rows, turn.runId),
   ])
   return {
     kind: 'turn',
@@ -112,6 +114,7 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
     hasChildren: thread.hasChildren,
     sessions: sessions.map(({ label }) => label),
     remindedOf: reminders,
+    remindedOfFiles: passages,
     thread: {
       threadKey: threadKey(thread),
       totalTokens: thread.totalTokens,

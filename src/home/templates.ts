@@ -67,8 +67,9 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # auto: none does.
 #plans: ask
 
-# Agents that talk with you are reminded of what is known and fits.
-#memory: { recall: true, most: 100000 }
+# Agents that talk with you are reminded of what is known and fits. files: what
+# you write into memory/ beside this file is found, too.
+#memory: { recall: true, most: 100000, files: true }
 
 # Work stops and asks when a limit is reached.
 #budgets:

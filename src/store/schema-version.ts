@@ -8,9 +8,13 @@ import { hands } from './migrations/0005-hands.ts'
 import { plans } from './migrations/0006-plans.ts'
 import { memory } from './migrations/0007-memory.ts'
 import { requestTotals } from './migrations/0008-request-totals.ts'
+import { homeFiles } from './migrations/0010-home-files.ts'
 
 /** Every step of the schema, in order. */
-export const migrations: readonly Migration[] = [tree, runs, compaction, arrival, hands, plans, memory, requestTotals]
+export const migrations: readonly Migration[] = [
+  ...[tree, runs, compaction, arrival, hands, plans, memory, requestTotals],
+  homeFiles,
+]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
 export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {

@@ -193,6 +193,7 @@ describe.each(databases)('write on %s', (database) => {
         ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
         ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
         'request_totals',
+        ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
       ])
     })
   })

@@ -41,10 +41,11 @@ describe.each(databases)('a backup of %s', (database) => {
       ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
       ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
       'request_totals',
+      ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 8,
+      schema: 10,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,
