@@ -4,6 +4,7 @@ import { remember } from '../src/memory/remember.ts'
 import { insertMemory } from '../src/store/memories.ts'
 import { type Figure, figure, measure, measurePairs, quantileFigure, ratio } from './figures.ts'
 import { chanceFrom, type Fact, type Known, knownThings } from './memory-facts.ts'
+import { memoryStartup } from './memory-startup.ts'
 import { measureWhy } from './memory-why.ts'
 import { openWorld, type Scratch } from './scratch.ts'
 
@@ -33,7 +34,7 @@ export async function memory(scratch: Scratch): Promise<Figure[]> {
   ]
   await large.store.close()
   await small.store.close()
-  return figures
+  return [...figures, ...(await memoryStartup(scratch))]
 }
 
 async function recallFigure(

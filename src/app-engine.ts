@@ -1,6 +1,7 @@
 import { makeModel } from './app-models.ts'
 import type { Config } from './config/config.ts'
 import { HeddleError } from './domain/errors.ts'
+import type { FileSearch } from './domain/memory-views.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
 import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
@@ -36,6 +37,8 @@ export interface EngineSettings {
   agents?: AgentIndex
   /** What the owner wrote for the agents. */
   identityFiles?(): Promise<PromptParts['files']>
+  /** What the owner wrote into the home besides, where it is to be found. */
+  fileSearch?: FileSearch | undefined
   /** Folders that no tool gets into. */
   offLimits?: readonly string[]
   /** Someone watches: the script that stands in for a model takes its time. */
@@ -76,6 +79,7 @@ export function engineOf(
     tools = [],
     agents = nobody,
     identityFiles = async () => [],
+    fileSearch,
     offLimits = [],
     paced = false,
     env,
@@ -96,7 +100,7 @@ export function engineOf(
     agents,
     defaultAgent: config.agent.default.replace(/^@/, ''),
     scheduling: config.scheduling,
-    memory: { recall: config.memory.recall },
+    memory: { recall: config.memory.recall, files: fileSearch !== undefined },
     offLimits,
     network: safeFetch({ clock: world.clock, allow: config.tools.fetch.allow }),
     // One intersection, here and nowhere else: the role's tools, what the parent could hand on, and everybody's policy.
@@ -169,7 +173,7 @@ export function engineOf(
     ...projectTools(engine, config),
     readResult(world),
     listAgents(world, agents),
-    ...memoryTools(world, config.memory),
+    ...memoryTools(world, { most: config.memory.most, files: fileSearch }),
     ...narrativeTools(world),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)

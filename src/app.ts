@@ -8,7 +8,7 @@ import { crashAt } from './domain/crash-points.ts'
 import { Misuse } from './domain/errors.ts'
 import { idSource } from './domain/id.ts'
 import { liveFeed } from './domain/live.ts'
-import type { MemoryApp } from './domain/memory-views.ts'
+import type { FileSearch, MemoryApp } from './domain/memory-views.ts'
 import type { Part } from './domain/message.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
@@ -39,7 +39,10 @@ import { why } from './engine/why.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { AgentIndex, World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
+import { homeFiles } from './home/home-files.ts'
 import { identityFilesOf } from './home/identity.ts'
+import { fileSearch, noFiles } from './memory/file-search.ts'
+import { type FileIndex, fileIndex } from './memory/index-files.ts'
 import { memoryApp } from './memory/memory-app.ts'
 import { rehearsalName } from './models/rehearsal/rehearsal.ts'
 import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
@@ -84,17 +87,20 @@ export async function openApp(settings: AppSettings): Promise<App> {
     },
   })
   const world: World = { store, clock: context.clock, newId: idSource(context.clock, context.random) }
-  const here = { ...settings, agents: agentsOf(settings, context) }
+  const files = settings.config.memory.files ? fileIndex(world, homeFiles(settings.paths.home)) : undefined
+  const here = { ...settings, agents: agentsOf(settings, context), files }
   return {
     ...assembleTree(world, store, context, here),
     ...assembleWork(world, context, here),
     ...memoryApp(world, settings.config.memory.most),
+    ...(files ? fileSearch(world, files) : noFiles),
   }
 }
 
-/** Settings, and everyone who can be given work. */
+/** Settings, everyone who can be given work, and what keeps the owner's files findable. */
 interface Assembly extends AppSettings {
   agents: AgentIndex
+  files: FileIndex | undefined
 }
 
 function agentsOf({ paths, config, tools = [] }: AppSettings, { clock }: StoreContext): AgentIndex {
@@ -173,7 +179,7 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
 }
 
 /** What needs no model. */
-type TreeApp = Omit<App, keyof WorkApp | keyof MemoryApp>
+type TreeApp = Omit<App, keyof WorkApp | keyof MemoryApp | keyof FileSearch>
 type WorkApp = Pick<
   App,
   | 'approvals'
@@ -208,6 +214,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
     {
       ...settings,
       identityFiles: identityFilesOf(settings.paths.home, context.clock),
+      fileSearch: settings.files && fileSearch(world, settings.files),
       offLimits: [settings.paths.home],
     },
   )
@@ -238,12 +245,12 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
       await engine.prepare()
       if (settings.config.tools.exec.sandbox === 'off') await auditUnconfined(world)
-      const tellTrouble = (error: unknown) =>
+      const onTrouble = (error: unknown) =>
         settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`)
       const worker = await startWorker(engine, {
         locks: settings.config.database === 'sqlite' ? fileLocks(settings.paths.run) : noLocks,
         pid: process.pid,
-        onTrouble: tellTrouble,
+        onTrouble,
         ...(session && { sessionId: session.id }),
       })
       atWork = worker
@@ -253,16 +260,20 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
             submit: worker.submit,
             ...(model !== undefined && { model }),
             ...(only && { folder: only.folder }),
-            onTrouble: tellTrouble,
+            onTrouble,
           })
         : undefined
+      const stopped = new AbortController()
+      const keepingUp = settings.files?.keepUp(stopped.signal, onTrouble)
       return {
         ...worker.recovered,
         narrated: async (folder, signal) => narrator?.atRest(folder, signal),
         async stop() {
           if (atWork === worker) atWork = undefined
           await narrator?.stop()
+          stopped.abort()
           await worker.stop().finally(leave)
+          await keepingUp
         },
       }
     },

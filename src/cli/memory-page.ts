@@ -1,10 +1,19 @@
 import { tail } from '../domain/id.ts'
-import type { MemoryFound, MemoryLine, MemoryView, Reminded } from '../domain/memory-views.ts'
+import type {
+  MemoryFound,
+  MemoryLine,
+  MemoryView,
+  PassageFound,
+  Reminded,
+  RemindedPassage,
+} from '../domain/memory-views.ts'
+import { passageLine } from '../domain/passage.ts'
 import { facts } from './facts.ts'
-import { ago, cut, printable, type Screen, table } from './screen.ts'
+import { ago, cut, printable, type Screen, table, width } from './screen.ts'
 
 const widestTags = 20
 const widestWords = 32
+const widestPlace = 32
 /** Of long lists only so many are told. */
 const mostNamed = 5
 
@@ -20,14 +29,27 @@ export function memoryTable(screen: Screen, memories: readonly MemoryLine[], now
   return table(screen, rows, 1)
 }
 
-/** What a search found: how well it fits and by which words. */
-export function foundTable(screen: Screen, memories: readonly MemoryFound[]): string {
-  const rows = memories.map((memory) => [
-    `memory:${memory.id}`,
-    memory.rank.toFixed(2),
-    oneLine(memory.content),
-    trustWord(memory),
-    cut(memory.words.map((word) => printable(word)).join(' '), widestTags),
+/** What a search found, memories first: how well it fits and by which words. */
+export function foundTable(
+  screen: Screen,
+  memories: readonly MemoryFound[],
+  passages: readonly PassageFound[] = [],
+): string {
+  const found = [
+    ...memories.map((memory) => ({
+      ...memory,
+      name: `memory:${memory.id}`,
+      said: memory.content,
+      trust: trustWord(memory),
+    })),
+    ...passages.map((passage) => ({ ...passage, name: placeIn(passage), said: passageText(passage), trust: '' })),
+  ]
+  const rows = found.map(({ name, rank, said, trust, words }) => [
+    name,
+    rank.toFixed(2),
+    oneLine(said),
+    trust,
+    cut(words.map((word) => printable(word)).join(' '), widestTags),
   ])
   return table(screen, rows, 2)
 }
@@ -59,10 +81,26 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
 }
 
 /** What a turn's run was reminded of, and by which words. */
-export function remindersLines(screen: Screen, reminded: readonly Reminded[]): string {
-  const rows = reminded.map(({ id, words, content }) => [
-    `  memory:${id}`,
-    oneLine(content) || 'forgotten since',
+export function remindersLines(
+  screen: Screen,
+  reminded: readonly Reminded[],
+  passages: readonly RemindedPassage[] = [],
+): string {
+  const shown = [
+    ...reminded.map(({ id, content, words }) => ({
+      name: `memory:${id}`,
+      said: oneLine(content) || 'forgotten since',
+      words,
+    })),
+    ...passages.map((passage) => ({
+      name: placeIn(passage),
+      said: oneLine(passageText(passage)) || 'changed since',
+      words: passage.words,
+    })),
+  ]
+  const rows = shown.map(({ name, said, words }) => [
+    `  ${name}`,
+    said,
     cut(`by ${words.map((word) => printable(word)).join(', ')}`, widestWords),
   ])
   return table(screen, rows, 1)
@@ -106,6 +144,18 @@ function originOf({ turnId, taskId, resultId, narrativeId }: MemoryView): string
     ...(narrativeId === undefined ? [] : [`narrative:${narrativeId}`]),
   ]
   return from.join(', ') || null
+}
+
+/** Where to look; of a long path the end, which tells the most. */
+function placeIn({ path, line }: PassageFound): string {
+  const place = printable(`${path}:${line}`)
+  const letters = [...place]
+  while (width(letters.join('')) > widestPlace) letters.shift()
+  return letters.length === [...place].length ? place : `…${letters.slice(1).join('')}`
+}
+
+function passageText({ heading, text }: PassageFound): string {
+  return text === '' ? '' : passageLine({ heading: heading ?? null, text })
 }
 
 function trustWord({ trusted }: MemoryLine): string {

@@ -38,8 +38,8 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('search <question>')
-    .description('what has words in common with a question, best first')
-    .option('--limit <count>', 'so many at most', String(usualFound))
+    .description('what has words in common with a question, best first: memories, and files of the home')
+    .option('--limit <count>', 'so many of each at most', String(usualFound))
     .addHelpText('after', '\nExample: heddle memory search "which port does staging use?" --limit 3')
     .action(run((here, [question = ''], options) => search(here, question, countFrom(options['limit']))))
 
@@ -136,12 +136,13 @@ async function list(here: Here, limit: number): Promise<Answer> {
 }
 
 async function search(here: Here, question: string, limit: number): Promise<Answer> {
-  const memories = await (await here.app()).searchMemories(question, { limit })
+  const app = await here.app()
+  const [memories, files] = [await app.searchMemories(question, { limit }), await app.searchFiles(question, { limit })]
   const text =
-    memories.length > 0
-      ? foundTable(here.screen, memories)
+    memories.length + files.length > 0
+      ? foundTable(here.screen, memories, files)
       : 'nothing that is known has a word of this    heddle memory lists all'
-  return { json: { memories }, text }
+  return { json: { memories, files }, text }
 }
 
 async function show(here: Here, id: number): Promise<Answer> {

@@ -89,9 +89,11 @@ function turnPage(here: Here, turn: TurnView): string {
     (call) => `${paint(here.screen, 'cyan', call.name)}  ${call.status}  ${printable(JSON.stringify(call.input))}`,
   )
   const reminders =
-    turn.remindedOf.length === 0
+    turn.remindedOf.length + turn.remindedOfFiles.length === 0
       ? []
-      : [`${paint(here.screen, 'bold', 'reminded of')}\n${remindersLines(here.screen, turn.remindedOf)}`]
+      : [
+          `${paint(here.screen, 'bold', 'reminded of')}\n${remindersLines(here.screen, turn.remindedOf, turn.remindedOfFiles)}`,
+        ]
   const { beganWith } = turn
   const stood = beganWith
     ? [

@@ -51,10 +51,10 @@ export interface Config {
   scheduling: (typeof schedulings)[number]
   plans: (typeof planGates)[number]
   /**
-   * Whether agents are reminded of what is known, how many memories are kept where they are found, and whether somebody
-   * notes after a talk where it stands, on which model.
+   * Whether agents are reminded of what is known, how many memories are kept where they are found, whether what stands
+   * in files of the home is found, too, and whether somebody notes after a talk where it stands, on which model.
    */
-  memory: { recall: boolean; most: number; narratives: boolean; narrator?: string }
+  memory: { recall: boolean; most: number; files: boolean; narratives: boolean; narrator?: string }
   budgets: { perRequest: { usd: number; tokens: number; steps: number }; perDay: { usd: number } }
   /** Absolute. */
   workspace: string

@@ -107,6 +107,7 @@ export const configSchema = z.strictObject(
     memory: section({
       recall: flag().default(true),
       most: count(100).default(100_000),
+      files: flag().default(true),
       narratives: flag().default(true),
       narrator: text('must be the name of a model').exactOptional(),
     }),

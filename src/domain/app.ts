@@ -5,7 +5,7 @@ import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
 import type { Label } from './label.ts'
 import type { LiveSign } from './live.ts'
-import type { MemoryApp, MemoryView, Reminded } from './memory-views.ts'
+import type { FileSearch, MemoryApp, MemoryView, Reminded, RemindedPassage } from './memory-views.ts'
 import type { Message, Part, ThinkingConfig } from './message.ts'
 import type { NarrativeView } from './narrative-views.ts'
 import type { Persona } from './persona.ts'
@@ -68,6 +68,8 @@ export interface TurnView {
   sessions: string[]
   /** What its run was reminded of. */
   remindedOf: Reminded[]
+  /** Likewise, of the files in the home. */
+  remindedOfFiles: RemindedPassage[]
   /** Where things stood when its session began, as its run was told. */
   beganWith: { id: number; summary: string } | null
   thread: ThreadView
@@ -314,7 +316,7 @@ export interface WorkInProgress {
 }
 
 /** Everything a person or program can ask of a heddle, whichever door they come through. `folder` is where they stand. */
-export interface App extends MemoryApp {
+export interface App extends MemoryApp, FileSearch {
   sessions(filter?: { folder?: string }): Promise<SessionView[]>
   /** The session that a message belongs to by its words: of this folder, or of `all`. */
   routeSmart(folder: string, message: string, options?: { all?: boolean }): Promise<SmartRoute>

@@ -57,6 +57,29 @@ export interface Reminded {
   content: string
 }
 
+/** A passage of a file in the home that fits a question. */
+export interface PassageFound {
+  /** From the home on, such as `memory/2026-11-03.md`. */
+  path: string
+  line: number
+  /** What it stands under, the outermost heading first. */
+  heading?: string
+  text: string
+  /** How well it fits and how new its file is, on the scale of memories. */
+  rank: number
+  /** Words of the question that it has, or its heading. */
+  words: string[]
+}
+
+/** A passage that a run was reminded of, where it stood then; without text once the file says something else. */
+export type RemindedPassage = PassageFound
+
+/** What a person can find of what they wrote into the home. */
+export interface FileSearch {
+  /** Passages that share words with a question, best first; none where `memory.files` is off. */
+  searchFiles(question: string, query: { limit: number }): Promise<PassageFound[]>
+}
+
 /** What became of something that a person wants to be remembered. */
 export interface MemoryKept {
   memory: MemoryLine

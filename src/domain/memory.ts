@@ -1,6 +1,6 @@
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
-import { likeness, wordsIn } from './words.ts'
+import { aboutWords, likeness, wordsIn } from './words.ts'
 
 /** Who put a memory there. */
 export const memorySources = ['user', 'agent', 'import'] as const
@@ -66,14 +66,6 @@ const negations = new Set([
   'isn',
   'don',
 ])
-/** Words that say nothing of what a statement is about. */
-const fillers = new Set(
-  (
-    'the a an is are was were be to of in on at by for with and or it its we our you they this that now do does did ' +
-    'has have had will would should must'
-  ).split(' '),
-)
-
 /** What stands between what is spoken of and what is said of it. */
 const copula = /\s(?:is|are|was|were|uses|use|equals|ist|sind)\s|\s*[:=]\s+/i
 
@@ -103,11 +95,6 @@ function saysOtherwise(older: string, newer: string): boolean {
 function halves(text: string): [of: string, said: string] {
   const [of = '', ...said] = text.split(copula)
   return [wordsIn(of).join(' '), wordsIn(said.join(' ')).join(' ')]
-}
-
-/** Words that say what a text is about. */
-export function aboutWords(text: string): Set<string> {
-  return new Set(wordsIn(text).filter((word) => !fillers.has(word)))
 }
 
 function missingIn(from: ReadonlySet<string>, other: ReadonlySet<string>): string[] {

@@ -3,6 +3,15 @@ const longestWord = 40
 /** Of one text; a book is found by its first words. */
 const mostWords = 2000
 
+/** Words that say nothing of what a statement is about. */
+const fillers = new Set(
+  (
+    'the a an is are was were be to of in on at by for with and or it its we our you your i me my they this that now do ' +
+    'does did has have had will would should must can what which who when where why how about there please tell know ' +
+    'der die das ein eine ist sind und oder von zu mit wir was wie wo'
+  ).split(' '),
+)
+
 const scriptsWithoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]/u
 
 /**
@@ -22,6 +31,17 @@ export function wordsIn(text: string): string[] {
     words.push(...(scriptsWithoutSpaces.test(run) ? pairsOf(run) : [folded(run)]))
   }
   return words
+}
+
+/** Words that say what a text is about. */
+export function aboutWords(text: string): Set<string> {
+  return new Set(wordsIn(text).filter((word) => !fillers.has(word)))
+}
+
+/** What a question is looked up by: a word like "what" leads somewhere only where there is no other. */
+export function askedWords(question: string): string[] {
+  const about = [...aboutWords(question)]
+  return about.length > 0 ? about : wordsIn(question)
 }
 
 /** How often each word is in a text. */

@@ -85,7 +85,7 @@ export class ActiveRun {
     const context = await readContext(engine, claimed, journal.heard)
     const place = { persona: claimed.persona, folder: claimed.session.folder }
     const prompt = await engine.prompt(claimed.run, place)
-    const reminders = await remindersFor(engine, claimed)
+    const reminders = await remindersFor(engine, claimed, prompt)
     return new ActiveRun(engine, claimed, { journal, context, prompt, reminders, calls }, hands)
   }
 

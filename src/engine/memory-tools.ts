@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { HeddleError } from '../domain/errors.ts'
 import { joinLabels } from '../domain/label.ts'
 import type { Memory } from '../domain/memory.ts'
+import type { FileSearch } from '../domain/memory-views.ts'
 import type { CallContext, Tool } from '../domain/tool.ts'
 import { recall } from '../memory/recall.ts'
 import { mustFind, type Remembered, remember, rewrite } from '../memory/remember.ts'
@@ -39,12 +40,14 @@ const idInput = z.strictObject({ id: z.int().positive() })
 export interface MemorySettings {
   /** So many are kept where they are found; those that count least go to the archive. */
   most: number
+  /** What the owner wrote into the home, where it is to be found. */
+  files?: FileSearch | undefined
 }
 
 /** What an agent does with what it knows. Whoever works for others has none of these but the query, if its file says so. */
 export function memoryTools(world: World, settings: MemorySettings): Tool[] {
   const store = memoryStore(world, settings)
-  const query = memoryQuery(world)
+  const query = memoryQuery(world, settings)
   return [
     store,
     { ...store, name: 'remember', description: 'The same as memory_store.' },
@@ -99,10 +102,12 @@ function memoryStore(world: World, { most }: MemorySettings): Tool<z.output<type
   }
 }
 
-function memoryQuery({ store, clock }: World): Tool<z.output<typeof queryInput>> {
+function memoryQuery({ store, clock }: World, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
   return {
     name: 'memory_query',
-    description: 'What is known that has words in common with the query, best first. Cite a memory as [id:N].',
+    description:
+      'What is known that has words in common with the query, best first: memories, and files that the person wrote. ' +
+      'Cite a memory as [id:N], a file as [path:line].',
     inputSchema: {
       type: 'object',
       properties: { query: { type: 'string' }, limit: { type: 'integer' } },
@@ -115,7 +120,8 @@ function memoryQuery({ store, clock }: World): Tool<z.output<typeof queryInput>>
       const found = await store.read((rows) => recall(rows, query, clock.now(), limit))
       const label = joinLabels(found.map(({ memory }) => memory.label))
       const memories = found.map(({ memory, rank }) => ({ ...row(memory), rank: Number(rank.toFixed(3)) }))
-      return { status: 'ok', output: { memories }, label }
+      const passages = await files?.searchFiles(query, { limit })
+      return { status: 'ok', output: { memories, ...(passages && { files: passages }) }, label }
     },
   }
 }

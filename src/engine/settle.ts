@@ -12,6 +12,7 @@ import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
 import { isWaiting } from '../store/joins.ts'
 import { noteRecalls, type Shown } from '../store/memory-recalls.ts'
 import { noteBegunWith } from '../store/narratives.ts'
+import { notePassages, type ShownPassage } from '../store/passage-recalls.ts'
 import { markProcessed } from '../store/results.ts'
 import { childrenOf, finishRun, lockRun } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
@@ -28,7 +29,7 @@ import { deliverResult, type EndIds, isDone, joinChildren, newIds } from './deli
 import type { Journal } from './journal.ts'
 import { keepNarrative } from './keep-narrative.ts'
 import { estimateTokens } from './make-turn.ts'
-import { shownOf } from './reminders.ts'
+import { passagesShownIn, shownOf } from './reminders.ts'
 import { nextRun } from './submit.ts'
 import type { Thought } from './think.ts'
 import type { Engine } from './world.ts'
@@ -59,6 +60,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
       prompt: run.prompt,
       label: run.label,
       recalled: shownOf(run.reminders),
+      passages: passagesShownIn(run.reminders),
       narrativeId: run.reminders.standing?.narrative.id,
       artifacts,
     }
@@ -96,6 +98,7 @@ export interface Work extends Places {
   label: Label
   /** What it was reminded of. */
   recalled?: Shown[]
+  passages?: ShownPassage[]
   /** Where things stood, as it was told. */
   narrativeId?: number | undefined
   /** Files that it wrote, if somebody has looked at them. */
@@ -117,7 +120,7 @@ export async function lockPlaces(tx: Tx, run: Pick<Run, 'id' | 'sessionId' | 're
 export async function leaveTurn(
   tx: Tx,
   engine: Engine,
-  { run, session, requester, journal, prompt, label, recalled = [], narrativeId, artifacts }: Work,
+  { run, session, requester, journal, prompt, label, recalled = [], passages = [], narrativeId, artifacts }: Work,
   ending: Ending,
   ids: EndIds,
   model: string | null,
@@ -152,6 +155,7 @@ export async function leaveTurn(
   await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs: run.activeMs, label, at: now })
   await consumeItems(tx, run.id, ids.turnId)
   await noteRecalls(tx, run.id, recalled, now)
+  await notePassages(tx, run.id, passages)
   if (narrativeId !== undefined) await noteBegunWith(tx, run.id, narrativeId)
   await keepNarrative(
     tx,

@@ -6,6 +6,7 @@ import { parseReference } from '../domain/reference.ts'
 import { type Thread, threadKey } from '../domain/turn.ts'
 import { describeMemory, remindedOf } from '../memory/describe.ts'
 import { describeNarrative } from '../memory/narratives.ts'
+import { remindedOfPassages } from '../memory/recall-passages.ts'
 import { changesOf } from '../store/file-changes.ts'
 import { itemsOfRun } from '../store/inbox.ts'
 import { begunWith } from '../store/narratives.ts'
@@ -86,13 +87,14 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
   const placed = await findTurn(rows, thread.turnId)
   if (!placed) throw notFound('turn', thread.turnId)
   const { turn } = placed
-  const [steps, sessions, ancestors, systemPrompt, reminders, narrative] = await Promise.all([
+  const [steps, sessions, ancestors, systemPrompt, reminders, passages, narrative] = await Promise.all([
     readSteps(rows, turn.runId),
     sessionsAt(rows, thread),
     readThreads(rows, thread),
     turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
     // A run that makes room first leaves two turns; it is the answer that was given with them in mind.
     turn.type === 'compaction' ? [] : remindedOf(rows, turn.runId),
+    turn.type === 'compaction' ? [] : remindedOfPassages(rows, turn.runId),
     turn.type === 'compaction' ? undefined : begunWith(rows, turn.runId),
   ])
   return {
@@ -117,6 +119,7 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
     hasChildren: thread.hasChildren,
     sessions: sessions.map(({ label }) => label),
     remindedOf: reminders,
+    remindedOfFiles: passages,
     beganWith: narrative ? { id: narrative.id, summary: narrative.summary } : null,
     thread: {
       threadKey: threadKey(thread),

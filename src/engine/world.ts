@@ -65,8 +65,8 @@ export interface Engine extends World {
   agents: AgentIndex
   /** Who answers where nobody was named. */
   defaultAgent: string
-  /** Whether runs are reminded of what is known. */
-  memory: { recall: boolean }
+  /** Whether runs are reminded of what is known, and of what the owner wrote into the home. */
+  memory: { recall: boolean; files: boolean }
   /** Whether the tasks of a plan are begun as soon as they can be, or when the coordinator says so. */
   scheduling: 'auto' | 'coordinator'
   /** The tools that a run may use: what is not among them does not exist for it. */

@@ -16,6 +16,11 @@ export interface IdentityFile {
   text: string
 }
 
+/** Whether a file is still as it came with a new home, and has nothing in it but questions. */
+export function isEmptyForm(name: string, text: string): boolean {
+  return forms.includes(name) && text === homeTemplates[name]
+}
+
 /** What the home says to its agents, read again at most once a second: a change is seen by the next turn of a person. */
 export function identityFilesOf(home: string, clock: Pick<Clock, 'monotonic'>): () => Promise<IdentityFile[]> {
   let files: Promise<IdentityFile[]> | undefined
@@ -42,7 +47,7 @@ async function readIdentityFile(home: string, name: string): Promise<IdentityFil
     if (isCode(error, 'ENOENT', 'EISDIR', 'EACCES', 'ENOTDIR')) return ''
     throw error
   })
-  if (text.trim() === '' || (forms.includes(name) && text === homeTemplates[name])) return undefined
+  if (text.trim() === '' || isEmptyForm(name, text)) return undefined
   const kept = text.trim()
   return {
     name,

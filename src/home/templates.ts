@@ -67,11 +67,13 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # auto: none does.
 #plans: ask
 
-# Agents that talk with you are reminded of what is known and fits. After a talk
-# it is noted where it stands, on the usual model unless narrator names another.
+# Agents that talk with you are reminded of what is known and fits. files: what
+# you write into memory/ beside this file is found too. narratives: where a talk
+# stands is noted after it, by the usual model unless narrator names another.
 #memory:
 #  recall: true
 #  most: 100000
+#  files: true
 #  narratives: true
 #  #narrator: small
 

@@ -1,6 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import { type Memory, weightOf } from '../domain/memory.ts'
-import { wordsIn } from '../domain/words.ts'
+import { askedWords } from '../domain/words.ts'
 import { memoriesOf, newestMemory } from '../store/memories.ts'
 import { searchMemories } from '../store/memory-search.ts'
 import type { Reading } from '../store/store.ts'
@@ -22,7 +22,7 @@ export interface Recalled {
 export async function recall(rows: Reading, question: string, now: Millis, limit: number): Promise<Recalled[]> {
   const total = await newestMemory(rows)
   if (total === undefined) return []
-  const hits = await searchMemories(rows, wordsIn(question), total, Math.max(limit, lookedAt))
+  const hits = await searchMemories(rows, askedWords(question), total, Math.max(limit, lookedAt))
   const found = await memoriesOf(
     rows,
     hits.map(({ id }) => id),

@@ -1,19 +1,19 @@
 import { type RawBuilder, sql } from 'kysely'
 import { raw } from './raw.ts'
-import { statement } from './statement.ts'
+import { type Bound, statement } from './statement.ts'
 import type { Reading } from './store.ts'
 
 /** A word that is in more of them than this says little. */
 const commonFrom = 0.05
-/** Below this many memories no word is common. */
+/** Below this many no word is common. */
 const few = 100
 /** Words of one question that are looked for: the rarest. */
 const mostWords = 24
-/** Memories that the rarest words lead to are weighed by all words. */
+/** Those that the rarest words lead to are weighed by all words. */
 const enough = 400
 const mostLed = 4000
 
-/** A memory that a question may mean. */
+/** A memory or a passage that a question may mean. */
 export interface Hit {
   id: number
   /** Of what the question weighs, the part that this one has: 0 to 1. */
@@ -22,17 +22,50 @@ export interface Hit {
   words: string[]
 }
 
+/** Memories that share words with a question, best first. `total`: about how many there are. */
+export function searchMemories(rows: Reading, words: readonly string[], total: number, limit: number): Promise<Hit[]> {
+  return search(rows, inMemories, words, total, limit)
+}
+
+/** Passages of files, likewise. */
+export function searchPassages(rows: Reading, words: readonly string[], total: number, limit: number): Promise<Hit[]> {
+  return search(rows, inPassages, words, total, limit)
+}
+
+/** Where words are kept with what has them. */
+interface WordTable {
+  table: RawBuilder<unknown>
+  /** The column of whose words they are. */
+  of: RawBuilder<number>
+  countUpTo(args: { word: string; most: number }): Bound<{ count: number }>
+}
+
+const inMemories = wordTable('memory_words', 'memory_id')
+const inPassages = wordTable('passage_words', 'passage_id')
+
+function wordTable(name: 'memory_words' | 'passage_words', of: 'memory_id' | 'passage_id'): WordTable {
+  const table = sql.table(name)
+  const countUpTo = statement((db, arg: { word: string; most: number }) =>
+    raw<{ count: number }>(
+      db,
+      sql`SELECT count(*) AS count FROM (SELECT 1 FROM ${table} WHERE word = ${arg.word} LIMIT ${arg.most}) AS counted`,
+    ),
+  )
+  return { table, of: sql.ref(of), countUpTo }
+}
+
 /**
- * Memories that share words with a question, best first. Rare words decide; those that are in more than a twentieth of
- * all are left out unless there are no others. However many there are, only what rare words lead to is looked at.
+ * What shares words with a question, best first. Rare words decide; those that are in more than a twentieth of all are
+ * left out unless there are no others. However many there are, only what rare words lead to is looked at.
  */
-export async function searchMemories(
+async function search(
   rows: Reading,
+  where: WordTable,
   words: readonly string[],
   total: number,
   limit: number,
 ): Promise<Hit[]> {
-  const known = await weigh(rows, [...new Set(words)], total)
+  const known = await weigh(rows, where, [...new Set(words)], total)
   if (known.length === 0) return []
   const rare = known.filter(({ isCommon }) => !isCommon)
   const asked = (rare.length > 0 ? rare : known).slice(0, mostWords)
@@ -43,8 +76,8 @@ export async function searchMemories(
     leading.push(word)
     led += word.count
   }
-  const hits = await candidates(rows, leading)
-  await addWords(rows, hits, asked.slice(leading.length))
+  const hits = await candidates(rows, where, leading)
+  await addWords(rows, where, hits, asked.slice(leading.length))
   const all = known.reduce((sum, { weight }) => sum + weight, 0)
   return [...hits]
     .map(([id, has]) => ({
@@ -64,7 +97,7 @@ interface Weighed {
 }
 
 /** How rare each word is; those that nobody has are left out. Counting ends where a word is known to be common. */
-async function weigh(rows: Reading, words: string[], total: number): Promise<Weighed[]> {
+async function weigh(rows: Reading, { countUpTo }: WordTable, words: string[], total: number): Promise<Weighed[]> {
   const limit = Math.max(few, Math.floor(total * commonFrom))
   const weighed: Weighed[] = []
   for (const word of words.slice(0, 200)) {
@@ -75,10 +108,14 @@ async function weigh(rows: Reading, words: string[], total: number): Promise<Wei
 }
 
 /**
- * The memories that these words lead to, each with those it has: a bit for each word, which a sum keeps apart because a
- * memory has a word once. So one statement finds, weighs and explains.
+ * Those that these words lead to, each with the words it has: a bit for each, which a sum keeps apart because none has a
+ * word twice. So one statement finds, weighs and explains.
  */
-async function candidates(rows: Reading, leading: Weighed[]): Promise<Map<number, Weighed[]>> {
+async function candidates(
+  rows: Reading,
+  { table, of }: WordTable,
+  leading: Weighed[],
+): Promise<Map<number, Weighed[]>> {
   const each = (value: (word: Weighed, at: number) => RawBuilder<unknown>) =>
     sql.join(
       leading.map((word, at) => sql`WHEN ${word.word} THEN ${value(word, at)}`),
@@ -87,36 +124,35 @@ async function candidates(rows: Reading, leading: Weighed[]): Promise<Map<number
   const found = await rows.all(
     raw<{ id: number; bits: number }>(
       rows.build,
-      sql`SELECT memory_id AS id, sum(CASE word ${each((_, at) => sql.lit(2 ** at))} END) AS bits
-          FROM memory_words WHERE word IN (${sql.join(leading.map(({ word }) => word))})
-          GROUP BY memory_id
-          ORDER BY sum(CASE word ${each(({ weight }) => sql`CAST(${weight} AS DOUBLE PRECISION)`)} END) DESC, memory_id DESC
+      sql`SELECT ${of} AS id, sum(CASE word ${each((_, at) => sql.lit(2 ** at))} END) AS bits
+          FROM ${table} WHERE word IN (${sql.join(leading.map(({ word }) => word))})
+          GROUP BY ${of}
+          ORDER BY sum(CASE word ${each(({ weight }) => sql`CAST(${weight} AS DOUBLE PRECISION)`)} END) DESC, ${of} DESC
           LIMIT ${sql.lit(enough)}`,
     ),
   )
   return new Map(found.map(({ id, bits }) => [Number(id), leading.filter((_, at) => (Number(bits) & (2 ** at)) !== 0)]))
 }
 
-/** Adds which of the words that led nowhere these memories have, too. */
-async function addWords(rows: Reading, hits: Map<number, Weighed[]>, words: Weighed[]): Promise<void> {
-  if (words.length === 0) return
+/** Adds which of the words that led nowhere these have, too. */
+async function addWords(
+  rows: Reading,
+  { table, of }: WordTable,
+  hits: Map<number, Weighed[]>,
+  words: Weighed[],
+): Promise<void> {
+  // What rare words led to may be gone by now.
+  if (words.length === 0 || hits.size === 0) return
   const byWord = new Map(words.map((each) => [each.word, each]))
   const found = await rows.all(
-    rows.build
-      .selectFrom('memory_words')
-      .select(['memory_id', 'word'])
-      .where('memory_id', 'in', [...hits.keys()])
-      .where('word', 'in', [...byWord.keys()]),
+    raw<{ id: number; word: string }>(
+      rows.build,
+      sql`SELECT ${of} AS id, word FROM ${table}
+          WHERE ${of} IN (${sql.join([...hits.keys()])}) AND word IN (${sql.join([...byWord.keys()])})`,
+    ),
   )
-  for (const { memory_id, word } of found) {
+  for (const { id, word } of found) {
     const has = byWord.get(word)
-    if (has) hits.get(memory_id)?.push(has)
+    if (has) hits.get(Number(id))?.push(has)
   }
 }
-
-const countUpTo = statement((db, arg: { word: string; most: number }) =>
-  raw<{ count: number }>(
-    db,
-    sql`SELECT count(*) AS count FROM (SELECT 1 FROM memory_words WHERE word = ${arg.word} LIMIT ${arg.most}) AS counted`,
-  ),
-)

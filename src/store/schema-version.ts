@@ -10,6 +10,7 @@ import { memory } from './migrations/0007-memory.ts'
 import { requestTotals } from './migrations/0008-request-totals.ts'
 import { narrator } from './migrations/0009-narrator.ts'
 import { finding } from './migrations/0010-finding.ts'
+import { homeFiles } from './migrations/0011-home-files.ts'
 
 /** Every step of the schema, in order. */
 export const migrations: readonly Migration[] = [
@@ -23,6 +24,7 @@ export const migrations: readonly Migration[] = [
   requestTotals,
   narrator,
   finding,
+  homeFiles,
 ]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */

@@ -88,6 +88,16 @@ CREATE TABLE grants (
 
 CREATE INDEX grants_by_pattern ON grants (pattern) WHERE revoked_at IS NULL;
 
+CREATE TABLE home_files (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  path        TEXT NOT NULL UNIQUE,
+  size        INTEGER NOT NULL,
+  modified_at INTEGER NOT NULL,
+  hash        TEXT NOT NULL,
+  passages    INTEGER NOT NULL CHECK (passages >= 0),
+  indexed_at  INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE id_tails (
   tail TEXT NOT NULL,
   id   TEXT NOT NULL,
@@ -249,6 +259,36 @@ CREATE TABLE owners (
   started_at INTEGER NOT NULL,
   beat_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passage_recalls (
+  run_id     TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  passage_id INTEGER NOT NULL,
+  path       TEXT NOT NULL,
+  line       INTEGER NOT NULL,
+  rank       REAL NOT NULL,
+  words      TEXT NOT NULL,
+  PRIMARY KEY (run_id, passage_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passage_words (
+  word       TEXT NOT NULL,
+  passage_id INTEGER NOT NULL,
+  hits       INTEGER NOT NULL,
+  PRIMARY KEY (word, passage_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX passage_words_by_passage ON passage_words (passage_id);
+
+CREATE TABLE passages (
+  id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  file_id INTEGER NOT NULL REFERENCES home_files (id) DEFERRABLE,
+  line    INTEGER NOT NULL,
+  heading TEXT,
+  text    TEXT NOT NULL,
+  digest  TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX passages_by_file ON passages (file_id);
 
 CREATE TABLE personas (
   id                        TEXT PRIMARY KEY,

@@ -168,6 +168,25 @@ export interface Tables {
     created_at: number
     session_id: string | null
   }
+  home_files: {
+    id: Generated<number>
+    path: string
+    size: number
+    modified_at: number
+    hash: string
+    passages: number
+    indexed_at: number
+  }
+  passages: {
+    id: Generated<number>
+    file_id: number
+    line: number
+    heading: string | null
+    text: string
+    digest: string
+  }
+  passage_words: { word: string; passage_id: number; hits: number }
+  passage_recalls: { run_id: string; passage_id: number; path: string; line: number; rank: number; words: string }
   joins: {
     id: string
     session_id: string

@@ -30,6 +30,15 @@ const hostile = {
   tags: ['\u001b[31mred', 'a'.repeat(100)],
 }
 
+const strangeFile = {
+  path: `memory/\u001b[2J${'日記'.repeat(40)}\u202e.md`,
+  line: 12,
+  heading: '\u0007bell',
+  text: hostile.content,
+  rank: 1,
+  words: ['port'],
+}
+
 test('a list is a line for each, with what is not trusted marked', () => {
   const lines = memoryTable(screen, [line, { ...line, id: 3, tags: [], trusted: false }], now).split('\n')
   expect(lines).toEqual([
@@ -42,6 +51,18 @@ test.each([
   ['a list', memoryTable(screen, [{ ...line, ...hostile, trusted: false }, line], now)],
   ['a search', foundTable(screen, [{ ...line, ...hostile, words: Array(24).fill('port\u0007') }])],
   ['reminders', remindersLines(screen, [{ id: 1, rank: 1, words: Array(24).fill('port\u0007'), ...hostile }])],
+  ['a search in files', foundTable(screen, [], [{ ...strangeFile, words: Array(24).fill('port\u0007') }])],
+  [
+    'reminders of files',
+    remindersLines(
+      screen,
+      [],
+      [
+        { ...strangeFile, words: ['port'] },
+        { ...strangeFile, text: '' },
+      ],
+    ),
+  ],
 ])('%s fits 80 columns, and nothing in it is obeyed by a terminal', (_, text) => {
   expect(text.split('\n').filter((each) => width(each) > 80)).toEqual([])
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there

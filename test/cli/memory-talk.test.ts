@@ -23,6 +23,6 @@ test.each(['@coordinator', '@general'])(
       expect(text).toContain('[id:2] The staging server listens on port 9443')
       expect(text).not.toContain('8443')
     }
-    expect((await ask('later', 'what do we know about harbours?')).text).toContain('nothing is known')
+    expect((await ask('later', 'what do we know about the harbour?')).text).toContain('nothing is known')
   },
 )

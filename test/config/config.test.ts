@@ -21,7 +21,7 @@ const defaults = {
   engine: { maxRunning: 16, leaseSeconds: 10 },
   scheduling: 'auto',
   plans: 'ask',
-  memory: { recall: true, most: 100_000, narratives: true },
+  memory: { recall: true, most: 100_000, files: true, narratives: true },
   budgets: { perRequest: { usd: 5, tokens: 2_000_000, steps: 200 }, perDay: { usd: 20 } },
   workspace: '/home/ada/heddle-workspace',
   skills: [],

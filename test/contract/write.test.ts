@@ -195,6 +195,7 @@ describe.each(databases)('write on %s', (database) => {
         'request_totals',
         'narrative_recalls',
         'id_tails',
+        ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
       ])
     })
   })

@@ -94,7 +94,7 @@ export async function newEngine(
     agents: nobody,
     defaultAgent: 'general',
     scheduling: 'auto',
-    memory: { recall: true },
+    memory: { recall: true, files: true },
     mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }

@@ -12,6 +12,10 @@ import { answer } from '../../src/engine/answer.ts'
 import { type Submission, submit } from '../../src/engine/submit.ts'
 import { startWorker, type Worker } from '../../src/engine/worker.ts'
 import type { Engine } from '../../src/engine/world.ts'
+import { homeFiles } from '../../src/home/home-files.ts'
+import { readIdentityFiles } from '../../src/home/identity.ts'
+import { fileSearch } from '../../src/memory/file-search.ts'
+import { fileIndex } from '../../src/memory/index-files.ts'
 import type { Reading } from '../../src/store/store.ts'
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/testing.ts'
 import { type Database, newWorld } from '../setup/places.ts'
@@ -56,12 +60,14 @@ export interface OfficeOptions {
   config?: (config: Config) => void
   tools?: Tool[]
   clock?: Clock
+  /** A home whose files agents read and find. */
+  home?: string
 }
 
 export async function newOffice(
   database: Database,
   plays: Record<string, Play>,
-  { agents = staff, config: configure, tools = [], clock }: OfficeOptions = {},
+  { agents = staff, config: configure, tools = [], clock, home }: OfficeOptions = {},
 ): Promise<Office> {
   const world = await newWorld(database, clock ? { clock } : {})
   const folder = mkdtempSync(join(tmpdir(), 'heddle-office-'))
@@ -79,7 +85,17 @@ export async function newOffice(
   const engine = engineOf(
     world,
     { crash: () => undefined, live: () => undefined },
-    { config, models: [model], tools, env: {}, agents: { find: (name) => known.get(name), list: live } },
+    {
+      config,
+      models: [model],
+      tools,
+      env: {},
+      agents: { find: (name) => known.get(name), list: live },
+      ...(home !== undefined && {
+        identityFiles: () => readIdentityFiles(home),
+        fileSearch: config.memory.files ? fileSearch(world, fileIndex(world, homeFiles(home))) : undefined,
+      }),
+    },
   )
   const workers: Worker[] = []
   const work = async () => {
