@@ -1,5 +1,6 @@
 import { openAgents } from './app-agents.ts'
 import { engineOf } from './app-engine.ts'
+import { type AppMeaning, openMeaning } from './app-meaning.ts'
 import type { Config } from './config/config.ts'
 import { isLive } from './domain/agent.ts'
 import type { App } from './domain/app.ts'
@@ -82,8 +83,15 @@ export async function openApp(settings: AppSettings): Promise<App> {
       settings.tell?.(`upgrading the schema from ${from} to ${to}; to go back: heddle restore ${file}`)
     },
   })
-  const world: World = { store, clock: context.clock, newId: idSource(context.clock, context.random) }
-  const here = { ...settings, agents: agentsOf(settings, context) }
+  const { clock, random } = context
+  const embedding = openMeaning(settings.config.memory, { store, clock })
+  const world: World = {
+    store,
+    clock,
+    newId: idSource(clock, random),
+    ...(embedding && { meaning: embedding.meaning }),
+  }
+  const here = { ...settings, agents: agentsOf(settings, context), embedding }
   return {
     ...assembleTree(world, store, context, here),
     ...assembleWork(world, context, here),
@@ -94,6 +102,7 @@ export async function openApp(settings: AppSettings): Promise<App> {
 /** Settings, and everyone who can be given work. */
 interface Assembly extends AppSettings {
   agents: AgentIndex
+  embedding: AppMeaning | undefined
 }
 
 function agentsOf({ paths, config, tools = [] }: AppSettings, { clock }: StoreContext): AgentIndex {
@@ -167,7 +176,10 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
       return { events: await store.write('prune', (tx) => pruneEvents(tx, before)) }
     },
     backup: (file) => writeBackup(store, file, backupOptions(context)),
-    close: () => store.close(),
+    async close() {
+      world.meaning?.close()
+      await store.close()
+    },
   }
 }
 
@@ -237,18 +249,21 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
       await engine.prepare()
       if (settings.config.tools.exec.sandbox === 'off') await auditUnconfined(world)
+      const onTrouble = (error: unknown) =>
+        settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`)
       const worker = await startWorker(engine, {
         locks: settings.config.database === 'sqlite' ? fileLocks(settings.paths.run) : noLocks,
         pid: process.pid,
-        onTrouble: (error) => settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`),
+        onTrouble,
         ...(session && { sessionId: session.id }),
       })
+      const stopEmbedding = settings.embedding?.keepUp(onTrouble)
       atWork = worker
       return {
         ...worker.recovered,
         async stop() {
           if (atWork === worker) atWork = undefined
-          await worker.stop().finally(leave)
+          await Promise.all([worker.stop().finally(leave), stopEmbedding?.()])
         },
       }
     },

@@ -27,7 +27,7 @@ export function foundTable(screen: Screen, memories: readonly MemoryFound[]): st
     memory.rank.toFixed(2),
     oneLine(memory.content),
     trustWord(memory),
-    cut(memory.words.map((word) => printable(word)).join(' '), widestTags),
+    memory.words.length === 0 ? '(by meaning)' : cut(memory.words.map((word) => printable(word)).join(' '), widestTags),
   ])
   return table(screen, rows, 2)
 }
@@ -63,7 +63,7 @@ export function remindersLines(screen: Screen, reminded: readonly Reminded[]): s
   const rows = reminded.map(({ id, words, content }) => [
     `  memory:${id}`,
     oneLine(content) || 'forgotten since',
-    cut(`by ${words.map((word) => printable(word)).join(', ')}`, widestWords),
+    cut(`by ${words.map((word) => printable(word)).join(', ') || 'meaning'}`, widestWords),
   ])
   return table(screen, rows, 1)
 }

@@ -112,12 +112,13 @@ async function list(here: Here, limit: number): Promise<Answer> {
 }
 
 async function search(here: Here, question: string, limit: number): Promise<Answer> {
-  const memories = await (await here.app()).searchMemories(question, { limit })
+  const found = await (await here.app()).searchMemories(question, { limit })
+  const { memories, wordsOnly } = found
   const text =
     memories.length > 0
       ? foundTable(here.screen, memories)
       : 'nothing that is known has a word of this    heddle memory lists all'
-  return { json: { memories }, text }
+  return { json: found, text: wordsOnly === undefined ? text : `${text}\nby words alone: ${printable(wordsOnly)}` }
 }
 
 async function show(here: Here, id: number): Promise<Answer> {

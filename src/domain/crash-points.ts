@@ -18,6 +18,7 @@ export const writeAreas = [
   'approve',
   'undo',
   'owner',
+  'embed',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

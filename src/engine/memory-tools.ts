@@ -99,10 +99,10 @@ function memoryStore(world: World, { most }: MemorySettings): Tool<z.output<type
   }
 }
 
-function memoryQuery({ store, clock }: World): Tool<z.output<typeof queryInput>> {
+function memoryQuery({ store, clock, meaning }: World): Tool<z.output<typeof queryInput>> {
   return {
     name: 'memory_query',
-    description: 'What is known that has words in common with the query, best first. Cite a memory as [id:N].',
+    description: 'What is known that fits the query, best first. Cite a memory as [id:N].',
     inputSchema: {
       type: 'object',
       properties: { query: { type: 'string' }, limit: { type: 'integer' } },
@@ -112,10 +112,16 @@ function memoryQuery({ store, clock }: World): Tool<z.output<typeof queryInput>>
     effect: 'pure',
     parse: parsedBy(queryInput),
     async run({ query, limit }) {
-      const found = await store.read((rows) => recall(rows, query, clock.now(), limit))
+      const meant = await meaning?.of(query)
+      const found = await store.read((rows) => recall(rows, query, clock.now(), limit, meant))
       const label = joinLabels(found.map(({ memory }) => memory.label))
-      const memories = found.map(({ memory, rank }) => ({ ...row(memory), rank: Number(rank.toFixed(3)) }))
-      return { status: 'ok', output: { memories }, label }
+      const memories = found.map(({ memory, rank, words }) => ({
+        ...row(memory),
+        rank: Number(rank.toFixed(3)),
+        ...(words.length === 0 && { by: 'meaning' }),
+      }))
+      const note = meant?.trouble === undefined ? {} : { note: `by words alone: ${meant.trouble}` }
+      return { status: 'ok', output: { memories, ...note }, label }
     },
   }
 }

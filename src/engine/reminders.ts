@@ -31,8 +31,9 @@ export async function remindersFor(engine: Engine, { run, session, items }: Clai
     .map(({ content }) => content)
     .join('\n')
     .slice(0, longestQuestion)
+  const meant = await engine.meaning?.of(question)
   return engine.store.read(async (rows) => ({
-    recalled: (await recall(rows, question, engine.clock.now(), mostShown)).filter(
+    recalled: (await recall(rows, question, engine.clock.now(), mostShown, meant)).filter(
       ({ relevance }) => relevance >= leastRelevance,
     ),
     narrative: session.headTurnId === null ? await latestNarrative(rows, session.folder) : undefined,

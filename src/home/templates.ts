@@ -68,7 +68,14 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #plans: ask
 
 # Agents that talk with you are reminded of what is known and fits.
-#memory: { recall: true, most: 100000 }
+# embedder: finds it by its meaning, too; any server with OpenAI's embeddings.
+#memory:
+#  recall: true
+#  most: 100000
+#  #embedder:
+#  #  baseURL: http://127.0.0.1:11434/v1
+#  #  model: nomic-embed-text
+#  #  apiKey: \${EMBEDDER_API_KEY}
 
 # Work stops and asks when a limit is reached.
 #budgets:

@@ -5,27 +5,34 @@ import { addScore, findMemory, listMemories } from '../store/memories.ts'
 import type { Reading, Store } from '../store/store.ts'
 import { memoryLine } from './describe.ts'
 import { forget } from './forget.ts'
+import type { Meaning } from './meaning.ts'
 import { recall } from './recall.ts'
 import { mustFind, type Remembered, remember, rewrite } from './remember.ts'
 import { exportMemories, importMemories } from './transfer.ts'
+
+/** How long somebody who asks for it waits for what the embedder says. */
+const patience = 5000
 
 /** What people say themselves. */
 const own: Label = { integrity: 'trusted', sources: [] }
 
 /** What a person does with what is known, by hand. */
-export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most: number): MemoryApp {
+export function memoryApp({ store, clock, meaning }: Around, most: number): MemoryApp {
   return {
     memories: ({ limit }) =>
       store.read(async (rows) =>
         (await listMemories(rows, { limit })).map((memory) => memoryLine(memory, clock.now())),
       ),
-    searchMemories: (question, { limit }) =>
-      store.read(async (rows) =>
-        (await recall(rows, question, clock.now(), limit)).map(({ memory, rank, words }) => ({
-          ...memoryLine(memory, clock.now(), rank),
-          words,
-        })),
-      ),
+    async searchMemories(question, { limit }) {
+      const meant = await meaning?.of(question, patience)
+      const found = await store.read((rows) => recall(rows, question, clock.now(), limit, meant))
+      const memories = found.map(({ memory, rank, words, meaning: near }) => ({
+        ...memoryLine(memory, clock.now(), rank),
+        words,
+        ...(near !== undefined && { meaning: Number(near.toFixed(3)) }),
+      }))
+      return { memories, ...(meant?.trouble !== undefined && { wordsOnly: meant.trouble }) }
+    },
     remember: (said) =>
       store.write('submit', async (tx) =>
         told(tx, await remember(tx, { ...said, source: 'user', label: own }, clock.now(), most), clock.now()),
@@ -50,6 +57,12 @@ export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most
     exportMemories: () => exportMemories(store, clock.now()),
     importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now() }),
   }
+}
+
+interface Around {
+  store: Store
+  clock: Clock
+  meaning?: Meaning
 }
 
 async function told(rows: Reading, kept: Remembered, now: number): Promise<MemoryKept> {

@@ -8,9 +8,20 @@ import { hands } from './migrations/0005-hands.ts'
 import { plans } from './migrations/0006-plans.ts'
 import { memory } from './migrations/0007-memory.ts'
 import { requestTotals } from './migrations/0008-request-totals.ts'
+import { meaning } from './migrations/0011-meaning.ts'
 
 /** Every step of the schema, in order. */
-export const migrations: readonly Migration[] = [tree, runs, compaction, arrival, hands, plans, memory, requestTotals]
+export const migrations: readonly Migration[] = [
+  tree,
+  runs,
+  compaction,
+  arrival,
+  hands,
+  plans,
+  memory,
+  requestTotals,
+  meaning,
+]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
 export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {

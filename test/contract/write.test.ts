@@ -192,7 +192,7 @@ describe.each(databases)('write on %s', (database) => {
         ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
         ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
         ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
-        'request_totals',
+        ...['request_totals', 'embedders', 'memory_vectors'],
       ])
     })
   })

@@ -6,12 +6,14 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import type { Answered } from '../../src/domain/app.ts'
 import type { Clock } from '../../src/domain/clock.ts'
+import type { Embedder } from '../../src/domain/embedder.ts'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { answer } from '../../src/engine/answer.ts'
 import { type Submission, submit } from '../../src/engine/submit.ts'
 import { startWorker, type Worker } from '../../src/engine/worker.ts'
 import type { Engine } from '../../src/engine/world.ts'
+import { meaningBy } from '../../src/memory/meaning.ts'
 import type { Reading } from '../../src/store/store.ts'
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/testing.ts'
 import { type Database, newWorld } from '../setup/places.ts'
@@ -53,14 +55,17 @@ export interface OfficeOptions {
   config?: (config: Config) => void
   tools?: Tool[]
   clock?: Clock
+  /** Who tells what is meant. */
+  embedder?: Embedder
 }
 
 export async function newOffice(
   database: Database,
   plays: Record<string, Play>,
-  { agents = staff, config: configure, tools = [], clock }: OfficeOptions = {},
+  { agents = staff, config: configure, tools = [], clock, embedder }: OfficeOptions = {},
 ): Promise<Office> {
   const world = await newWorld(database, clock ? { clock } : {})
+  if (embedder) world.meaning = meaningBy(embedder, world)
   const folder = mkdtempSync(join(tmpdir(), 'heddle-office-'))
   const config = await loadConfig(join(folder, 'none.yaml'), {})
   config.tools.ask = []

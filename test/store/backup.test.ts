@@ -40,11 +40,11 @@ describe.each(databases)('a backup of %s', (database) => {
       ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
       ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
       ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
-      'request_totals',
+      ...['request_totals', 'embedders', 'memory_vectors'],
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 8,
+      schema: 11,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,
