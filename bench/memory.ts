@@ -3,6 +3,7 @@ import { recall } from '../src/memory/recall.ts'
 import { remember } from '../src/memory/remember.ts'
 import { insertMemory } from '../src/store/memories.ts'
 import { type Figure, figure, measure, measurePairs, quantileFigure, ratio } from './figures.ts'
+import { type EmbedderAsked, embedderFigures, vectorFigures } from './memory-embedder.ts'
 import { chanceFrom, type Fact, type Known, knownThings } from './memory-facts.ts'
 import { memoryStartup } from './memory-startup.ts'
 import { measureWhy } from './memory-why.ts'
@@ -10,6 +11,8 @@ import { openWorld, type Scratch } from './scratch.ts'
 
 const many = 100_000
 const few = 1000
+/** So many that the words of a fact are not in more than a twentieth of them. */
+const embedded = 20_000
 const planted = 300
 const queries = 400
 const stored = 200
@@ -17,7 +20,7 @@ const together = 500
 const label = { integrity: 'trusted' as const, sources: [] }
 
 /** Whether what was remembered is found among a hundred thousand, how soon, and what remembering one more costs. */
-export async function memory(scratch: Scratch): Promise<Figure[]> {
+export async function memory(scratch: Scratch, asked?: EmbedderAsked): Promise<Figure[]> {
   const known = knownThings(many, planted)
   scratch.say(`remembering ${many} things`)
   const large = await openWorld(scratch, 'memory')
@@ -31,10 +34,24 @@ export async function memory(scratch: Scratch): Promise<Figure[]> {
     await queryFigure(large, known),
     await storeFigure(large, small, known),
     ...(await measureWhy(scratch)),
+    ...(asked ? await withEmbedder(scratch, large, known, asked) : []),
   ]
   await large.store.close()
   await small.store.close()
   return [...figures, ...(await memoryStartup(scratch))]
+}
+
+/** A real embedder takes its time: it is asked about fewer, among them all that are alike. */
+async function withEmbedder(scratch: Scratch, large: World, known: Known, asked: EmbedderAsked): Promise<Figure[]> {
+  scratch.say(`comparing ${many} vectors`)
+  const figures = await vectorFigures(large, known.facts, many)
+  scratch.say(`having ${embedded} things embedded`)
+  const world = await openWorld(scratch, 'memory-embedder')
+  const fewer = knownThings(embedded, planted)
+  await fill(world, spread(fewer))
+  figures.push(...(await embedderFigures(world, fewer.facts, asked)))
+  await world.store.close()
+  return figures
 }
 
 async function recallFigure(

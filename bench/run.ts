@@ -3,6 +3,7 @@ import { nearest } from '../src/domain/nearest.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
 import { memory } from './memory.ts'
+import type { EmbedderAsked } from './memory-embedder.ts'
 import { models } from './models.ts'
 import { plans } from './plans.ts'
 import { report } from './report.ts'
@@ -14,7 +15,7 @@ import { turns } from './turns.ts'
 /** A benchmark measures figures in one run. Figures are goals, never test assertions: a missed one exits 0 too. */
 interface Benchmark {
   about: string
-  run(scratch: Scratch): Promise<Figure[]>
+  run(scratch: Scratch, asked?: EmbedderAsked): Promise<Figure[]>
 }
 
 const benchmarks: Record<string, Benchmark> = {
@@ -28,13 +29,19 @@ const benchmarks: Record<string, Benchmark> = {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, dir: { type: 'string' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    dir: { type: 'string' },
+    embedder: { type: 'string' },
+    'embedder-model': { type: 'string', default: 'nomic-embed-text' },
+  },
 })
 
 const [name] = positionals
 if (name === undefined) {
   for (const [known, { about }] of Object.entries(benchmarks)) process.stdout.write(`${known.padEnd(10)} ${about}\n`)
   process.stdout.write('\nnpm run bench -- NAME [--json] [--dir DIR]     DIR: on the disk to measure, not in memory\n')
+  process.stdout.write('memory --embedder http://127.0.0.1:11434/v1 --embedder-model NAME asks a real embedder, too\n')
 } else {
   const benchmark = benchmarks[name]
   if (!benchmark) {
@@ -46,7 +53,8 @@ if (name === undefined) {
   }
   const scratch = openScratch(values.dir)
   const machine = await measureMachine(scratch)
-  const figures = await benchmark.run(scratch)
+  const { embedder: baseURL, 'embedder-model': model } = values
+  const figures = await benchmark.run(scratch, baseURL === undefined ? undefined : { baseURL, model })
   process.stdout.write(report(figures, machine, values.json ? 'json' : 'table'))
   process.exit(0)
 }

@@ -1,8 +1,10 @@
-import type { NamedModel } from './config/config.ts'
+import type { NamedEmbedder, NamedModel } from './config/config.ts'
 import type { Clock, Millis } from './domain/clock.ts'
+import type { Embedder } from './domain/embedder.ts'
 import type { Model, Price } from './domain/model.ts'
 import { anthropic } from './models/anthropic.ts'
 import { google } from './models/google.ts'
+import { httpEmbedder } from './models/http-embedder.ts'
 import { carefulPrice, knownModel, vendorAddresses } from './models/known-models.ts'
 import { isLoopback } from './models/loopback.ts'
 import { openAi } from './models/openai.ts'
@@ -72,6 +74,19 @@ export function makeModel(name: string, named: NamedModel, clock: Clock): Model 
     totalTimeout: millis(named.timeout?.total) ?? usualTotal,
   }
   return providers[named.provider](settings, clock)
+}
+
+/** Who tells what memories mean, as the owner's lines describe it. Without its key everything else works. */
+export function makeEmbedder({ baseURL, model, apiKey: key }: NamedEmbedder, clock: Clock): Embedder {
+  const embedder = httpEmbedder({ baseURL, model, ...(key?.isThere && { apiKey: key.reveal() }) }, clock)
+  if (!key || key.isThere) return embedder
+  return {
+    ...embedder,
+    async embed() {
+      key.reveal()
+      return []
+    },
+  }
 }
 
 function millis(seconds: number | undefined): Millis | undefined {

@@ -1,5 +1,6 @@
 import { openAgents } from './app-agents.ts'
 import { engineOf } from './app-engine.ts'
+import { type AppMeaning, openMeaning } from './app-meaning.ts'
 import type { Config } from './config/config.ts'
 import { isLive } from './domain/agent.ts'
 import type { App } from './domain/app.ts'
@@ -86,9 +87,16 @@ export async function openApp(settings: AppSettings): Promise<App> {
       settings.tell?.(`upgrading the schema from ${from} to ${to}; to go back: heddle restore ${file}`)
     },
   })
-  const world: World = { store, clock: context.clock, newId: idSource(context.clock, context.random) }
+  const { clock, random } = context
+  const embedding = openMeaning(settings.config.memory, { store, clock })
+  const world: World = {
+    store,
+    clock,
+    newId: idSource(clock, random),
+    ...(embedding && { meaning: embedding.meaning }),
+  }
   const files = settings.config.memory.files ? fileIndex(world, homeFiles(settings.paths.home)) : undefined
-  const here = { ...settings, agents: agentsOf(settings, context), files }
+  const here = { ...settings, agents: agentsOf(settings, context), files, embedding }
   return {
     ...assembleTree(world, store, context, here),
     ...assembleWork(world, context, here),
@@ -101,6 +109,7 @@ export async function openApp(settings: AppSettings): Promise<App> {
 interface Assembly extends AppSettings {
   agents: AgentIndex
   files: FileIndex | undefined
+  embedding: AppMeaning | undefined
 }
 
 function agentsOf({ paths, config, tools = [] }: AppSettings, { clock }: StoreContext): AgentIndex {
@@ -174,7 +183,10 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
       return { events: await store.write('prune', (tx) => pruneEvents(tx, before)) }
     },
     backup: (file) => writeBackup(store, file, backupOptions(context)),
-    close: () => store.close(),
+    async close() {
+      world.meaning?.close()
+      await store.close()
+    },
   }
 }
 
@@ -253,6 +265,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         onTrouble,
         ...(session && { sessionId: session.id }),
       })
+      const stopEmbedding = settings.embedding?.keepUp(onTrouble)
       atWork = worker
       const { narratives, narrator: model } = settings.config.memory
       const narrator = narratives
@@ -272,8 +285,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
           if (atWork === worker) atWork = undefined
           await narrator?.stop()
           stopped.abort()
-          await worker.stop().finally(leave)
-          await keepingUp
+          await Promise.all([worker.stop().finally(leave), keepingUp, stopEmbedding?.()])
         },
       }
     },

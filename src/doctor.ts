@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { modelFacts, tryWindow } from './app-models.ts'
+import { makeEmbedder, modelFacts, tryWindow } from './app-models.ts'
 import { type Config, loadConfig } from './config/config.ts'
+import { redact } from './config/redact.ts'
 import type { Clock } from './domain/clock.ts'
 import { HeddleError } from './domain/errors.ts'
 import { isAllowed } from './domain/permission.ts'
@@ -52,6 +53,7 @@ export async function examine(input: DoctorInput): Promise<Check[]> {
     ...checkModes(input),
     ...checkConfig(input.configFile, config),
     ...(config instanceof Error ? [] : await checkModels(config as Config, input.clock)),
+    ...(config instanceof Error ? [] : await checkEmbedder(config as Config, input.clock)),
     ...(config instanceof Error ? [] : [await checkExec(config as Config, input)]),
     await checkDatabase(input, config),
     await checkDaemon(input),
@@ -129,6 +131,21 @@ async function checkModels(config: Config, clock: Clock): Promise<Check[]> {
       return { name: title, status, detail: failed.message, remedy: failed.remedy }
     }),
   )
+}
+
+/** Asked for one vector, wherever it is: that costs next to nothing, and nobody else would tell. */
+async function checkEmbedder({ memory }: Config, clock: Clock): Promise<Check[]> {
+  if (!memory.embedder) return []
+  const name = 'embedder'
+  const embedder = makeEmbedder(memory.embedder, clock)
+  try {
+    const [vector] = await embedder.embed(['A heddle guides each thread.'], { signal: new AbortController().signal })
+    return [{ name, status: 'ok', detail: `${redact(embedder.name)} answers with ${vector?.length} numbers a text` }]
+  } catch (error) {
+    if (!(error instanceof HeddleError)) throw error
+    const detail = `memories are found by their words alone: ${error.message}`
+    return [{ name, status: 'warn', detail, remedy: error.remedy }]
+  }
 }
 
 /** Runs a command that tries to get out of the sandbox. */

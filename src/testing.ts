@@ -22,6 +22,7 @@ export {
 } from './domain/model.ts'
 export { type Gate, gate } from './models/gate.ts'
 export { type Script, type ScriptedModel, type ScriptedReply, scriptedModel } from './models/scripted.ts'
+export type { EmbeddingsFaults, EmbeddingsRequest, TestEmbeddings } from './testing/embeddings-api.ts'
 export type { OllamaModel } from './testing/ollama-api.ts'
 export type { ProviderLogLine } from './testing/provider-log.ts'
 export {

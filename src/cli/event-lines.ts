@@ -28,6 +28,7 @@ export class EventLines {
     const word = (name: string) => printable(String(payload[name] ?? ''))
     const screen = this.#screen
     if (kind === 'turn.added') return `added to ${word('session')}`
+    if (kind === 'memory.words_only') return paint(screen, 'yellow', `by words alone: ${word('message')}`)
     if (!kind.startsWith('run.')) return kind.replace(/^(session|turn)\./, '')
     const run: Known = this.#runs.get(id) ?? { calls: new Map() }
     this.#runs.set(id, run)

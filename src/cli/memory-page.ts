@@ -49,7 +49,7 @@ export function foundTable(
     rank.toFixed(2),
     oneLine(said),
     trust,
-    cut(words.map((word) => printable(word)).join(' '), widestTags),
+    words.length === 0 ? '(by meaning)' : cut(words.map((word) => printable(word)).join(' '), widestTags),
   ])
   return table(screen, rows, 2)
 }
@@ -101,7 +101,7 @@ export function remindersLines(
   const rows = shown.map(({ name, said, words }) => [
     `  ${name}`,
     said,
-    cut(`by ${words.map((word) => printable(word)).join(', ')}`, widestWords),
+    cut(`by ${words.map((word) => printable(word)).join(', ') || 'meaning'}`, widestWords),
   ])
   return table(screen, rows, 1)
 }

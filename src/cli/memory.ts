@@ -137,12 +137,16 @@ async function list(here: Here, limit: number): Promise<Answer> {
 
 async function search(here: Here, question: string, limit: number): Promise<Answer> {
   const app = await here.app()
-  const [memories, files] = [await app.searchMemories(question, { limit }), await app.searchFiles(question, { limit })]
+  const { memories, wordsOnly } = await app.searchMemories(question, { limit })
+  const files = await app.searchFiles(question, { limit })
   const text =
     memories.length + files.length > 0
       ? foundTable(here.screen, memories, files)
       : 'nothing that is known has a word of this    heddle memory lists all'
-  return { json: { memories, files }, text }
+  return {
+    json: { memories, files, ...(wordsOnly !== undefined && { wordsOnly }) },
+    text: wordsOnly === undefined ? text : `${text}\nby words alone: ${printable(wordsOnly)}`,
+  }
 }
 
 async function show(here: Here, id: number): Promise<Answer> {

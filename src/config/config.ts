@@ -5,7 +5,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { type Checked, checkConfig, listed, remedyFor, secretRemedy } from './check.ts'
 import type { Env, Secrets } from './interpolate.ts'
 import { ApiKey } from './key.ts'
-import { dotted } from './path.ts'
+import { type ConfigPath, dotted } from './path.ts'
 import { ConfigInvalid, type ConfigProblem } from './problem.ts'
 import { redact } from './redact.ts'
 import type {
@@ -36,6 +36,13 @@ export interface NamedModel {
   timeout?: { idle?: number; total?: number }
 }
 
+/** Who tells what memories mean, where the owner wants that. */
+export interface NamedEmbedder {
+  baseURL: string
+  model: string
+  apiKey?: ApiKey
+}
+
 /** The configuration with every default filled in and every reference resolved. */
 export interface Config {
   name: string
@@ -54,7 +61,14 @@ export interface Config {
    * Whether agents are reminded of what is known, how many memories are kept where they are found, whether what stands
    * in files of the home is found, too, and whether somebody notes after a talk where it stands, on which model.
    */
-  memory: { recall: boolean; most: number; files: boolean; narratives: boolean; narrator?: string }
+  memory: {
+    recall: boolean
+    most: number
+    files: boolean
+    narratives: boolean
+    narrator?: string
+    embedder?: NamedEmbedder
+  }
   budgets: { perRequest: { usd: number; tokens: number; steps: number }; perDay: { usd: number } }
   /** Absolute. */
   workspace: string
@@ -158,14 +172,18 @@ function resolved(settings: Settings, checked: Checked, { userHome, secrets }: R
   const whole = (folder: string) => (folder.startsWith('~') ? join(userHome, folder.slice(1)) : folder)
   const models: [string, NamedModel][] = Object.entries(settings.models).map(([name, { apiKey, ...model }]) => [
     name,
-    apiKey === undefined ? model : { ...model, apiKey: keyOf(name, apiKey, checked, secrets) },
+    apiKey === undefined
+      ? model
+      : { ...model, apiKey: keyOf(['models', name, 'apiKey'], `model ${name}`, apiKey, checked, secrets) },
   ])
+  const { embedder, ...memory } = settings.memory
   const { model, ...agent } = settings.agent
   const chosen = model ?? (Object.hasOwn(settings.models, 'main') ? 'main' : models[0]?.[0])
   return {
     ...settings,
     models: Object.fromEntries(models),
     agent: chosen === undefined ? agent : { model: chosen, ...agent },
+    memory: embedder ? { ...memory, embedder: embedderOf(embedder, checked, secrets) } : memory,
     workspace: whole(settings.workspace),
     skills: settings.skills.map(whole),
     warnings,
@@ -173,17 +191,26 @@ function resolved(settings: Settings, checked: Checked, { userHome, secrets }: R
   }
 }
 
-function keyOf(name: string, value: string, { references }: Checked, secrets: Secrets): ApiKey {
-  const path = dotted(['models', name, 'apiKey'])
+function embedderOf(
+  { apiKey, ...place }: NonNullable<Settings['memory']['embedder']>,
+  checked: Checked,
+  secrets: Secrets,
+): NamedEmbedder {
+  if (apiKey === undefined) return place
+  return { ...place, apiKey: keyOf(['memory', 'embedder', 'apiKey'], 'embedder', apiKey, checked, secrets) }
+}
+
+function keyOf(at: ConfigPath, who: string, value: string, { references }: Checked, secrets: Secrets): ApiKey {
+  const path = dotted(at)
   const missing = references.missing.find((found) => dotted(found.path) === path)?.names
   const secret = references.secrets.find((found) => dotted(found.path) === path)?.name
   const written = references.written.get(path) ?? value
   if (missing) {
-    const message = `The model ${name} has no key: ${listed(missing)} is not set.`
+    const message = `The ${who} has no key: ${listed(missing)} is not set.`
     return new ApiKey(written, new HeddleError('key_missing', message, remedyFor(missing)))
   }
   if (secret) {
-    const message = `The model ${name} has no key: there is no secret ${redact(secret)}.`
+    const message = `The ${who} has no key: there is no secret ${redact(secret)}.`
     return new ApiKey(written, secrets(secret) ?? new HeddleError('key_missing', message, secretRemedy(secret)))
   }
   return new ApiKey(written, value)

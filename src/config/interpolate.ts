@@ -30,9 +30,10 @@ export function interpolate(value: unknown, env: Env): Interpolated {
   return result
 }
 
-/** Whether the path is that of a model's key: the one place where a reference may stay open. */
+/** Whether the path is that of a model's or the embedder's key: the only places where a reference may stay open. */
 export function isModelKey(path: ConfigPath): boolean {
-  return path.length === 3 && path[0] === 'models' && path[2] === 'apiKey'
+  const isModel = path.length === 3 && path[0] === 'models' && path[2] === 'apiKey'
+  return isModel || dotted(path) === 'memory.embedder.apiKey'
 }
 
 function walk(value: unknown, path: ConfigPath, env: Env, result: Interpolated): unknown {
@@ -56,7 +57,7 @@ function replace(text: string, path: ConfigPath, env: Env, result: Interpolated)
           'use letters, digits, _ and - after `secret:`',
         )
       } else if (!isModelKey(path)) {
-        problem('refers to a secret, which only the apiKey of a model may do', 'use an environment variable here')
+        problem('refers to a secret, which only an apiKey may do', 'use an environment variable here')
       } else if (text !== whole) {
         problem('has more text around a secret', 'write only the reference to the secret')
       } else result.secrets.push({ path, name: name.slice('secret:'.length) })

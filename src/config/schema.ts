@@ -39,6 +39,7 @@ function matching(pattern: RegExp, must: string) {
 const names = (of: string) => z.array(text(), { error: `must be a list of ${of}, such as [one, two]` })
 const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be a whole path that starts with / or ~/')
 const address = () => matching(/^https?:\/\/[^\s/]+/, 'must be an address that starts with http:// or https://')
+const apiKey = () => text('must be text, best a reference to an environment variable')
 const originRule = 'must be an address without a path, such as http://127.0.0.1:8080'
 const origins = () =>
   z.array(z.string({ error: originRule }).refine(isOrigin, { error: originRule }), {
@@ -60,7 +61,7 @@ const model = z.strictObject(
   {
     provider: choice(providers),
     model: text(),
-    apiKey: text('must be text, best a reference to an environment variable').exactOptional(),
+    apiKey: apiKey().exactOptional(),
     baseURL: address().exactOptional(),
     contextWindow: count(1).exactOptional(),
     price: z
@@ -82,6 +83,8 @@ const model = z.strictObject(
   },
   sectionRule,
 )
+
+const embedder = z.strictObject({ baseURL: address(), model: text(), apiKey: apiKey().exactOptional() }, sectionRule)
 
 /** Every key of `heddle.yaml` with its rule and its default: docs/guide/config.md says what they mean. */
 export const configSchema = z.strictObject(
@@ -110,6 +113,7 @@ export const configSchema = z.strictObject(
       files: flag().default(true),
       narratives: flag().default(true),
       narrator: text('must be the name of a model').exactOptional(),
+      embedder: embedder.exactOptional(),
     }),
     budgets: section({
       perRequest: section({

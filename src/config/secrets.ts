@@ -1,10 +1,11 @@
 import type { Config } from './config.ts'
 import { redacted } from './redact.ts'
 
-/** Every secret that the loaded configuration holds: keys of models, passwords in addresses. */
-export function knownSecrets({ models, database }: Pick<Config, 'models' | 'database'>): string[] {
-  const addresses = [database, ...Object.values(models).map(({ baseURL }) => baseURL)]
-  const keys = Object.values(models).flatMap(({ apiKey }) => {
+/** Every secret that the loaded configuration holds: keys of models and of the embedder, passwords in addresses. */
+export function knownSecrets({ models, database, memory }: Pick<Config, 'models' | 'database' | 'memory'>): string[] {
+  const asked = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : [])]
+  const addresses = [database, ...asked.map(({ baseURL }) => baseURL)]
+  const keys = asked.flatMap(({ apiKey }) => {
     try {
       return apiKey ? [apiKey.reveal()] : []
     } catch {

@@ -10,7 +10,9 @@ import { keysAt, knownPart } from './schema.ts'
 /** The effective configuration for people: defaults filled in, references as written, nothing that is a key. */
 export function configShow(config: Config): Record<string, unknown> {
   const { warnings: _, written, ...settings } = config
-  const keys = Object.values(config.models).flatMap(({ apiKey }) => apiKey ?? [])
+  const { embedder } = config.memory
+  const asked = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
+  const keys = asked.flatMap(({ apiKey }) => apiKey ?? [])
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
   return redactTree(asWritten(settings, [], written), hide) as Record<string, unknown>
 }

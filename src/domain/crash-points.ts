@@ -19,6 +19,7 @@ export const writeAreas = [
   'undo',
   'owner',
   'index',
+  'embed',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

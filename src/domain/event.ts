@@ -30,5 +30,6 @@ export const eventKinds = [
   'run.undone',
   'plan.changed',
   'task.changed',
+  'memory.words_only',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

@@ -24,8 +24,17 @@ export interface MemoryLine {
 
 /** One that fits a question. */
 export interface MemoryFound extends MemoryLine {
-  /** Words of the question that it has. */
+  /** Words of the question that it has; none of one that was found by its meaning alone. */
   words: string[]
+  /** How well it fits by its meaning, 0 to 1, where it was found by that. */
+  meaning?: number
+}
+
+/** What a search found. */
+export interface MemorySearch {
+  memories: MemoryFound[]
+  /** Why the embedder had no part in it. */
+  wordsOnly?: string
 }
 
 /** All of a memory: where it came from, what took its place, and what rests on it. */
@@ -51,7 +60,7 @@ export interface MemoryView extends MemoryLine {
 export interface Reminded {
   id: number
   rank: number
-  /** Words of the question that made it fit. */
+  /** Words of the question that made it fit; none where its meaning did. */
   words: string[]
   /** Empty once it is forgotten. */
   content: string
@@ -126,8 +135,8 @@ export interface MemoryApp {
   narratives(query: { folder?: string; limit: number }): Promise<NarrativeLine[]>
   /** Those that count, newest first; with `all`, those in the archive behind them. */
   memories(query: { limit: number; all?: boolean }): Promise<MemoryLine[]>
-  /** Those that share words with a question, best first. */
-  searchMemories(question: string, query: { limit: number }): Promise<MemoryFound[]>
+  /** Those that share words with a question, or mean the same where there is an embedder; best first. */
+  searchMemories(question: string, query: { limit: number }): Promise<MemorySearch>
   remember(said: MemoryChange & { content: string }): Promise<MemoryKept>
   /** New words take the place of the old ones, which stay readable; new tags and keywords just replace the old. */
   changeMemory(id: number, change: MemoryChange): Promise<MemoryKept>

@@ -102,12 +102,12 @@ function memoryStore(world: World, { most }: MemorySettings): Tool<z.output<type
   }
 }
 
-function memoryQuery({ store, clock }: World, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
+function memoryQuery({ store, clock, meaning }: World, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
   return {
     name: 'memory_query',
     description:
-      'What is known that has words in common with the query, best first: memories, and files that the person wrote. ' +
-      'Cite a memory as [id:N], a file as [path:line].',
+      'What is known that fits the query, best first: memories, and files that the person wrote. Cite a memory as ' +
+      '[id:N], a file as [path:line].',
     inputSchema: {
       type: 'object',
       properties: { query: { type: 'string' }, limit: { type: 'integer' } },
@@ -117,11 +117,17 @@ function memoryQuery({ store, clock }: World, { files }: MemorySettings): Tool<z
     effect: 'pure',
     parse: parsedBy(queryInput),
     async run({ query, limit }) {
-      const found = await store.read((rows) => recall(rows, query, clock.now(), limit))
+      const meant = await meaning?.of(query)
+      const found = await store.read((rows) => recall(rows, query, clock.now(), limit, meant))
       const label = joinLabels(found.map(({ memory }) => memory.label))
-      const memories = found.map(({ memory, rank }) => ({ ...row(memory), rank: Number(rank.toFixed(3)) }))
+      const memories = found.map(({ memory, rank, words }) => ({
+        ...row(memory),
+        rank: Number(rank.toFixed(3)),
+        ...(words.length === 0 && { by: 'meaning' }),
+      }))
+      const note = meant?.trouble === undefined ? {} : { note: `by words alone: ${meant.trouble}` }
       const passages = await files?.searchFiles(query, { limit })
-      return { status: 'ok', output: { memories, ...(passages && { files: passages }) }, label }
+      return { status: 'ok', output: { memories, ...(passages && { files: passages }), ...note }, label }
     },
   }
 }

@@ -46,8 +46,9 @@ export async function remindersFor(
     .map(({ content }) => content)
     .join('\n')
     .slice(0, longestQuestion)
+  const meant = await engine.meaning?.of(question)
   return engine.store.read(async (rows) => ({
-    recalled: (await recall(rows, question, engine.clock.now(), mostShown)).filter(
+    recalled: (await recall(rows, question, engine.clock.now(), mostShown, meant)).filter(
       ({ relevance }) => relevance >= leastRelevance,
     ),
     passages: engine.memory.files ? await unsaid(rows, question, engine.clock.now(), prompt) : [],

@@ -7,13 +7,16 @@ import type { Model } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import type { Tool } from '../domain/tool.ts'
+import type { Meaning } from '../memory/meaning.ts'
 import type { Store } from '../store/store.ts'
 
-/** Everything the engine needs that is not an argument of the call: rows, time, new ids. */
+/** Everything the engine needs that is not an argument of the call: rows, time, new ids, what words mean. */
 export interface World {
   store: Store
   clock: Clock
   newId(): string
+  /** Where the owner has an embedder. */
+  meaning?: Meaning
 }
 
 /** How much may happen at once, and for how long. */

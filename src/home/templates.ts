@@ -70,12 +70,17 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # Agents that talk with you are reminded of what is known and fits. files: what
 # you write into memory/ beside this file is found too. narratives: where a talk
 # stands is noted after it, by the usual model unless narrator names another.
+# embedder: finds it by its meaning, too; any server with OpenAI's embeddings.
 #memory:
 #  recall: true
 #  most: 100000
 #  files: true
 #  narratives: true
 #  #narrator: small
+#  #embedder:
+#  #  baseURL: http://127.0.0.1:11434/v1
+#  #  model: nomic-embed-text
+#  #  apiKey: \${EMBEDDER_API_KEY}
 
 # Work stops and asks when a limit is reached.
 #budgets:

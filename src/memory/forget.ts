@@ -1,5 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
-import { supersededBy, wipeMemory } from '../store/memories.ts'
+import { holdMemories, supersededBy, wipeMemory } from '../store/memories.ts'
 import { recallsOf } from '../store/memory-recalls.ts'
 import { narrativesCiting } from '../store/narratives.ts'
 import type { Tx } from '../store/store.ts'
@@ -18,6 +18,7 @@ export interface Forgotten {
 
 /** Takes a memory out of everything that comes later; says what had rested on it. */
 export async function forget(tx: Tx, id: number, now: Millis): Promise<Forgotten> {
+  await holdMemories(tx)
   await mustFind(tx, id)
   const older: number[] = []
   for (let behind = [id]; behind.length > 0; ) {

@@ -6,16 +6,20 @@ import { addScore, findMemory, listArchived, listMemories } from '../store/memor
 import type { Reading, Store } from '../store/store.ts'
 import { memoryLine } from './describe.ts'
 import { forget } from './forget.ts'
+import type { Meaning } from './meaning.ts'
 import { viewNarratives } from './narratives.ts'
 import { recall } from './recall.ts'
 import { mustFind, type Remembered, remember, rewrite } from './remember.ts'
 import { exportMemories, importMemories } from './transfer.ts'
 
+/** How long somebody who asks for it waits for what the embedder says. */
+const patience = 5000
+
 /** What people say themselves. */
 const own: Label = { integrity: 'trusted', sources: [] }
 
 /** What a person does with what is known, by hand. */
-export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most: number): MemoryApp {
+export function memoryApp({ store, clock, meaning }: Around, most: number): MemoryApp {
   return {
     narratives: (query) => store.read((rows) => viewNarratives(rows, query)),
     memories: ({ limit, all = false }) =>
@@ -27,13 +31,16 @@ export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most
           ...away.map((memory) => ({ ...line(memory), archived: true as const })),
         ]
       }),
-    searchMemories: (question, { limit }) =>
-      store.read(async (rows) =>
-        (await recall(rows, question, clock.now(), limit)).map(({ memory, rank, words }) => ({
-          ...memoryLine(memory, clock.now(), rank),
-          words,
-        })),
-      ),
+    async searchMemories(question, { limit }) {
+      const meant = await meaning?.of(question, patience)
+      const found = await store.read((rows) => recall(rows, question, clock.now(), limit, meant))
+      const memories = found.map(({ memory, rank, words, meaning: near }) => ({
+        ...memoryLine(memory, clock.now(), rank),
+        words,
+        ...(near !== undefined && { meaning: Number(near.toFixed(3)) }),
+      }))
+      return { memories, ...(meant?.trouble !== undefined && { wordsOnly: meant.trouble }) }
+    },
     remember: (said) =>
       store.write('submit', async (tx) =>
         told(tx, await remember(tx, { ...said, source: 'user', label: own }, clock.now(), most), clock.now()),
@@ -58,6 +65,12 @@ export function memoryApp({ store, clock }: { store: Store; clock: Clock }, most
     exportMemories: (options) => exportMemories(store, clock.now(), options),
     importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now(), most }),
   }
+}
+
+interface Around {
+  store: Store
+  clock: Clock
+  meaning?: Meaning
 }
 
 async function told(rows: Reading, kept: Remembered, now: number): Promise<MemoryKept> {

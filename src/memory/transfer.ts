@@ -2,7 +2,7 @@ import type { Millis } from '../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import { type Memory, relationOf } from '../domain/memory.ts'
 import type { MemoryImport } from '../domain/memory-views.ts'
-import { archiveMemories, countMemories, listArchived, listMemories } from '../store/memories.ts'
+import { archiveMemories, countMemories, holdMemories, listArchived, listMemories } from '../store/memories.ts'
 import { type ImportedMemory, insertImported, knownAmong } from '../store/memory-import.ts'
 import { metaValue } from '../store/meta.ts'
 import type { Store } from '../store/store.ts'
@@ -55,6 +55,7 @@ export async function importMemories(
     const page = drafts.slice(from, from + pageSize)
     const opposed = await Promise.all(page.map((draft) => saysOtherwise(store, draft, now, report.imported)))
     const { ids, archived } = await store.write('import', async (tx) => {
+      await holdMemories(tx)
       const known = await knownAmong(
         tx,
         page.map(({ content }) => content),

@@ -2,6 +2,7 @@ import type { Clock, Millis } from '../domain/clock.ts'
 import { ModelFailure } from '../domain/model.ts'
 import type { Usage } from '../domain/turn.ts'
 import { retryAfter } from './retry-after.ts'
+import { toldWords } from './told-words.ts'
 
 /** Whose trouble it is, for the sentence that tells of it. */
 export interface Provider {
@@ -161,14 +162,8 @@ export class ProviderFailures {
     return 'wait and ask again, or name another model in agent.fallbacks'
   }
 
-  /** What a provider said, fit for one line of ours; providers quote keys, whole or in part. */
   #clean(words: string): string {
-    const line = words
-      .slice(0, 2_000)
-      .replaceAll(/[\s\p{C}]+/gu, ' ')
-      .trim()
-    const shown = withoutKey(line, this.#provider.apiKey ?? '')
-    return shown.length > 300 ? `${shown.slice(0, 299)}…` : shown
+    return toldWords(words, this.#provider.apiKey)
   }
 }
 
@@ -182,13 +177,6 @@ function withUsage(failure: ModelFailure, usage: Usage | undefined): ModelFailur
 /** The answers that mean "not now". */
 function isBusy(status: number): boolean {
   return [408, 409, 425, 429, 503, 529].includes(status)
-}
-
-function withoutKey(text: string, key: string): string {
-  if (key === '') return text
-  let shown = text.replaceAll(key, '[redacted]')
-  for (let at = 0; at + 8 <= key.length; at++) shown = shown.replaceAll(key.slice(at, at + 8), '[redacted]')
-  return shown
 }
 
 function quoting(words: string): string {

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import type { Memory, MemoryDraft } from '../domain/memory.ts'
 import { wordCounts } from '../domain/words.ts'
+import { dropVectors } from './memory-vectors.ts'
 import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
@@ -103,6 +104,7 @@ export async function supersededBy(rows: Reading, id: number): Promise<Memory[]>
 export async function supersede(tx: Tx, id: number, by: number): Promise<void> {
   await tx.run(tx.build.updateTable('memories').set({ superseded_by: by }).where('id', '=', id))
   await unindexMemory(tx, id)
+  await dropVectors(tx, id)
 }
 
 /** Wipes what it said; that there was something stays known, so that what points to it leads somewhere. */
@@ -111,6 +113,7 @@ export async function wipeMemory(tx: Tx, id: number, at: Millis): Promise<void> 
   await tx.run(tx.build.updateTable('memories').set(gone).where('id', '=', id))
   await tx.run(tx.build.updateTable('memories_archive').set(gone).where('id', '=', id))
   await unindexMemory(tx, id)
+  await dropVectors(tx, id)
 }
 
 export async function addScore(tx: Tx, id: number, by: number): Promise<number | undefined> {
@@ -148,6 +151,7 @@ export async function archiveMemory(tx: Tx, id: number): Promise<void> {
   if (!row) return
   await tx.run(tx.build.insertInto('memories_archive').values(row))
   await unindexMemory(tx, id)
+  await dropVectors(tx, id)
   await tx.run(tx.build.deleteFrom('memories').where('id', '=', id))
 }
 

@@ -6,7 +6,7 @@ import type { Reading, Tx } from './store.ts'
 export interface Shown {
   memoryId: number
   rank: number
-  /** Words that made it fit. */
+  /** Words that made it fit; none where its meaning did. */
   words: string[]
 }
 
@@ -23,7 +23,11 @@ export async function recallsIn(rows: Reading, runId: string): Promise<Shown[]> 
   const found = await rows.all(
     rows.build.selectFrom('memory_recalls').selectAll().where('run_id', '=', runId).orderBy('rank', 'desc'),
   )
-  return found.map(({ memory_id, rank, words }) => ({ memoryId: memory_id, rank, words: words.split(' ') }))
+  return found.map(({ memory_id, rank, words }) => ({
+    memoryId: memory_id,
+    rank,
+    words: words === '' ? [] : words.split(' '),
+  }))
 }
 
 /** Runs that were shown a memory. */

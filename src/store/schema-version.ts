@@ -11,6 +11,7 @@ import { requestTotals } from './migrations/0008-request-totals.ts'
 import { narrator } from './migrations/0009-narrator.ts'
 import { finding } from './migrations/0010-finding.ts'
 import { homeFiles } from './migrations/0011-home-files.ts'
+import { meaning } from './migrations/0012-meaning.ts'
 
 /** Every step of the schema, in order. */
 export const migrations: readonly Migration[] = [
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   narrator,
   finding,
   homeFiles,
+  meaning,
 ]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */

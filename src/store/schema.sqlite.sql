@@ -38,6 +38,14 @@ CREATE TABLE approvals (
 
 CREATE INDEX approvals_open ON approvals (run_id) WHERE answer IS NULL;
 
+CREATE TABLE embedders (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  name       TEXT NOT NULL UNIQUE,
+  dimensions INTEGER NOT NULL CHECK (dimensions > 0),
+  yardstick  TEXT NOT NULL,
+  used_at    INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE events (
   seq          INTEGER PRIMARY KEY AUTOINCREMENT,
   xid          INTEGER NOT NULL DEFAULT 0,
@@ -201,6 +209,16 @@ CREATE TABLE memory_recalls (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX memory_recalls_by_memory ON memory_recalls (memory_id);
+
+CREATE TABLE memory_vectors (
+  seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+  embedder_id INTEGER NOT NULL REFERENCES embedders (id) DEFERRABLE,
+  memory_id   INTEGER NOT NULL,
+  vector      TEXT NOT NULL,
+  UNIQUE (memory_id, embedder_id)
+) STRICT;
+
+CREATE INDEX memory_vectors_by_embedder ON memory_vectors (embedder_id, seq);
 
 CREATE TABLE memory_words (
   word      TEXT NOT NULL,

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../domain/clock.ts'
 import { systemClock } from '../system.ts'
+import { type EmbeddingsRequest, readEmbeddings, sendEmbeddings, type TestEmbeddings } from './embeddings-api.ts'
 import { type OllamaModel, ollamaAnswer } from './ollama-api.ts'
 import { replyBytes, wires } from './provider-events.ts'
 import { ProviderLog, type ProviderLogLine } from './provider-log.ts'
@@ -20,6 +21,8 @@ export interface ProviderOptions {
   key?: string
   /** Makes it answer as Ollama does, too, with these models. */
   ollama?: OllamaModel[]
+  /** How it answers at `/v1/embeddings`; without it, with vectors in which words stand for themselves. */
+  embeddings?: TestEmbeddings
   /** The names that `GET /v1/models` tells. */
   serves?: string[]
   clock?: Clock
@@ -42,7 +45,7 @@ export interface TestProvider {
 
 /**
  * Starts a server that speaks OpenAI's chat completions and responses, Anthropic's messages and Google's format, all
- * streamed, with real sockets and whatever faults are asked for.
+ * streamed, and OpenAI's embeddings, with real sockets and whatever faults are asked for.
  */
 export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
   const clock = options.clock ?? systemClock
@@ -56,11 +59,14 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     const path = url.replace(/\?.*$/, '')
     const lookedUp = lookUp(options, method, path, body)
     if (lookedUp !== undefined) return refuse(response, 200, lookedUp)
+    const texts = method === 'POST' && path === '/v1/embeddings' ? readEmbeddings(body) : undefined
+    if (texts) return embed(texts, body, request, response)
     const wire = method === 'POST' ? wireAt(path) : undefined
     const { body: conversation, note } = splitNote(body)
     const read = wire && wires[wire].read(conversation, path)
     if (!wire || !read) {
-      const message = 'send POST to /v1/chat/completions, /v1/messages, /v1/responses or …:streamGenerateContent'
+      const message =
+        'send POST to /v1/chat/completions, /v1/messages, /v1/responses, …:streamGenerateContent or /v1/embeddings'
       return refuse(response, wire ? 400 : 404, { error: { message } })
     }
     const asked = { ...read, wire, ...(note !== undefined && { note }) }
@@ -78,6 +84,20 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
       return refuse(response, 401, wires[wire].refusal(401, `Incorrect API key provided: ${given}`))
     }
     await answer({ ...asked, attempt }, stamp, response)
+  }
+
+  const embed = (asked: EmbeddingsRequest, body: unknown, { headers }: IncomingMessage, response: ServerResponse) => {
+    const stamp = { n: ++received, run: null }
+    log.add({ ...stamp, kind: 'received', model: asked.model, lastUserText: asked.texts.at(-1) ?? '', body })
+    const given = wires.chat.key(headers)
+    if (options.key !== undefined && given !== options.key) {
+      log.add({ ...stamp, kind: 'refused', status: 401 })
+      return refuse(response, 401, wires.chat.refusal(401, `Incorrect API key provided: ${given}`))
+    }
+    response.once('close', () => !response.writableFinished && log.add({ ...stamp, kind: 'lost' }))
+    const sent = sendEmbeddings(response, asked, options.embeddings ?? {})
+    if (sent === 'answered' || sent === 'broken') log.add({ ...stamp, kind: sent, usage: null })
+    else if (sent !== 'silent') log.add({ ...stamp, kind: 'refused', status: sent })
   }
 
   const answer = async (asked: ProviderRequest, stamp: { n: number; run: string | null }, response: ServerResponse) => {

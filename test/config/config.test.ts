@@ -108,6 +108,32 @@ test('one value of a section leaves the others at their defaults', async () => {
   expect(config.budgets).toEqual({ perRequest: { usd: 1, tokens: 2_000_000, steps: 200 }, perDay: { usd: 20 } })
 })
 
+test('an embedder is who the owner says it is, with a key by the rules of models', async () => {
+  const text = 'memory: { embedder: { baseURL: http://127.0.0.1:11434/v1, model: nomic, apiKey: "${EMBEDDER}" } }'
+  const { memory, written: as, warnings } = await loadConfig(written(text), { EMBEDDER: 'k-2' }, options)
+  expect(memory).toEqual({
+    ...defaults.memory,
+    embedder: { baseURL: 'http://127.0.0.1:11434/v1', model: 'nomic', apiKey: expect.anything() },
+  })
+  expect([memory.embedder?.apiKey?.reveal(), as, warnings]).toEqual([
+    'k-2',
+    { 'memory.embedder.apiKey': '${EMBEDDER}' },
+    [],
+  ])
+  const unset = await loadConfig(written(text), {}, options)
+  expect(unset.warnings).toMatchObject([{ path: 'memory.embedder.apiKey', line: 1 }])
+  expect(() => unset.memory.embedder?.apiKey?.reveal()).toThrow('The embedder has no key: EMBEDDER is not set.')
+  const secret = await loadConfig(
+    written(text.replace('EMBEDDER', 'secret:vectors')),
+    {},
+    {
+      ...options,
+      secrets: (name) => (name === 'vectors' ? 'k-3' : undefined),
+    },
+  )
+  expect(secret.memory.embedder?.apiKey?.reveal()).toBe('k-3')
+})
+
 test('without agent.model the model called main is used, else the first', async () => {
   const model = '{ provider: openai, model: gpt }'
   const chosen = async (models: string) => (await loadConfig(written(models), {}, options)).agent.model
@@ -253,6 +279,7 @@ test('the guide documents every key with its default, and its examples are valid
     'notify.command',
     'tools.allow',
     'tools.ask',
+    ...['baseURL', 'model', 'apiKey'].map((key) => `memory.embedder.${key}`),
     ...model.map((key) => `models.*.${key}`),
   ]
   expect([...rows.keys()].sort()).toEqual([...keys.map(([path]) => path), ...optional].sort())

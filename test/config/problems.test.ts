@@ -119,6 +119,14 @@ test.each([
     '`agent.model` at line 4 names the model "man": did you mean `main`?',
   ],
   [
+    'memory: { embedder: { model: m } }',
+    '`memory.embedder.baseURL` at line 1 is missing: it must be an address that starts with http:// or https://',
+  ],
+  [
+    'memory: { embedder: { baseURL: "http://h/v1", model: m, key: x } }',
+    'unknown key `memory.embedder.key` at line 1: known here: baseURL, model, apiKey',
+  ],
+  [
     'agent:\n  fallbacks:\n    - local',
     '`agent.fallbacks.0` at line 3 names the model "local": no model of that name is in `models`',
   ],
@@ -131,7 +139,7 @@ test.each([
   ['name: ${}', '`name` at line 1 refers to "${}", which is not the name of a variable'],
   ['name: "a ${B"', '`name` at line 1 opens a reference with `${` and does not close it'],
   ['name: ${toString}', '`name` at line 1 needs the environment variable toString, which is not set'],
-  ['name: ${secret:x}', '`name` at line 1 refers to a secret, which only the apiKey of a model may do'],
+  ['name: ${secret:x}', '`name` at line 1 refers to a secret, which only an apiKey may do'],
   [
     'models: { m: { provider: openai, model: m, apiKey: "${secret:../x}" } }',
     '`models.m.apiKey` at line 1 refers to "${secret:../x}", which is not the name of a secret',

@@ -196,6 +196,7 @@ describe.each(databases)('write on %s', (database) => {
         'narrative_recalls',
         'id_tails',
         ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
+        ...['embedders', 'memory_vectors'],
       ])
     })
   })

@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import type { Answered } from '../../src/domain/app.ts'
 import type { Clock } from '../../src/domain/clock.ts'
+import type { Embedder } from '../../src/domain/embedder.ts'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { answer } from '../../src/engine/answer.ts'
@@ -16,6 +17,7 @@ import { homeFiles } from '../../src/home/home-files.ts'
 import { readIdentityFiles } from '../../src/home/identity.ts'
 import { fileSearch } from '../../src/memory/file-search.ts'
 import { fileIndex } from '../../src/memory/index-files.ts'
+import { meaningBy } from '../../src/memory/meaning.ts'
 import type { Reading } from '../../src/store/store.ts'
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/testing.ts'
 import { type Database, newWorld } from '../setup/places.ts'
@@ -62,14 +64,17 @@ export interface OfficeOptions {
   clock?: Clock
   /** A home whose files agents read and find. */
   home?: string
+  /** Who tells what is meant. */
+  embedder?: Embedder
 }
 
 export async function newOffice(
   database: Database,
   plays: Record<string, Play>,
-  { agents = staff, config: configure, tools = [], clock, home }: OfficeOptions = {},
+  { agents = staff, config: configure, tools = [], clock, home, embedder }: OfficeOptions = {},
 ): Promise<Office> {
   const world = await newWorld(database, clock ? { clock } : {})
+  if (embedder) world.meaning = meaningBy(embedder, world)
   const folder = mkdtempSync(join(tmpdir(), 'heddle-office-'))
   const config = await loadConfig(join(folder, 'none.yaml'), {})
   config.tools.ask = []

@@ -262,10 +262,9 @@ describe('the example configuration', () => {
         .replace('#allow', 'allow')
         .replace('#ask', 'ask')
         .replace('#command', 'command')
-        .replace('#narrator', 'narrator'),
-    ).value as {
-      models: Record<string, object>
-    }
+        .replace('#narrator', 'narrator')
+        .replaceAll(/^ {2}#(?=embedder| {2}[a-z])/gm, '  '),
+    ).value as { models: Record<string, object> }
     const has = (path: string[], section: object) => {
       if (path[0] === 'models') return
       expect([path, Object.keys(section).sort()]).toEqual([path, keysAt(path).sort()])

@@ -42,10 +42,10 @@ describe.each(databases)('what a person does with memories on %s', (database) =>
     await app.remember({ content: 'The port is 8080', tags: ['net'], keywords: ['socket'] })
     const { memory } = await app.changeMemory(1, { tags: [], keywords: ['listener'] })
     expect(memory).toMatchObject({ id: 1, tags: [], keywords: ['listener'] })
-    expect((await app.searchMemories('listener', { limit: 5 })).map(({ id, words }) => [id, words])).toEqual([
+    expect((await app.searchMemories('listener', { limit: 5 })).memories.map(({ id, words }) => [id, words])).toEqual([
       [1, ['listener']],
     ])
-    expect(await app.searchMemories('socket', { limit: 5 })).toEqual([])
+    expect(await app.searchMemories('socket', { limit: 5 })).toEqual({ memories: [] })
   })
 
   test('the same words are no change, and none are refused', async () => {

@@ -44,10 +44,11 @@ describe.each(databases)('a backup of %s', (database) => {
       'narrative_recalls',
       'id_tails',
       ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
+      ...['embedders', 'memory_vectors'],
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 11,
+      schema: 12,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,

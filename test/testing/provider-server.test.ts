@@ -114,6 +114,35 @@ describe('a provider in a process of its own', () => {
   })
 })
 
+describe('embeddings', () => {
+  const cosine = (a: number[], b: number[]) => a.reduce((sum, number, at) => sum + number * (b[at] ?? 0), 0)
+
+  test('place the same words, and those that the test calls the same, together, and others apart', async () => {
+    const provider = await startProvider({ answer: answerPlainly, embeddings: { synonyms: [['boat', 'vessel']] } })
+    onTestFinished(() => provider.close())
+    const input = ['A red boat', 'red vessel, a!', 'quarterly payroll']
+    const response = await post(`${provider.url}/embeddings`, { model: 'm', input })
+    const { data } = (await response.json()) as { data: { index: number; embedding: number[] }[] }
+    const [boat, vessel, payroll] = data.map(({ embedding }) => embedding) as [number[], number[], number[]]
+    expect([data.map(({ index }) => index), boat.length]).toEqual([[0, 1, 2], 128])
+    expect(cosine(boat, vessel)).toBeCloseTo(1)
+    expect(Math.abs(cosine(boat, payroll))).toBeLessThan(0.3)
+    expect(provider.log).toMatchObject([
+      { kind: 'received', model: 'm', lastUserText: 'quarterly payroll', body: { input } },
+      { kind: 'answered', usage: null },
+    ])
+  })
+
+  test('fail as they are asked to, and refuse what is no request', async () => {
+    const faults = () => ({ status: { code: 503 } })
+    const provider = await startProvider({ answer: answerPlainly, embeddings: { faults } })
+    onTestFinished(() => provider.close())
+    expect((await post(`${provider.url}/embeddings`, { model: 'm', input: 'a' })).status).toBe(503)
+    expect((await post(`${provider.url}/embeddings`, { model: 'm', input: [] })).status).toBe(404)
+    expect(provider.log.at(-1)).toMatchObject({ kind: 'refused', status: 503 })
+  })
+})
+
 function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(url, { method: 'POST', headers, body: typeof body === 'string' ? body : JSON.stringify(body) })
 }
