@@ -1,4 +1,5 @@
 import { openAgents } from './app-agents.ts'
+import { workBeside } from './app-beside.ts'
 import { engineOf } from './app-engine.ts'
 import { type AppMeaning, openMeaning } from './app-meaning.ts'
 import type { Config } from './config/config.ts'
@@ -21,7 +22,6 @@ import { decide } from './engine/approve.ts'
 import { cancel } from './engine/cancel.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
-import { startNarrator } from './engine/narrator.ts'
 import { planNamed, taskNamed, viewPlans, viewResults, viewTasks } from './engine/plan-views.ts'
 import { approvalId, listApprovals, revoke, viewGrants } from './engine/questions.ts'
 import { retry } from './engine/retry.ts'
@@ -265,27 +265,18 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         onTrouble,
         ...(session && { sessionId: session.id }),
       })
-      const stopEmbedding = settings.embedding?.keepUp(onTrouble)
       atWork = worker
-      const { narratives, narrator: model } = settings.config.memory
-      const narrator = narratives
-        ? startNarrator(world, {
-            submit: worker.submit,
-            ...(model !== undefined && { model }),
-            ...(only && { folder: only.folder }),
-            onTrouble,
-          })
-        : undefined
-      const stopped = new AbortController()
-      const keepingUp = settings.files?.keepUp(stopped.signal, onTrouble)
+      const { files, embedding, config } = settings
+      const folder = only?.folder
+      const beside = workBeside(world, worker, { memory: config.memory, files, embedding, folder, onTrouble })
       return {
         ...worker.recovered,
-        narrated: async (folder, signal) => narrator?.atRest(folder, signal),
+        narrated: beside.narrated,
         async stop() {
           if (atWork === worker) atWork = undefined
-          await narrator?.stop()
-          stopped.abort()
-          await Promise.all([worker.stop().finally(leave), keepingUp, stopEmbedding?.()])
+          const quiet = beside.stop()
+          await worker.stop().finally(leave)
+          await quiet
         },
       }
     },
