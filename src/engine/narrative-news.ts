@@ -1,13 +1,14 @@
 import { joinLabels, type Label } from '../domain/label.ts'
 import type { Message } from '../domain/message.ts'
-import type { Session } from '../domain/session.ts'
+import { type Session, tellingLabel } from '../domain/session.ts'
 import type { PlacedTurn } from '../domain/turn.ts'
 import { aboutWords } from '../domain/words.ts'
-import { isUnanswered } from '../store/inbox.ts'
+import { isUnanswered, itemsOfRun } from '../store/inbox.ts'
 import { latestOfSession, type Narrative } from '../store/narratives.ts'
 import { findRun, hasUnfinished, liveRunOf } from '../store/runs.ts'
+import { findSessions } from '../store/sessions.ts'
 import type { Reading } from '../store/store.ts'
-import { findThread, readPath } from '../store/threads.ts'
+import { findThread, findTurn, readPath } from '../store/threads.ts'
 import { labelOfStanding, type Standing, standingIn, standingText, tellable } from './standing.ts'
 
 /** Of a talk, its end; of a message, its beginning. */
@@ -42,12 +43,13 @@ export async function newsOf(rows: Reading, session: Session): Promise<News | 'b
   if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
   const told = await latestOfSession(rows, session.id)
   const before = (told && (await tellable(rows, told))) ?? (await standingIn(rows, session.folder))
-  const since = sinceThen(path, told)
+  const heard = await heardUpTo(rows, session)
+  const since = sinceThen(path, told, heard)
   if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
   const said = linesOf(since)
   const known = aboutWords(before?.narrative.summary ?? '')
   const fresh = [...aboutWords(said)].filter((word) => !known.has(word)).length
-  if (fresh < (told ? fewestLater : fewestFirst)) return undefined
+  if (fresh < (told || heard ? fewestLater : fewestFirst)) return undefined
   return {
     turnId: head.turnId,
     before,
@@ -67,12 +69,19 @@ async function isUnderWay(rows: Reading, session: Session, rootRunId: string): P
   )
 }
 
-/** Turns that the narrative could not know of: those after the one it tells of last, or in which it was written. */
-function sinceThen(path: PlacedTurn[], told: Narrative | undefined): PlacedTurn[] {
-  const last = told
-    ? path.findLastIndex(({ turn }) => turn.id === told.turnId || (told.turnId === null && turn.runId === told.runId))
-    : -1
-  return path.slice(last + 1).filter(({ turn }) => turn.type === 'normal')
+/** The last turn that the narrator has heard of, also where it found nothing worth noting. */
+async function heardUpTo(rows: Reading, { id, folder }: Session): Promise<string | undefined> {
+  const [telling] = await findSessions(rows, { folder, label: tellingLabel(id) })
+  const last = telling?.headTurnId ? await findTurn(rows, telling.headTurnId) : undefined
+  if (last?.turn.status !== 'completed') return undefined
+  return (await itemsOfRun(rows, last.turn.runId)).findLast(({ tells }) => tells)?.tells?.turnId
+}
+
+/** Turns that nobody could tell of: those after the last that was told or heard of, or in which a narrative was written. */
+function sinceThen(path: PlacedTurn[], told: Narrative | undefined, heard: string | undefined): PlacedTurn[] {
+  const isTold = ({ turn }: PlacedTurn) =>
+    turn.id === heard || (told && (turn.id === told.turnId || (told.turnId === null && turn.runId === told.runId)))
+  return path.slice(path.findLastIndex(isTold) + 1).filter(({ turn }) => turn.type === 'normal')
 }
 
 /** What was said, oldest first; where that is too much, the end of it. */

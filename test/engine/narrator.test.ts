@@ -119,6 +119,8 @@ describe.each(databases)('where a talk stands on %s', (database) => {
     await office.ask(long)
     await atRest(office.folder, never)
     await narrator().atRest(office.folder, never)
+    await office.ask('and Cora tells the customers about it in February, by letter and by telephone')
+    await atRest(office.folder, never)
     expect(await narratives()).toEqual([])
     expect(office.requestsOf('narrator')).toHaveLength(1)
   })
