@@ -41,6 +41,7 @@ describe('the program', () => {
       '  which read  1 file in src/api  1 changed since: src/api/one.ts',
       '  because of  task 1 of plan 1  planned in run:ID from result:1',
       expect.stringMatching(/^ {2}you said {2}turn:ID {2}"survey this folder and write a rep.*…"$/),
+      expect.stringMatching(/^ {2}told in {2}narrative:1 {2}"REHEARSAL: In the session/),
     ])
     const { chain } = await heddle.json<WhyView>('why', `file:REPORT.md:${number}`)
     expect(chain.at(-1)).toMatchObject({ kind: 'turn', id: turns[0], title: words })
