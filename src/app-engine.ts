@@ -7,6 +7,7 @@ import { nearest } from './domain/nearest.ts'
 import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
 import type { Run } from './domain/run.ts'
 import type { Tool } from './domain/tool.ts'
+import { KnownPaths } from './engine/known-paths.ts'
 import { memoryTools } from './engine/memory-tools.ts'
 import { narrativeTools } from './engine/narrative-tools.ts'
 import { planTasks } from './engine/plan-tasks.ts'
@@ -94,6 +95,7 @@ export function engineOf(
   let prepared: Promise<void> | undefined
   const engine: AppEngine = {
     ...world,
+    paths: new KnownPaths(),
     crash,
     live,
     tools: known,

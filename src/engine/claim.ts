@@ -134,7 +134,8 @@ async function reserveFirst(
 ): Promise<number | undefined> {
   const model = run.epoch > 0 || run.cancelReason !== null ? undefined : knownModel(engine, run, persona)
   if (!model) return undefined
-  const bytes = (await bytesBefore(tx, session, items)) + engine.promptBytes() + bytesOfTools(toolSpecs(engine, run))
+  const bytes =
+    (await bytesBefore(tx, engine, session, items)) + engine.promptBytes() + bytesOfTools(toolSpecs(engine, run))
   const most = mostUsage(bytes, mostOutput(engine, model, run), model.price)
   const first = 1
   const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: model.name }

@@ -104,7 +104,7 @@ async function compactSteps(run: ActiveRun, most: number): Promise<NoThought | u
 }
 
 /** All but the newest turns that fit into what is kept; a summary and what it kept are always among the old. */
-function oldTurns(path: SaidTurn[], kept: number): SaidTurn[] {
+function oldTurns(path: readonly SaidTurn[], kept: number): SaidTurn[] {
   const summary = path.find(({ type }) => type === 'compaction')
   const foldedBefore = summary?.depth ?? 0
   let left = kept

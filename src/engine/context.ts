@@ -4,9 +4,11 @@ import type { Message, Part } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
 import type { Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
+import type { Thread } from '../domain/turn.ts'
 import type { Reading } from '../store/store.ts'
 import { bytesOnPath, findThread, readSaid, type SaidTurn } from '../store/threads.ts'
 import { contextDepth } from './history.ts'
+import type { KnownPaths } from './known-paths.ts'
 import { isBackground } from './role.ts'
 import { routeToHead } from './route.ts'
 import { bytesOfMessage } from './weight.ts'
@@ -14,13 +16,13 @@ import type { Engine } from './world.ts'
 
 /** What lies before a run: the path of its session from the last compaction on, and the inputs it began with. */
 export interface Context {
-  path: SaidTurn[]
+  path: readonly SaidTurn[]
   inputs: InboxItem[]
 }
 
 /** The narrator is told what it needs each time: what it told before would only cost. */
 export async function readContext(
-  { store }: Engine,
+  { store, paths }: Engine,
   { run, session, items }: { run: Run; session: Session; items: InboxItem[] },
   heard: ReadonlySet<string>,
 ): Promise<Context> {
@@ -28,9 +30,11 @@ export async function readContext(
   const path = await store.read(async (rows) => {
     const head = await routeToHead(rows, session.id)
     if (!head) return []
-    const path = await readSaid(rows, head, await contextDepth(rows, head))
+    const known = paths.upTo(head)
+    if (known?.depth === head.depth) return known.path
+    const since = await readSaid(rows, head, known ? known.depth + 1 : await contextDepth(rows, head))
     const isSummary = ({ depth }: SaidTurn) => depth === head.contextStart
-    return [...path.filter(isSummary), ...path.filter((turn) => !isSummary(turn))]
+    return paths.keep(head, known, [...since.filter(isSummary), ...since.filter((turn) => !isSummary(turn))])
   })
   return { path, inputs: items.filter(({ id }) => !heard.has(id)) }
 }
@@ -73,10 +77,22 @@ export function timeNote(now: Millis): string {
 }
 
 /** At least what a request for this would weigh, without reading it all. */
-export async function bytesBefore(rows: Reading, session: Session, items: InboxItem[]): Promise<number> {
+export async function bytesBefore(
+  rows: Reading,
+  { paths }: Pick<Engine, 'paths'>,
+  session: Session,
+  items: InboxItem[],
+): Promise<number> {
   const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
-  const path = head ? await bytesOnPath(rows, head, await contextDepth(rows, head)) : 0
-  return items.reduce((sum, item) => sum + bytesOfMessage(said(item)), path)
+  return items.reduce((sum, item) => sum + bytesOfMessage(said(item)), head ? await bytesOf(rows, paths, head) : 0)
+}
+
+/** What is weighed here may not be committed yet: it is not kept. */
+async function bytesOf(rows: Reading, paths: KnownPaths, head: Thread): Promise<number> {
+  const known = paths.upTo(head)
+  if (known?.depth === head.depth) return known.bytes
+  const from = known ? known.depth + 1 : await contextDepth(rows, head)
+  return (known?.bytes ?? 0) + (await bytesOnPath(rows, head, from))
 }
 
 /** An input as the turn keeps it. */

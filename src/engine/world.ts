@@ -9,6 +9,7 @@ import type { Run } from '../domain/run.ts'
 import type { Tool } from '../domain/tool.ts'
 import type { Meaning } from '../memory/meaning.ts'
 import type { Store } from '../store/store.ts'
+import type { KnownPaths } from './known-paths.ts'
 
 /** Everything the engine needs that is not an argument of the call: rows, time, new ids, what words mean. */
 export interface World {
@@ -59,6 +60,8 @@ export interface Place {
 /** What running things needs besides the world: someone who thinks, something to do it with, and limits. */
 export interface Engine extends World {
   limits: Limits
+  /** What this process has read of talks. */
+  paths: KnownPaths
   /** The model of this name, or the default one; refuses an unknown name. */
   model(name: string | null): Model
   /** Models that are asked in this order when the default one does not answer; nobody else has any. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 import type { Model } from '../../src/domain/model.ts'
 import type { Effect, Tool, ToolOutcome } from '../../src/domain/tool.ts'
 import type { PlacedTurn } from '../../src/domain/turn.ts'
+import { KnownPaths } from '../../src/engine/known-paths.ts'
 import { routeToThread } from '../../src/engine/route.ts'
 import { type Accepted, type Submission, submit } from '../../src/engine/submit.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/worker.ts'
@@ -81,6 +82,7 @@ export async function newEngine(
   const troubles: unknown[] = []
   const engine: Engine = {
     ...world,
+    paths: new KnownPaths(),
     limits: { ...limits, ...options.limits },
     model: () => model,
     fallbacks: [],

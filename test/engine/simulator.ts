@@ -5,6 +5,7 @@ import { idSource } from '../../src/domain/id.ts'
 import type { Run } from '../../src/domain/run.ts'
 import { decide } from '../../src/engine/approve.ts'
 import { cancel } from '../../src/engine/cancel.ts'
+import { KnownPaths } from '../../src/engine/known-paths.ts'
 import { retry } from '../../src/engine/retry.ts'
 import { type Submission, submit } from '../../src/engine/submit.ts'
 import { startWorker, type Worker } from '../../src/engine/worker.ts'
@@ -237,6 +238,8 @@ export class Simulation {
     return {
       ...this.#ground.engine,
       ...world,
+      // What a process has read is gone with it.
+      paths: new KnownPaths(),
       limits: this.limits,
       model: () => model,
       tools: new Map(tools.map((tool) => [tool.name, tool])),
