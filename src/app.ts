@@ -267,11 +267,11 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       })
       atWork = worker
       const { files, embedding, config } = settings
-      const folder = only?.folder
-      const beside = workBeside(world, worker, { memory: config.memory, files, embedding, folder, onTrouble })
+      const beside = workBeside(engine, worker, { memory: config.memory, files, embedding, only: session, onTrouble })
       return {
         ...worker.recovered,
         narrated: beside.narrated,
+        giveUpNarrating: beside.giveUpNarrating,
         async stop() {
           if (atWork === worker) atWork = undefined
           const quiet = beside.stop()

@@ -60,6 +60,7 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
   const head = facts(screen, `memory:${memory.id}`, [
     ['state', forgottenAt === undefined ? null : `forgotten ${forgottenAt}: what it said is gone`],
     ['now', placeOf(screen, memory)],
+    ['kept', memory.archived ? 'in the archive: no search finds it until it is changed' : null],
     ['tags', memory.tags.map((tag) => printable(tag)).join(', ') || null],
     ['keywords', memory.keywords.map((word) => printable(word)).join(', ') || null],
     ['score', `${memory.score}, counts ${memory.rank}`],

@@ -15,6 +15,7 @@ export async function noteAndLeave(
   { status, folder }: Pick<Answered, 'status' | 'folder'>,
 ): Promise<void> {
   const enough = new AbortController()
+  let isTooLong = false
   void here.clock.sleep(longestNoting, enough.signal).then(() => enough.abort())
   const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, process.stdout) : undefined
   const explain = () => pane?.show(paint(here.screen, 'dim', 'noting where things stand… Ctrl-C leaves it for later'))
@@ -23,9 +24,13 @@ export async function noteAndLeave(
     // Mostly it is done before anybody wonders.
     void here.clock.sleep(soonEnough, enough.signal).then(() => !enough.signal.aborted && explain())
     await work?.narrated(folder, AbortSignal.any([here.stopped, enough.signal]))
+    isTooLong = enough.signal.aborted && !here.stopped.aborted
+    if (isTooLong) await work?.giveUpNarrating(folder)
   } finally {
     enough.abort()
     pane?.close()
+    if (isTooLong && pane)
+      here.tell('where things stand was not noted: it took too long. heddle up notes it beside your work')
     await work?.stop()
   }
 }

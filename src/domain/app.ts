@@ -311,6 +311,8 @@ export interface WorkInProgress {
   doubledCalls: number
   /** Resolves when it is noted where the talks of a folder stand, as far as that goes on by itself, or the signal comes. */
   narrated(folder: string, signal: AbortSignal): Promise<void>
+  /** Ends what was waited for so and took too long. */
+  giveUpNarrating(folder: string): Promise<void>
   /** Gives back what is under way and resolves when nothing runs here any more. */
   stop(): Promise<void>
 }

@@ -28,6 +28,8 @@ export interface Telling {
   turnId: string
   /** The narrative that it goes on from. */
   previousId: number | null
+  /** What was kept in those turns, or what their runs were reminded of. */
+  memoryIds: number[]
 }
 
 /** Something that waits for a session: bound to the run that will take it, consumed with the turn that run leaves. */

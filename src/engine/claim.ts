@@ -18,6 +18,9 @@ import { roleOf } from './role.ts'
 import { bytesOfTools, mostUsage } from './weight.ts'
 import type { Engine } from './world.ts'
 
+/** So much of what nobody asked for goes on at once. */
+const mostAside = 2
+
 /** A run that is ours until we say otherwise or are declared dead. */
 export interface Claimed {
   claim: Claim
@@ -76,13 +79,14 @@ export async function claimAtOnce(
 async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<Run | undefined> {
   // An owner that was declared dead and has not noticed must not take anything: nobody would look after it.
   if (!(await isRegistered(tx, ownerId))) return undefined
-  const { running, suspects, children } = await countRunning(tx)
+  const { running, suspects, children, aside } = await countRunning(tx)
   if (running >= limits.maxRunning) return undefined
   // A run that took an owner down may do it again: such runs go one at a time, so that none takes a neighbour along.
   return firstQueued(tx, {
     ...(sessionId !== undefined && { sessionId }),
     parents: children >= limits.maxChildren,
     innocent: suspects > 0,
+    asked: aside >= mostAside,
   })
 }
 

@@ -5,7 +5,7 @@ import type { Memory } from '../domain/memory.ts'
 import type { FileSearch } from '../domain/memory-views.ts'
 import type { CallContext, Tool } from '../domain/tool.ts'
 import { recall } from '../memory/recall.ts'
-import { mustFind, type Remembered, remember, rewrite } from '../memory/remember.ts'
+import { mustChange, type Remembered, remember, rewrite } from '../memory/remember.ts'
 import { addScore } from '../store/memories.ts'
 import { findResult, linkMemory } from '../store/results.ts'
 import { findRun } from '../store/runs.ts'
@@ -170,9 +170,9 @@ function scored(name: string, by: number, description: string): Tool<z.output<ty
     },
     effect: 'transactional',
     parse: parsedBy(idInput),
-    async write(transaction, { id }) {
+    async write(transaction, { id }, call) {
       const tx = transaction as Tx
-      await mustFind(tx, id)
+      await mustChange(tx, id, labelOf(call))
       return { status: 'ok', output: { status: 'ok', id, score: await addScore(tx, id, by) } }
     },
   }

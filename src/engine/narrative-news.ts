@@ -4,6 +4,7 @@ import { type Session, tellingLabel } from '../domain/session.ts'
 import type { PlacedTurn } from '../domain/turn.ts'
 import { aboutWords } from '../domain/words.ts'
 import { isUnanswered, itemsOfRun } from '../store/inbox.ts'
+import { knownInRuns } from '../store/memory-recalls.ts'
 import { latestOfSession, type Narrative } from '../store/narratives.ts'
 import { findRun, hasUnfinished, liveRunOf } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
@@ -27,13 +28,19 @@ export interface News {
   /** As the narrator is given it. */
   text: string
   label: Label
+  /** What it rests on besides what it will cite. */
+  memoryIds: number[]
 }
 
 /**
  * What there is to tell of a session, decided by its words alone: nothing of a greeting. `busy` while its last request is
  * under way: what comes of it is told in one.
  */
-export async function newsOf(rows: Reading, session: Session): Promise<News | 'busy' | undefined> {
+export async function newsOf(
+  rows: Reading,
+  session: Session,
+  { inHaste = false } = {},
+): Promise<News | 'busy' | undefined> {
   const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
   if (!head) return undefined
   const path = await readPath(rows, head, Math.max(1, head.depth - mostTurns + 1))
@@ -43,8 +50,10 @@ export async function newsOf(rows: Reading, session: Session): Promise<News | 'b
   if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
   const told = await latestOfSession(rows, session.id)
   const before = (told && (await tellable(rows, told))) ?? (await standingIn(rows, session.folder))
-  const heard = await heardUpTo(rows, session)
-  const since = sinceThen(path, told, heard)
+  const { turnId: heard, wasSlow } = await heardUpTo(rows, session)
+  // Whoever does not stay does not try again what took too long.
+  if (inHaste && wasSlow) return undefined
+  const { since, memoryIds } = await tellableOf(rows, sinceThen(path, told, heard))
   if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
   const said = linesOf(since)
   const known = aboutWords(before?.narrative.summary ?? '')
@@ -57,6 +66,7 @@ export async function newsOf(rows: Reading, session: Session): Promise<News | 'b
       `## Where things stood\n${before ? standingText(before) : 'Nothing was noted before.'}`,
       `## Since then, in the session "${session.label}"\n${said}`,
     ].join('\n\n'),
+    memoryIds,
     label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [labelOfStanding(before)] : [])]),
   }
 }
@@ -69,12 +79,18 @@ async function isUnderWay(rows: Reading, session: Session, rootRunId: string): P
   )
 }
 
-/** The last turn that the narrator has heard of, also where it found nothing worth noting. */
-async function heardUpTo(rows: Reading, { id, folder }: Session): Promise<string | undefined> {
+/** The last turn that the narrator has heard of, also where it found nothing worth noting; and whether it ran out of time. */
+async function heardUpTo(
+  rows: Reading,
+  { id, folder }: Session,
+): Promise<{ turnId: string | undefined; wasSlow: boolean }> {
   const [telling] = await findSessions(rows, { folder, label: tellingLabel(id) })
   const last = telling?.headTurnId ? await findTurn(rows, telling.headTurnId) : undefined
-  if (last?.turn.status !== 'completed') return undefined
-  return (await itemsOfRun(rows, last.turn.runId)).findLast(({ tells }) => tells)?.tells?.turnId
+  const status = last?.turn.status
+  if (!last || status !== 'completed')
+    return { turnId: undefined, wasSlow: status === 'cancelled' || status === 'timeout' }
+  const heard = (await itemsOfRun(rows, last.turn.runId)).findLast(({ tells }) => tells)?.tells
+  return { turnId: heard?.turnId, wasSlow: false }
 }
 
 /** Turns that nobody could tell of: those after the last that was told or heard of, or in which a narrative was written. */
@@ -82,6 +98,19 @@ function sinceThen(path: PlacedTurn[], told: Narrative | undefined, heard: strin
   const isTold = ({ turn }: PlacedTurn) =>
     turn.id === heard || (told && (turn.id === told.turnId || (told.turnId === null && turn.runId === told.runId)))
   return path.slice(path.findLastIndex(isTold) + 1).filter(({ turn }) => turn.type === 'normal')
+}
+
+/** Turns without those that speak of something a person wanted forgotten since, and what the others rest on. */
+async function tellableOf(rows: Reading, turns: PlacedTurn[]): Promise<{ since: PlacedTurn[]; memoryIds: number[] }> {
+  const known = await knownInRuns(
+    rows,
+    turns.map(({ turn }) => turn.runId),
+  )
+  const unspeakable = new Set(known.filter(({ isForgotten }) => isForgotten).map(({ runId }) => runId))
+  return {
+    since: turns.filter(({ turn }) => !unspeakable.has(turn.runId)),
+    memoryIds: [...new Set(known.filter(({ runId }) => !unspeakable.has(runId)).map(({ memoryId }) => memoryId))],
+  }
 }
 
 /** What was said, oldest first; where that is too much, the end of it. */
@@ -96,13 +125,15 @@ function linesOf(turns: PlacedTurn[]): string {
 }
 
 function asked({ content, source = 'human' }: Message): string {
-  return `${source === 'human' ? 'person' : source}: ${cut(content)}`
+  return `${source === 'human' ? 'person' : source}: ${quoted(content)}`
 }
 
 function answered({ content }: Message): string {
-  return `answer: ${cut(content)}`
+  return `answer: ${quoted(content)}`
 }
 
-function cut(text: string): string {
-  return text.length > longestMessage ? `${text.slice(0, longestMessage).toWellFormed()}…` : text
+/** Its beginning, set off so that no line of it looks like one of ours. */
+function quoted(text: string): string {
+  const short = text.length > longestMessage ? `${text.slice(0, longestMessage).toWellFormed()}…` : text
+  return short.split(/\r\n|[\n\r\u2028\u2029]/).join('\n  ')
 }

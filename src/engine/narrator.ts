@@ -1,6 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import { isOfAgents, type Session, tellingLabel } from '../domain/session.ts'
-import { isNarrating } from '../store/narratives.ts'
+import { narratingIn } from '../store/narratives.ts'
 import { sessionsSince } from '../store/sessions.ts'
 import { type News, newsOf } from './narrative-news.ts'
 import { narratorName } from './role.ts'
@@ -23,6 +23,10 @@ export interface NarratorOptions {
   submit(input: Submission): Promise<Accepted>
   /** Only this folder's. */
   folder?: string
+  /** The talk that this process is there for: only its telling is waited for. */
+  sessionId?: string
+  /** Ends a telling that takes too long. */
+  cancel(runId: string, reason: string): Promise<unknown>
   /** Another model than the usual one. */
   model?: string
   onTrouble(error: unknown): void
@@ -32,6 +36,8 @@ export interface NarratorOptions {
 export interface Narrator {
   /** Resolves when nothing is left to tell in this folder, or nothing goes on by itself, or the signal comes. */
   atRest(folder: string, signal: AbortSignal): Promise<void>
+  /** Ends what was waited for and took too long, so that nobody waits for it again. */
+  giveUp(folder: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -70,11 +76,14 @@ export function startNarrator(world: World, options: NarratorOptions): Narrator 
         const ended = new AbortController()
         const stop = store.onHint(() => ended.abort())
         await look()
-        const isBusy = !until.aborted && (await store.read((rows) => isNarrating(rows, folder)))
+        const isBusy = !until.aborted && (await awaited(folder)).length > 0
         if (isBusy) await clock.sleep(lookEvery, AbortSignal.any([ended.signal, until]))
         stop()
         if (!isBusy) return
       }
+    },
+    async giveUp(folder) {
+      for (const runId of await awaited(folder)) await options.cancel(runId, 'telling where things stand took too long')
     },
     async stop() {
       stopListening()
@@ -84,12 +93,17 @@ export function startNarrator(world: World, options: NarratorOptions): Narrator 
     },
   }
 
+  function awaited(folder: string): Promise<string[]> {
+    const label = options.sessionId === undefined ? undefined : tellingLabel(options.sessionId)
+    return store.read((rows) => narratingIn(rows, folder, label))
+  }
+
   async function lookOnce(): Promise<void> {
     const moved = await candidates()
     const busy: Session[] = []
     for (const session of moved) {
       if (stopped.signal.aborted) return
-      const news = await store.read((rows) => newsOf(rows, session))
+      const news = await store.read((rows) => newsOf(rows, session, { inHaste: options.folder !== undefined }))
       if (news === 'busy') {
         busy.push(session)
         continue
@@ -109,7 +123,7 @@ export function startNarrator(world: World, options: NarratorOptions): Narrator 
     )
   }
 
-  async function hand(session: Session, { turnId, before, text, label }: News): Promise<void> {
+  async function hand(session: Session, { turnId, before, text, label, memoryIds }: News): Promise<void> {
     await options.submit({
       folder: session.folder,
       label: tellingLabel(session.id),
@@ -122,7 +136,13 @@ export function startNarrator(world: World, options: NarratorOptions): Narrator 
       timeoutMs,
       ...(options.model !== undefined && { model: options.model }),
       dedupeKey: `narrative:${turnId}`,
-      tells: { sessionId: session.id, topic: session.label, turnId, previousId: before?.narrative.id ?? null },
+      tells: {
+        sessionId: session.id,
+        topic: session.label,
+        turnId,
+        previousId: before?.narrative.id ?? null,
+        memoryIds,
+      },
     })
   }
 }

@@ -2,6 +2,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { insertItem, itemsOfRun } from '../store/inbox.ts'
 import { findRun } from '../store/runs.ts'
 import { lockedRun } from './recover.ts'
+import { isBackground } from './role.ts'
 import { notFound } from './route.ts'
 import { nextRun } from './submit.ts'
 import type { World } from './world.ts'
@@ -19,6 +20,8 @@ export async function retry(world: World, runId: string): Promise<{ runId: strin
       `run:${runId} is still ${old.state}`,
       `stop it first: heddle cancel run:${runId}`,
     )
+  if (isBackground(old))
+    throw new HeddleError('nothing_to_retry', `nobody waits for run:${runId}`, 'it is told anew after the next turn')
   if (items.length === 0)
     throw new HeddleError(
       'nothing_to_retry',

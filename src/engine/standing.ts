@@ -2,11 +2,12 @@ import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import type { Memory } from '../domain/memory.ts'
 import { inItsPlace } from '../memory/describe.ts'
 import { findMemory } from '../store/memories.ts'
-import { listNarratives, type Narrative } from '../store/narratives.ts'
+import { findNarrative, listNarratives, type Narrative } from '../store/narratives.ts'
 import type { Reading } from '../store/store.ts'
 
 /** How many are looked at for one that may still be told. */
 const mostLookedAt = 20
+const furthestBack = 20
 
 /** Where things stood, and what of it was corrected since. */
 export interface Standing {
@@ -29,6 +30,12 @@ export async function standingIn(rows: Reading, folder: string): Promise<Standin
 
 /** A narrative with what was corrected of it; undefined for one that is not told any more. */
 export async function tellable(rows: Reading, narrative: Narrative): Promise<Standing | undefined> {
+  // It may say on what one before it said, without naming what that rested on.
+  let before: Narrative | undefined = narrative
+  for (let back = 0; before?.previousId != null && back < furthestBack; back++) {
+    before = await findNarrative(rows, before.previousId)
+    for (const id of before?.memoryIds ?? []) if ((await findMemory(rows, id))?.forgottenAt != null) return undefined
+  }
   const corrected: Standing['corrected'] = []
   for (const id of narrative.memoryIds) {
     const memory = await findMemory(rows, id)
@@ -43,7 +50,9 @@ export async function tellable(rows: Reading, narrative: Narrative): Promise<Sta
 export function standingText({ narrative, corrected }: Standing): string {
   const since = corrected.map(({ was, now }) => `[id:${was}] does not hold any more; [id:${now.id}] ${oneLine(now)}`)
   const strange = isUntrusted(labelOfStanding({ narrative, corrected })) ? [strangeness] : []
-  return [narrative.summary, ...strange, ...(since.length > 0 ? [`(since then: ${since.join('; ')})`] : [])].join(' ')
+  // On one line, so that nothing in it looks like something of ours.
+  const said = narrative.summary.replace(/\s+/g, ' ')
+  return [...strange, said, ...(since.length > 0 ? [`(since then: ${since.join('; ')})`] : [])].join(' ')
 }
 
 /** What is said of words that did not come from the person. */

@@ -3,7 +3,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
 import { type Memory, weightOf } from '../domain/memory.ts'
 import type { MemoryLine, MemoryView, Reminded } from '../domain/memory-views.ts'
-import { findMemory, supersededBy } from '../store/memories.ts'
+import { findMemory, isArchived, supersededBy } from '../store/memories.ts'
 import { recallsIn, recallsOf } from '../store/memory-recalls.ts'
 import { citingFrom } from '../store/narrative-chain.ts'
 import type { Reading } from '../store/store.ts'
@@ -34,11 +34,10 @@ export async function describeMemory(rows: Reading, id: string, now: Millis): Pr
     throw new HeddleError('not_found', `there is no memory "${id}"`, 'heddle memory lists them, heddle memory search')
   const { label, runId, turnId, recalledAt, forgottenAt } = memory
   const replacedBy = await inItsPlace(rows, memory)
-  const [older, narratives, runs] = await Promise.all([
-    behind(rows, memory.id),
-    citingFrom(rows, memory.id, memory.narrativeId),
-    recallsOf(rows, memory.id),
-  ])
+  const older = await behind(rows, memory.id)
+  const all = [memory, ...older]
+  const narratives = await Promise.all(all.map(({ id, narrativeId }) => citingFrom(rows, id, narrativeId)))
+  const runs = await Promise.all(all.map(({ id }) => recallsOf(rows, id)))
   return {
     kind: 'memory',
     ...memoryLine(memory, now),
@@ -49,8 +48,9 @@ export async function describeMemory(rows: Reading, id: string, now: Millis): Pr
     ...(replacedBy && { replacedBy: { id: replacedBy.id, content: replacedBy.content } }),
     ...(forgottenAt !== null && { forgottenAt: new Date(forgottenAt).toISOString() }),
     older: older.map(({ id, content }) => ({ id, content })),
-    narratives,
-    runs,
+    narratives: [...new Set(narratives.flat())].sort((a, b) => a - b),
+    runs: [...new Set(runs.flat())].sort(),
+    ...((await isArchived(rows, memory.id)) && { archived: true as const }),
   }
 }
 

@@ -26,11 +26,16 @@ export async function forget(tx: Tx, id: number, now: Millis): Promise<Forgotten
     older.push(...next)
     behind = next
   }
-  for (const each of [id, ...older]) await wipeMemory(tx, each, now)
+  const all = [id, ...older]
+  for (const each of all) await wipeMemory(tx, each, now)
   return {
     id,
-    narratives: await narrativesCiting(tx, id),
+    narratives: once(await Promise.all(all.map((each) => narrativesCiting(tx, each)))),
     older,
-    runs: await recallsOf(tx, id),
+    runs: once(await Promise.all(all.map((each) => recallsOf(tx, each)))),
   }
+}
+
+function once<T extends number | string>(lists: T[][]): T[] {
+  return [...new Set(lists.flat())].sort((a, b) => (a < b ? -1 : 1))
 }

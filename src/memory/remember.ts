@@ -1,6 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import { Misuse } from '../domain/errors.ts'
-import { isUntrusted } from '../domain/label.ts'
+import { isUntrusted, type Label } from '../domain/label.ts'
 import { type Memory, type MemoryDraft, relationOf } from '../domain/memory.ts'
 import { wordsIn } from '../domain/words.ts'
 import {
@@ -13,6 +13,7 @@ import {
   memoriesOf,
   newestMemory,
   supersede,
+  unarchiveMemory,
   widenMemory,
 } from '../store/memories.ts'
 import { searchMemories } from '../store/memory-search.ts'
@@ -43,7 +44,7 @@ export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: nu
   const content = checkedContent(draft.content)
   await holdMemories(tx)
   const alike = await likeThis(tx, content)
-  const corrected = draft.supersedes === undefined ? undefined : await mustFind(tx, draft.supersedes)
+  const corrected = draft.supersedes === undefined ? undefined : await mustChange(tx, draft.supersedes, draft.label)
   const isStrange = isUntrusted(draft.label)
   // What strangers say neither strengthens nor replaces what is trusted; what is trusted replaces what they said.
   const mayTouch = (each: Memory) => !isStrange || isUntrusted(each.label)
@@ -70,8 +71,7 @@ export async function rewrite(
   by: Pick<MemoryDraft, 'source' | 'label' | 'runId' | 'turnId'>,
   now: Millis,
 ): Promise<number> {
-  await holdMemories(tx)
-  const old = await mustFind(tx, id)
+  const old = await mustChange(tx, id, by.label)
   const tags = change.tags ?? old.tags
   const keywords = change.keywords ?? old.keywords
   const content = change.content === undefined ? old.content : checkedContent(change.content)
@@ -84,6 +84,23 @@ export async function rewrite(
   await addScore(tx, next, old.score - 1)
   await supersede(tx, id, next)
   return next
+}
+
+/**
+ * One that is to be changed, back where it is found. What strangers said changes nothing that is trusted, however it
+ * came into the talk.
+ */
+export async function mustChange(tx: Tx, id: number, by: Label): Promise<Memory> {
+  await holdMemories(tx)
+  const memory = await mustFind(tx, id)
+  if (isUntrusted(by) && !isUntrusted(memory.label))
+    throw new Misuse(
+      `memory:${id} is trusted, and this talk has words in it that are not`,
+      'keep what was found as a memory of its own; the person can change it: heddle memory edit',
+      'not_trusted',
+    )
+  await unarchiveMemory(tx, id)
+  return memory
 }
 
 /** What is kept of something that somebody says; nothing, and too much, is refused. */

@@ -155,6 +155,19 @@ export async function archiveMemory(tx: Tx, id: number): Promise<void> {
   await tx.run(tx.build.deleteFrom('memories').where('id', '=', id))
 }
 
+/** Brings one back from there: whoever changes it means to use it. */
+export async function unarchiveMemory(tx: Tx, id: number): Promise<void> {
+  const row = await tx.first(archivedById({ id }))
+  if (!row) return
+  await tx.run(tx.build.insertInto('memories').values(row))
+  await tx.run(tx.build.deleteFrom('memories_archive').where('id', '=', id))
+  await indexMemory(tx, id, memoryFrom(row))
+}
+
+export async function isArchived(rows: Reading, id: number): Promise<boolean> {
+  return (await rows.first(archivedById({ id }))) !== undefined
+}
+
 async function indexMemory(
   tx: Tx,
   id: number,

@@ -30,6 +30,28 @@ export async function recallsIn(rows: Reading, runId: string): Promise<Shown[]> 
   }))
 }
 
+/** What runs kept or were shown, and what of it was forgotten since. */
+export async function knownInRuns(
+  rows: Reading,
+  runIds: readonly string[],
+): Promise<{ runId: string; memoryId: number; isForgotten: boolean }[]> {
+  if (runIds.length === 0) return []
+  const kept = await rows.all(
+    rows.build.selectFrom('memories').select(['id', 'run_id', 'forgotten_at']).where('run_id', 'in', runIds),
+  )
+  const shown = await rows.all(
+    rows.build
+      .selectFrom('memory_recalls')
+      .leftJoin('memories', 'memories.id', 'memory_recalls.memory_id')
+      .select(['memory_recalls.run_id', 'memory_id', 'forgotten_at'])
+      .where('memory_recalls.run_id', 'in', runIds),
+  )
+  return [
+    ...kept.map((row) => ({ runId: row.run_id ?? '', memoryId: row.id, isForgotten: row.forgotten_at !== null })),
+    ...shown.map((row) => ({ runId: row.run_id, memoryId: row.memory_id, isForgotten: row.forgotten_at !== null })),
+  ]
+}
+
 /** Runs that were shown a memory. */
 export async function recallsOf(rows: Reading, memoryId: number): Promise<string[]> {
   const found = await rows.all(

@@ -76,20 +76,18 @@ export async function latestOfSession(rows: Reading, sessionId: string): Promise
   return row && narrativeFrom(row)
 }
 
-/** Whether one is being written in a folder, or will be as soon as there is room: not one that waits for something. */
-export async function isNarrating(rows: Reading, folder: string): Promise<boolean> {
-  const found = await rows.first(
-    rows.build
-      .selectFrom('runs')
-      .innerJoin('sessions', 'sessions.id', 'runs.session_id')
-      .select('runs.id')
-      .where('runs.finished_at', 'is', null)
-      .where('runs.state', '<>', 'waiting')
-      .where('runs.via', '=', 'narrator')
-      .where('sessions.folder', '=', folder)
-      .limit(1),
-  )
-  return found !== undefined
+/** Runs that write one in a folder, or will as soon as there is room: not one that waits for something. */
+export async function narratingIn(rows: Reading, folder: string, label?: string): Promise<string[]> {
+  let query = rows.build
+    .selectFrom('runs')
+    .innerJoin('sessions', 'sessions.id', 'runs.session_id')
+    .select('runs.id')
+    .where('runs.finished_at', 'is', null)
+    .where('runs.state', '<>', 'waiting')
+    .where('runs.via', '=', 'narrator')
+    .where('sessions.folder', '=', folder)
+  if (label !== undefined) query = query.where('sessions.label', '=', label)
+  return (await rows.all(query)).map(({ id }) => id)
 }
 
 /** Those of a folder, newest first. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import type { Run } from '../domain/run.ts'
+import { tellingLabel } from '../domain/session.ts'
 import type { Builder } from './dialect.ts'
 import { raw } from './raw.ts'
 import { runFrom } from './run-rows.ts'
@@ -28,6 +29,8 @@ export interface QueueFilter {
   parents: boolean
   /** Leaves out runs that took an owner down. */
   innocent: boolean
+  /** Leaves out what nobody asked for. */
+  asked: boolean
   /** Only this session's work: its own runs, all that its requests began elsewhere, and its folder's narratives. */
   sessionId?: string
 }
@@ -35,15 +38,27 @@ export interface QueueFilter {
 /** The run that is claimed next: by priority, then the request's time, then its own. */
 export async function firstQueued(rows: Reading, filter: QueueFilter): Promise<Run | undefined> {
   const { sessionId } = filter
-  const flags = { anyone: filter.parents ? 0 : 1, suspects: filter.innocent ? 0 : 1 }
-  const row = await rows.first(sessionId === undefined ? queued(flags) : queuedOf({ ...flags, sessionId }))
+  const flags = { anyone: filter.parents ? 0 : 1, suspects: filter.innocent ? 0 : 1, aside: filter.asked ? 0 : 1 }
+  const row = await rows.first(
+    sessionId === undefined ? queued(flags) : queuedOf({ ...flags, sessionId, telling: tellingLabel(sessionId) }),
+  )
   return row && runFrom(row)
 }
 
-/** What holds a slot: all of it, those that took an owner down before, and those that work for another run. */
-export async function countRunning(rows: Reading): Promise<{ running: number; suspects: number; children: number }> {
+/**
+ * What holds a slot: all of it, those that took an owner down before, and those that work for another run. What nobody
+ * asked for is counted apart: nobody waits for a slot because of it.
+ */
+export async function countRunning(
+  rows: Reading,
+): Promise<{ running: number; suspects: number; children: number; aside: number }> {
   const row = await rows.first(running({}))
-  return { running: row?.running ?? 0, suspects: Number(row?.suspects ?? 0), children: Number(row?.children ?? 0) }
+  return {
+    running: Number(row?.running ?? 0),
+    suspects: Number(row?.suspects ?? 0),
+    children: Number(row?.children ?? 0),
+    aside: Number(row?.aside ?? 0),
+  }
 }
 
 /**
@@ -68,13 +83,14 @@ export async function dueRuns(rows: Reading, now: Millis, longestPause: Millis):
   return found.map(runFrom)
 }
 
-const inOrder = (db: Builder, arg: { anyone: number; suspects: number }) =>
+const inOrder = (db: Builder, arg: { anyone: number; suspects: number; aside: number }) =>
   db
     .selectFrom('runs')
     .selectAll()
     .where('state', '=', sql.lit('queued'))
     .where(sql<boolean>`(${arg.anyone} = 1 OR parent_run_id IS NULL)`)
     .where(sql<boolean>`(${arg.suspects} = 1 OR crashes = 0)`)
+    .where(sql<boolean>`(${arg.aside} = 1 OR via <> 'narrator')`)
     .orderBy('priority', 'desc')
     .orderBy('requested_at')
     .orderBy('created_at')
@@ -87,38 +103,42 @@ const someQueued = statement((db, arg: { most: number }) =>
 
 const queued = statement(inOrder)
 
-const queuedOf = statement((db, arg: { anyone: number; suspects: number; sessionId: string }) =>
-  inOrder(db, arg).where(({ or, eb, exists, selectFrom }) =>
-    or([
-      eb('session_id', '=', arg.sessionId),
-      exists(
-        selectFrom('runs as root')
-          .select('root.id')
-          .whereRef('root.id', '=', 'runs.root_run_id')
-          .where('root.session_id', '=', arg.sessionId),
-      ),
-      // Whoever works in a folder tells where its talks stand, too: there may be nobody else.
-      eb.and([
-        eb('via', '=', sql.lit('narrator')),
+const queuedOf = statement(
+  (db, arg: { anyone: number; suspects: number; aside: number; sessionId: string; telling: string }) =>
+    inOrder(db, arg).where(({ or, eb, exists, selectFrom }) =>
+      or([
+        eb('session_id', '=', arg.sessionId),
         exists(
-          selectFrom('sessions as aside')
-            .innerJoin('sessions as talk', 'talk.folder', 'aside.folder')
-            .select('aside.id')
-            .whereRef('aside.id', '=', 'runs.session_id')
-            .where('talk.id', '=', arg.sessionId),
+          selectFrom('runs as root')
+            .select('root.id')
+            .whereRef('root.id', '=', 'runs.root_run_id')
+            .where('root.session_id', '=', arg.sessionId),
         ),
+        // Whoever works in a folder tells where its talks stand, too: there may be nobody else. What was begun and given
+        // back is left to its own talk, or to somebody who stays: it may take longer than this process does.
+        eb.and([
+          eb('via', '=', sql.lit('narrator')),
+          exists(
+            selectFrom('sessions as aside')
+              .innerJoin('sessions as talk', 'talk.folder', 'aside.folder')
+              .select('aside.id')
+              .whereRef('aside.id', '=', 'runs.session_id')
+              .where('talk.id', '=', arg.sessionId)
+              .where(sql<boolean>`(runs.epoch = 0 OR aside.label = ${arg.telling})`),
+          ),
+        ]),
       ]),
-    ]),
-  ),
+    ),
 )
 
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))
 const claimLockIfFree = statement((db, _arg: object, dialect) => raw<{ held: number }>(db, dialect.tryClaimLock))
 
 const running = statement((db, _arg: object) =>
-  raw<{ running: number; suspects: number; children: number }>(
+  raw<{ running: number; suspects: number; children: number; aside: number }>(
     db,
-    sql`SELECT count(*) AS running,
+    sql`SELECT coalesce(sum(CASE WHEN via <> 'narrator' THEN 1 ELSE 0 END), 0) AS running,
+               coalesce(sum(CASE WHEN via = 'narrator' THEN 1 ELSE 0 END), 0) AS aside,
                coalesce(sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), 0) AS suspects,
                coalesce(sum(CASE WHEN parent_run_id IS NOT NULL THEN 1 ELSE 0 END), 0) AS children
         FROM runs WHERE owner_id IS NOT NULL`,

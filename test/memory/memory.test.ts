@@ -107,6 +107,28 @@ describe.each(databases)('memories on %s', (database) => {
     expect(left[1]?.score).toBe(12)
   })
 
+  test('what strangers said changes nothing that is trusted, under its number neither', async () => {
+    await keep('The harbour opens at nine')
+    const stranger = { source: 'agent' as const, label: { integrity: 'untrusted' as const, sources: ['url:x'] } }
+    for (const change of [{ content: 'The harbour opens at ten' }, { tags: ['late'] }])
+      await expect(world.store.write('submit', (tx) => rewrite(tx, 1, change, stranger, 1))).rejects.toMatchObject({
+        code: 'not_trusted',
+      })
+    expect(await found('when does the harbour open?')).toEqual(['The harbour opens at nine'])
+  })
+
+  test('one that is changed comes back from the archive, with all that belongs to it', async () => {
+    await keep('The tower lamp is green')
+    await world.store.write('submit', (tx) => archiveMemory(tx, 1))
+    const own = { source: 'user' as const, label: trusted }
+    await world.store.write('submit', (tx) => rewrite(tx, 1, { tags: ['light'] }, own, 1))
+    expect(await found('which light?')).toEqual(['The tower lamp is green'])
+    await world.store.write('submit', (tx) => archiveMemory(tx, 1))
+    const next = await world.store.write('submit', (tx) => rewrite(tx, 1, { content: 'The lamp is violet' }, own, 1))
+    expect(await world.store.read((rows) => findMemory(rows, 1))).toMatchObject({ supersededBy: next })
+    expect(await found('which lamp?')).toEqual(['The lamp is violet'])
+  })
+
   test('what is alike and not the same stays, and is pointed out', async () => {
     const first = await keep('The invoice export writes one CSV file per customer every night')
     const second = await keep('The invoice export writes one CSV file per customer, with amounts in cents and a header')
