@@ -35,15 +35,17 @@ export function workBeside(
     onTrouble(error: unknown): void
   },
 ): Beside {
-  const narrator = memory.narratives
-    ? startNarrator(engine, {
-        submit: worker.submit,
-        ...(memory.narrator !== undefined && { model: memory.narrator }),
-        ...(only && { folder: only.folder, sessionId: only.id }),
-        cancel: (runId, reason) => cancel(engine, runId, reason),
-        onTrouble,
-      })
-    : undefined
+  // Where nobody is reminded of anything, nobody would begin with it.
+  const narrator =
+    memory.narratives && memory.recall
+      ? startNarrator(engine, {
+          submit: worker.submit,
+          ...(memory.narrator !== undefined && { model: memory.narrator }),
+          ...(only && { folder: only.folder, sessionId: only.id }),
+          cancel: (runId, reason) => cancel(engine, runId, reason),
+          onTrouble,
+        })
+      : undefined
   const stopped = new AbortController()
   const indexing = files?.keepUp(stopped.signal, onTrouble)
   const stopEmbedding = embedding?.keepUp(onTrouble)

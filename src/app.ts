@@ -15,6 +15,7 @@ import type { Part } from './domain/message.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
 import { parseReference } from './domain/reference.ts'
+import { labelOfPeople } from './domain/session.ts'
 import type { Tool } from './domain/tool.ts'
 import { answer } from './engine/answer.ts'
 import { append } from './engine/append.ts'
@@ -241,7 +242,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
       const handedIn = {
         folder,
-        label: session,
+        label: labelOfPeople(session),
         content,
         ...more,
         ...(parent && { parentTurnId: parent.turnId }),

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { tail } from '../domain/id.ts'
 import type { NarrativeLine, NarrativeView, RestsOn } from '../domain/narrative-views.ts'
 import { facts } from './facts.ts'
@@ -5,10 +6,14 @@ import { ago, cut, printable, type Screen, table } from './screen.ts'
 
 /** Narratives as a list, one line each. */
 export function narrativeTable(screen: Screen, narratives: readonly NarrativeLine[], now: number): string {
-  const rows = narratives.map(({ id, createdAt, topic, summary, trusted }) => [
+  // Of one folder nobody needs to be told which.
+  const isMixed = new Set(narratives.map(({ folder }) => folder)).size > 1
+  const rows = narratives.map(({ id, createdAt, topic, summary, trusted, folder }) => [
     `narrative:${id}`,
     ago(createdAt, now),
-    topic === undefined ? '' : `#${printable(topic)}`,
+    [...(isMixed ? [printable(basename(folder))] : []), ...(topic === undefined ? [] : [`#${printable(topic)}`])].join(
+      ' ',
+    ),
     oneLine(summary),
     trusted ? '' : 'untrusted',
   ])

@@ -22,6 +22,13 @@ export function isOfAgents(label: string): boolean {
   return /^agent:[^:]+:(?:subagent|session):/.test(label)
 }
 
+/** A label that a person may give: sessions in which talks are told of are made by the runtime alone. */
+export function labelOfPeople(label: string): string {
+  if (talkOf(label) !== undefined)
+    throw new Misuse(`"${label}" is a name for the narrator's own`, 'choose another label', 'bad_label')
+  return label
+}
+
 /** The session in which it is told where a talk stands. */
 export function tellingLabel(talkId: string): string {
   return `agent:narrator:session:${talkId}`

@@ -2,7 +2,7 @@ import type { SessionView } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import type { EventKind } from '../domain/event.ts'
 import { type Persona, personaPattern } from '../domain/persona.ts'
-import { checkLabel, type Session } from '../domain/session.ts'
+import { checkLabel, labelOfPeople, type Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { putPersona } from '../store/personas.ts'
 import { findSessions, lockSession, renameSession, setArchived } from '../store/sessions.ts'
@@ -30,7 +30,7 @@ export async function viewSession(rows: Reading, session: Session): Promise<Sess
 }
 
 export function rename(world: World, folder: string, name: string, label: string): Promise<SessionView> {
-  const wanted = checkLabel(label)
+  const wanted = labelOfPeople(checkLabel(label))
   return change(world, folder, name, 'session.renamed', { label: wanted }, (tx, session) =>
     renameSession(tx, session, wanted, world.clock.now()),
   )

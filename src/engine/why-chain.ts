@@ -129,6 +129,9 @@ async function fromRun(rows: Reading, run: Run): Promise<Step> {
 async function beforeRun(rows: Reading, run: Run, given: number[]): Promise<Place> {
   const request = said(run.rootRunId || run.id)
   const [first] = given
+  // Nobody asked for it: the talk that it tells of did.
+  const tells = run.via === 'narrator' ? (await itemsOfRun(rows, run.id)).findLast((item) => item.tells) : undefined
+  if (tells?.tells) return { kind: 'turn', id: tells.tells.turnId, how: 'tells of', otherwise: request }
   if (run.taskId !== null) return { kind: 'task', id: String(run.taskId), how: 'because of', otherwise: request }
   if (first !== undefined && run.id !== request.id)
     return {

@@ -124,7 +124,7 @@ const queuedOf = statement(
               .select('aside.id')
               .whereRef('aside.id', '=', 'runs.session_id')
               .where('talk.id', '=', arg.sessionId)
-              .where(sql<boolean>`(runs.epoch = 0 OR aside.label = ${arg.telling})`),
+              .where(sql<boolean>`(runs.epoch <= runs.crashes OR aside.label = ${arg.telling})`),
           ),
         ]),
       ]),
