@@ -68,7 +68,7 @@ function restedOn({ narratives, older, runs }: Pick<MemoryForgotten, 'narratives
   const shown = few(runs.map((id) => `run:${tail(id)}`))
   return [
     ...(behind === null ? [] : [`  its older words go with it: ${behind}`]),
-    ...(cited === null ? [] : [`  cited by ${cited}, whose own words stay`]),
+    ...(cited === null ? [] : [`  cited by ${cited}, told to nobody any more`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
     '  what was said in turns is not changed',
   ]

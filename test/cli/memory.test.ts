@@ -126,6 +126,7 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
     '  its older words go with it: memory:1',
+    '  cited by narrative:1, told to nobody any more',
     `  shown to run:${runId?.slice(-6)}`,
     '  what was said in turns is not changed',
     '',
