@@ -219,6 +219,8 @@ CREATE TABLE memories (
 
 CREATE INDEX memories_by_result ON memories USING btree (result_id) WHERE result_id IS NOT NULL;
 
+CREATE INDEX memories_by_run ON memories USING btree (run_id) WHERE run_id IS NOT NULL;
+
 CREATE INDEX memories_by_turn ON memories USING btree (turn_id) WHERE turn_id IS NOT NULL;
 
 CREATE INDEX memories_superseded ON memories USING btree (superseded_by) WHERE superseded_by IS NOT NULL;

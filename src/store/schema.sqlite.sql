@@ -176,6 +176,8 @@ forgotten_at  INTEGER) STRICT;
 
 CREATE INDEX memories_by_result ON memories (result_id) WHERE result_id IS NOT NULL;
 
+CREATE INDEX memories_by_run ON memories (run_id) WHERE run_id IS NOT NULL;
+
 CREATE INDEX memories_by_turn ON memories (turn_id) WHERE turn_id IS NOT NULL;
 
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
