@@ -56,23 +56,26 @@ export async function memoriesOf(rows: Reading, ids: readonly number[]): Promise
   return new Map(found.map((row) => [row.id, memoryFrom(row)]))
 }
 
+/** Part of a list: so many, below a number. */
+interface Page {
+  limit: number
+  before?: number
+}
+
 /** Those that count, newest first. */
-export async function listMemories(rows: Reading, { limit, before }: { limit: number; before?: number }) {
-  let query = rows.build
-    .selectFrom('memories')
-    .selectAll()
-    .where('superseded_by', 'is', null)
-    .where('forgotten_at', 'is', null)
-    .orderBy('id', 'desc')
-    .limit(limit)
-  if (before !== undefined) query = query.where('id', '<', before)
-  return (await rows.all(query)).map(memoryFrom)
+export function listMemories(rows: Reading, page: Page): Promise<Memory[]> {
+  return listIn(rows, 'memories', page)
 }
 
 /** Those in the archive that were neither replaced nor forgotten, newest first. */
-export async function listArchived(rows: Reading, { limit, before }: { limit: number; before?: number }) {
+export function listArchived(rows: Reading, page: Page): Promise<Memory[]> {
+  return listIn(rows, 'memories_archive', page)
+}
+
+async function listIn(rows: Reading, table: 'memories' | 'memories_archive', { limit, before }: Page) {
+  // Both have the same columns.
   let query = rows.build
-    .selectFrom('memories_archive')
+    .selectFrom(table as 'memories')
     .selectAll()
     .where('superseded_by', 'is', null)
     .where('forgotten_at', 'is', null)
