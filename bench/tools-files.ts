@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { open, readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { nothingProtected } from '../src/domain/path-handle.ts'
 import type { Tool } from '../src/domain/tool.ts'
 import { systemClock as clock } from '../src/system.ts'
 import { makeCall, prepareCall } from '../src/tools/call.ts'
@@ -28,7 +29,7 @@ export async function fileFigures(scratch: Scratch): Promise<Figure[]> {
       callId: 'call',
       signal,
       folder,
-      without: [],
+      protect: nothingProtected,
       change,
     })
     if (status !== 'ok') throw new Error(JSON.stringify(output))

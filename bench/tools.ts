@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { nothingProtected } from '../src/domain/path-handle.ts'
 import { systemClock as clock } from '../src/system.ts'
 import { makeCall, prepareCall } from '../src/tools/call.ts'
 import { execTool } from '../src/tools/sandbox/exec-tool.ts'
@@ -30,7 +31,13 @@ async function execFigures(scratch: Scratch): Promise<Figure[]> {
     const ready = prepareCall({ id: 'call', name: 'exec', input: { command } }, known, ['exec'])
     if ('refused' in ready) throw new Error(JSON.stringify(ready.refused.output))
     const signal = new AbortController().signal
-    const { output } = await makeCall(ready, { runId: 'run', callId: 'call', signal, folder, without: [] })
+    const { output } = await makeCall(ready, {
+      runId: 'run',
+      callId: 'call',
+      signal,
+      folder,
+      protect: nothingProtected,
+    })
     if (output !== '[exit 0]') throw new Error(`${command}: ${JSON.stringify(output)}`)
   }
   const [over, together, proof] = names as [string, string, string]

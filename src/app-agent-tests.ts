@@ -14,6 +14,7 @@ import type { Agent } from './domain/agent.ts'
 import type { Answered, App, Spending } from './domain/app.ts'
 import type { Clock, Millis } from './domain/clock.ts'
 import { HeddleError } from './domain/errors.ts'
+import { nothingProtected } from './domain/path-handle.ts'
 import { ensureHome, type HomePaths, homePaths } from './home/home.ts'
 import { proveSandbox } from './tools/sandbox/self-test.ts'
 
@@ -143,7 +144,7 @@ function commandsIn({ config, clock, env, stopped }: Measuring, folder: string):
     proof ??= proveSandbox(confines, { clock, env, self })
     const proved = await proof
     if ('obstacle' in proved) return { obstacle: `${proved.obstacle.why}; ${proved.obstacle.remedy}` }
-    const order = { command, folder, without: [], cwd: folder, timeoutMs: commandTime, signal: stopped }
+    const order = { command, folder, protect: nothingProtected, cwd: folder, timeoutMs: commandTime, signal: stopped }
     const { output, code, killed } = await proved.runner(order)
     return { code: killed === undefined ? code : null, output: killed ?? output.text() }
   }

@@ -4,6 +4,7 @@ import { HeddleError } from './domain/errors.ts'
 import type { FileSearch } from './domain/memory-views.ts'
 import type { Model } from './domain/model.ts'
 import { nearest } from './domain/nearest.ts'
+import { nothingProtected, type ProtectedPlaces } from './domain/path-handle.ts'
 import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
 import type { Run } from './domain/run.ts'
 import type { Tool } from './domain/tool.ts'
@@ -40,8 +41,11 @@ export interface EngineSettings {
   identityFiles?(): Promise<PromptParts['files']>
   /** What the owner wrote into the home besides, where it is to be found. */
   fileSearch?: FileSearch | undefined
-  /** Folders that no tool gets into. */
-  offLimits?: readonly string[]
+  /** What the runtime trusts: no tool changes it. */
+  protect?: ProtectedPlaces
+  /** Where it is written down what commands of a killed process could leave behind. */
+  guardRecords?: string
+  tell?(text: string): void
   /** Someone watches: the script that stands in for a model takes its time. */
   paced?: boolean
   env: NodeJS.ProcessEnv
@@ -81,7 +85,9 @@ export function engineOf(
     agents = nobody,
     identityFiles = async () => [],
     fileSearch,
-    offLimits = [],
+    protect = nothingProtected,
+    guardRecords,
+    tell,
     paced = false,
     env,
   }: EngineSettings,
@@ -103,7 +109,7 @@ export function engineOf(
     defaultAgent: config.agent.default.replace(/^@/, ''),
     scheduling: config.scheduling,
     memory: { recall: config.memory.recall, files: fileSearch !== undefined },
-    offLimits,
+    protect,
     network: safeFetch({ clock: world.clock, allow: config.tools.fetch.allow }),
     // One intersection, here and nowhere else: the role's tools, what the parent could hand on, and everybody's policy.
     toolsFor(run, { persona, folder, parent }) {
@@ -184,8 +190,15 @@ export function engineOf(
   /** Commands are run only where a sandbox holds, or the owner wants none. A tool of that name may be given as well. */
   async function addExec(): Promise<void> {
     if (known.has('exec') || !isAllowed('exec', config.tools)) return
-    const found = await execTool(config.tools.exec, { clock: world.clock, env })
-    if ('tool' in found) known.set(found.tool.name, found.tool)
+    const found = await execTool(config.tools.exec, {
+      clock: world.clock,
+      env,
+      ...(guardRecords !== undefined && { guardRecords }),
+    })
+    if (!('tool' in found)) return
+    known.set(found.tool.name, found.tool)
+    for (const { folder, path, to } of found.leftBehind ?? [])
+      tell?.(`a killed command had left ${path} in ${folder}: it is now ${to}    heddle git`)
   }
 
   function standIn(): Model {

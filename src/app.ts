@@ -5,15 +5,12 @@ import { type AppMeaning, openMeaning } from './app-meaning.ts'
 import type { Config } from './config/config.ts'
 import { isLive } from './domain/agent.ts'
 import type { App } from './domain/app.ts'
-import { whyRefused } from './domain/attachment.ts'
 import { crashAt } from './domain/crash-points.ts'
-import { Misuse } from './domain/errors.ts'
 import { idSource } from './domain/id.ts'
 import { liveFeed } from './domain/live.ts'
 import type { FileSearch, MemoryApp } from './domain/memory-views.ts'
-import type { Part } from './domain/message.ts'
 import type { Model } from './domain/model.ts'
-import { nearest } from './domain/nearest.ts'
+import type { ProtectedPlaces } from './domain/path-handle.ts'
 import { parseReference } from './domain/reference.ts'
 import { labelOfPeople } from './domain/session.ts'
 import type { Tool } from './domain/tool.ts'
@@ -21,6 +18,7 @@ import { answer } from './engine/answer.ts'
 import { append } from './engine/append.ts'
 import { decide } from './engine/approve.ts'
 import { cancel } from './engine/cancel.ts'
+import { acceptPart, addressed, mustAnswer } from './engine/check-input.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
 import { planNamed, taskNamed, viewPlans, viewResults, viewTasks } from './engine/plan-views.ts'
@@ -43,6 +41,7 @@ import type { AgentIndex, World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { homeFiles } from './home/home-files.ts'
 import { identityFilesOf } from './home/identity.ts'
+import { trustedPlaces } from './home/trusted-places.ts'
 import { fileSearch, noFiles } from './memory/file-search.ts'
 import { type FileIndex, fileIndex } from './memory/index-files.ts'
 import { memoryApp } from './memory/memory-app.ts'
@@ -65,8 +64,9 @@ const day = 86_400_000
 
 /** What decides which heddle is opened. */
 export interface AppSettings {
+  /** `paths.config` is the file that was really read. */
   paths: HomePaths
-  config: Omit<Config, 'name' | 'workspace' | 'notify'>
+  config: Omit<Config, 'name' | 'workspace' | 'notify'> & Partial<Pick<Config, 'notify'>>
   env: NodeJS.ProcessEnv
   /** Told in plain words what a person should know, such as a schema that was upgraded. */
   tell?(text: string): void
@@ -97,7 +97,8 @@ export async function openApp(settings: AppSettings): Promise<App> {
     ...(embedding && { meaning: embedding.meaning }),
   }
   const files = settings.config.memory.files ? fileIndex(world, homeFiles(settings.paths.home)) : undefined
-  const here = { ...settings, agents: agentsOf(settings, context), files, embedding }
+  const protect = trustedPlaces(settings)
+  const here = { ...settings, protect, agents: agentsOf(settings, context), files, embedding }
   return {
     ...assembleTree(world, store, context, here),
     ...assembleWork(world, context, here),
@@ -109,6 +110,7 @@ export async function openApp(settings: AppSettings): Promise<App> {
 /** Settings, everyone who can be given work, and what keeps the owner's files findable. */
 interface Assembly extends AppSettings {
   agents: AgentIndex
+  protect: ProtectedPlaces
   files: FileIndex | undefined
   embedding: AppMeaning | undefined
 }
@@ -123,7 +125,12 @@ export function restoreApp(settings: AppSettings, file: string) {
   return restoreBackup(placeOf(settings), file, { context: contextOf(settings) })
 }
 
-function assembleTree(world: World, store: Store, context: StoreContext, { config, agents, paths }: Assembly): TreeApp {
+function assembleTree(
+  world: World,
+  store: Store,
+  context: StoreContext,
+  { config, agents, protect }: Assembly,
+): TreeApp {
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
     sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
@@ -167,7 +174,7 @@ function assembleTree(world: World, store: Store, context: StoreContext, { confi
         }),
       ),
     why: (folder, reference, options) =>
-      why({ store, offLimits: [paths.home], budget: config.budgets.perRequest }, folder, reference, options),
+      why({ store, protect, budget: config.budgets.perRequest }, folder, reference, options),
     diff: (folder, a, b) =>
       store.read(async (rows) =>
         diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
@@ -228,7 +235,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       ...settings,
       identityFiles: identityFilesOf(settings.paths.home, context.clock),
       fileSearch: settings.files && fileSearch(world, settings.files),
-      offLimits: [settings.paths.home],
+      guardRecords: settings.paths.guards,
     },
   )
   return {
@@ -333,33 +340,6 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
 function auditUnconfined({ store, clock }: World): Promise<void> {
   const event = { kind: 'sandbox.off' as const, subject: `process:${process.pid}`, payload: {} }
   return store.write('owner', (tx) => recordEvent(tx, { at: clock.now(), ...event }))
-}
-
-/** `@name …` at the very beginning goes straight to that agent; any other `@` is a word. */
-function addressed(
-  said: string,
-  agent: string | undefined,
-  known: () => string[],
-): { content: string; agent?: string } {
-  const [, name = '', content = ''] = /^@([a-z0-9][\w-]*)[\s,:]+(\S[\s\S]*)$/i.exec(said) ?? []
-  return agent === undefined && name !== '' && known().includes(name) ? { content, agent: name } : { content: said }
-}
-
-/** An agent that is not there is an error before anything is taken in. */
-function mustAnswer(name: string, known: string[]): void {
-  if (known.includes(name)) return
-  const close = nearest(name, known)
-  throw new Misuse(
-    `there is no agent "@${name}"`,
-    close ? `did you mean @${close}?` : 'heddle agents lists them',
-    'agent_unknown',
-  )
-}
-
-function acceptPart(part: Part, model: Model): void {
-  const why = whyRefused(part, model)
-  if (why !== undefined)
-    throw new Misuse(`${why}.`, 'leave it out, or name a model that can: heddle models', 'part_refused')
 }
 
 async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {

@@ -32,7 +32,14 @@ export async function standHere(
     const { created } = await ensureHome(home)
     if (created.includes(home)) tell(`made ${home} (private to you); nothing else was touched`)
     const config = await loadConfig(configFile, env, { userHome, secrets, mustExist: flags.config !== undefined })
-    return { paths, config, env, tell, context: { crash }, paced: process.stdout.isTTY === true }
+    return {
+      paths: { ...paths, config: configFile },
+      config,
+      env,
+      tell,
+      context: { crash },
+      paced: process.stdout.isTTY === true,
+    }
   }
   let opened: Promise<App> | undefined
   let found: Promise<Daemon | undefined> | undefined

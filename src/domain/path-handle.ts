@@ -55,11 +55,26 @@ export interface FoundFile {
 /** What becomes of a file; one that had a mode keeps it unless told otherwise. */
 export type Fate = { bytes: Buffer; mode?: number } | 'removed' | 'kept'
 
+/**
+ * What the runtime itself trusts, wherever it lies: no tool and no command changes it. Paths may be links and need not
+ * exist.
+ */
+export interface ProtectedPlaces {
+  /** Files and directories that count as outside every folder. */
+  readonly hidden: readonly string[]
+  /** Files and directories that can be read and not changed. */
+  readonly readOnly: readonly string[]
+  /** Directories in which no command runs at all: the runtime's own sources. */
+  readonly noCommands: readonly string[]
+}
+
+/** For a folder that certainly holds nothing of the runtime. */
+export const nothingProtected: ProtectedPlaces = { hidden: [], readOnly: [], noCommands: [] }
+
 export interface PathAddress {
   folder: string
   path: string
-  /** Folders that count as outside wherever they lie. */
-  without?: readonly string[]
+  protect?: ProtectedPlaces
 }
 
 /** A file that is open and known to lie inside. */

@@ -2,7 +2,7 @@ import type { Millis } from './clock.ts'
 import type { Fetched, SafeFetch } from './fetch.ts'
 import type { Label } from './label.ts'
 import type { ToolSpec } from './model.ts'
-import type { FilePlace, PathHandle } from './path-handle.ts'
+import type { FilePlace, PathHandle, ProtectedPlaces } from './path-handle.ts'
 import type { Touched } from './touched.ts'
 import type { CallStatus } from './turn.ts'
 
@@ -68,8 +68,8 @@ export interface CallContext {
   folder: string
   /** Of everything that led to this call: what it begins carries it on. */
   label?: Label
-  /** Folders that no tool gets into even where they lie inside, such as the home with its keys. */
-  without: readonly string[]
+  /** What no tool changes, or even sees, where it lies inside the folder. */
+  protect: ProtectedPlaces
   /** Without one the call reaches nothing on the network. */
   network?: SafeFetch
   /** Without it the call changes no file. */

@@ -171,7 +171,7 @@ export class ActiveRun {
   contextOf(callId: string): CallContext {
     const { engine, claimed, signal } = this
     const { folder } = claimed.session
-    const reach = { folder, without: engine.offLimits, network: engine.network }
+    const reach = { folder, protect: engine.protect, network: engine.network }
     return { runId: claimed.run.id, callId, signal, label: this.label, ...reach }
   }
 

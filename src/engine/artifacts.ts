@@ -1,5 +1,5 @@
 import type { Artifact } from '../domain/app.ts'
-import type { OpenFile } from '../domain/path-handle.ts'
+import type { OpenFile, ProtectedPlaces } from '../domain/path-handle.ts'
 import type { Run } from '../domain/run.ts'
 import { changesFor, type KeptChange } from '../store/file-changes.ts'
 import type { Reading } from '../store/store.ts'
@@ -12,13 +12,13 @@ const mostLookedAt = 100
 const mostBytes = 5 * 1024 * 1024
 
 /** Files that a run which works for another has written, as they are on the disk when it ends. */
-export async function artifactsOf({ store, offLimits }: Engine, run: Run): Promise<Artifact[]> {
+export async function artifactsOf({ store, protect }: Engine, run: Run): Promise<Artifact[]> {
   if (run.requesterSessionId === null) return []
   const changes = await store.read((rows) => written(rows, run))
   const artifacts: Artifact[] = []
   for (const [at, change] of changes.entries()) {
     const { path, after: sha256 } = change
-    const found = at < mostLookedAt ? await fileNow(change, offLimits) : undefined
+    const found = at < mostLookedAt ? await fileNow(change, protect) : undefined
     artifacts.push({ path, sha256, bytes: found?.bytes ?? null, verified: found?.sha256 === sha256 })
   }
   return artifacts
@@ -44,10 +44,10 @@ async function written(rows: Reading, run: Run): Promise<(KeptChange & { after: 
 /** Undefined when it is not there, too large, or cannot be reached any more: whatever it is, the run has ended. */
 async function fileNow(
   { folder, path }: KeptChange,
-  without: readonly string[],
+  protect: ProtectedPlaces,
 ): Promise<{ bytes: number; sha256: string } | undefined> {
   try {
-    return await pathHandle({ folder, path, without }).openFile(lookAt)
+    return await pathHandle({ folder, path, protect }).openFile(lookAt)
   } catch {
     return undefined
   }

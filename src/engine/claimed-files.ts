@@ -14,7 +14,7 @@ export async function withMissingFiles({ engine, claimed }: ActiveRun, ending: E
   const { folder } = claimed.session
   const missing: string[] = []
   for (const path of claimedFiles(ending.text)) {
-    const isThere = await pathHandle({ folder, path, without: engine.offLimits })
+    const isThere = await pathHandle({ folder, path, protect: engine.protect })
       .openFile(async () => true)
       .catch(() => false)
     if (!isThere) missing.push(path)

@@ -1,3 +1,4 @@
+import type { ProtectedPlaces } from '../domain/path-handle.ts'
 import type { FilesRead } from '../domain/why.ts'
 import { findRun } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
@@ -28,10 +29,10 @@ export async function readsOf(rows: Reading, runId: string): Promise<Reads | und
 }
 
 /** Compares what was read with what is there now. */
-export async function compareReads({ folder, seen }: Reads, without: readonly string[]): Promise<FilesRead> {
+export async function compareReads({ folder, seen }: Reads, protect: ProtectedPlaces): Promise<FilesRead> {
   const read: FilesRead = { count: seen.size, under: commonFolder([...seen.keys()]), changed: [], unknown: 0 }
   for (const [at, [path, sha256]] of [...seen].entries()) {
-    const now = at < mostCompared && sha256 !== null ? await hashNow({ folder, path, without }) : undefined
+    const now = at < mostCompared && sha256 !== null ? await hashNow({ folder, path, protect }) : undefined
     if (now === undefined) read.unknown++
     else if (now !== sha256) read.changed.push(path)
   }

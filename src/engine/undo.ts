@@ -17,7 +17,7 @@ import { packContent, unpackContent } from './kept-content.ts'
 import { notFound } from './route.ts'
 import type { Engine } from './world.ts'
 
-type Undoer = Pick<Engine, 'store' | 'clock' | 'offLimits'>
+type Undoer = Pick<Engine, 'store' | 'clock' | 'protect'>
 
 /**
  * Puts back what a run and everything it began have changed in files, each to what it was before their first change. The
@@ -72,7 +72,7 @@ async function putBack(
   if (!first) return { became: 'unchanged', why: '' }
   const { folder, path, before: target, mode } = first
   const whole = join(folder, path)
-  const handle = pathHandle({ folder, path, without: engine.offLimits })
+  const handle = pathHandle({ folder, path, protect: engine.protect })
   return handle.replaceFile<Became>(async ({ before }) => {
     const current = before ? hashOf(before.bytes) : null
     if (current === target) return { fate: 'kept', answer: { became: 'unchanged', why: '' } }

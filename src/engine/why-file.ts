@@ -2,6 +2,7 @@ import { join, relative, resolve } from 'node:path'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
+import type { ProtectedPlaces } from '../domain/path-handle.ts'
 import type { FileWhy, WhyLink, WhyNote } from '../domain/why.ts'
 import type { KeptChange } from '../store/file-changes.ts'
 import { changesOfFile } from '../store/provenance.ts'
@@ -45,14 +46,14 @@ export async function findFile(
   read: <T>(body: (rows: Reading) => Promise<T>) => Promise<T>,
   { path }: FileReference,
   folder: string,
-  without: readonly string[],
+  protect: ProtectedPlaces,
 ): Promise<FoundFile> {
   const named = resolve(folder, path)
   const changesAt = (whole: string) => read((rows) => changesOfFile(rows, namesOf(whole), mostChanges))
   const changes = await changesAt(named)
   const last = changes.at(-1)
   const address = last ? { folder: last.folder, path: last.path } : { folder, path }
-  const now = await fileNow({ ...address, without })
+  const now = await fileNow({ ...address, protect })
   const shown = shownFrom(folder, named)
   // A link may lead to a file that was written under its own name.
   const real = 'path' in now ? now.path : named

@@ -1,5 +1,6 @@
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { idPattern } from '../domain/id.ts'
+import type { ProtectedPlaces } from '../domain/path-handle.ts'
 import { parseReference } from '../domain/reference.ts'
 import type { WhyLink, WhyView } from '../domain/why.ts'
 import { narrativeNamed } from '../memory/narratives.ts'
@@ -25,7 +26,7 @@ import { storyOf } from './why-story.ts'
 export interface Explaining {
   store: Store
   /** Folders of the runtime: nothing in them is read. */
-  offLimits: readonly string[]
+  protect: ProtectedPlaces
   budget: Budget
 }
 
@@ -37,7 +38,7 @@ const mostReaders = 4
  * are looked at, nobody is asked; every look is one by key.
  */
 export async function why(
-  { store, offLimits, budget }: Explaining,
+  { store, protect, budget }: Explaining,
   folder: string,
   text: string,
   { forward = false } = {},
@@ -45,10 +46,10 @@ export async function why(
   const asked = await store.read((rows) => thingNamed(rows, text, folder))
   const { view, written } =
     'path' in asked
-      ? await aboutFile(store, asked, folder, offLimits)
+      ? await aboutFile(store, asked, folder, protect)
       : { view: await store.read((rows) => aboutThing(rows, asked, budget)) }
   const read = await store.read((rows) => firstReads(rows, view.chain))
-  if (read) read.link.read = await compareReads(read.reads, offLimits)
+  if (read) read.link.read = await compareReads(read.reads, protect)
   const story = await store.read((rows) => storyOf(rows, view.chain))
   const told = story ? { ...view, story } : view
   // A session stands for its head.
@@ -79,9 +80,9 @@ async function aboutFile(
   store: Store,
   reference: FileReference,
   folder: string,
-  offLimits: readonly string[],
+  protect: ProtectedPlaces,
 ): Promise<{ view: WhyView; written?: Written }> {
-  const found = await findFile((body) => store.read(body), reference, folder, offLimits)
+  const found = await findFile((body) => store.read(body), reference, folder, protect)
   const { written, ...about } = await store.read((rows) => whyFile(rows, reference, found))
   return { view: { ref: `file:${about.chain[0]?.id ?? found.shown}`, ...about }, written }
 }

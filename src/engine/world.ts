@@ -4,6 +4,7 @@ import type { CrashPoint } from '../domain/crash-points.ts'
 import type { SafeFetch } from '../domain/fetch.ts'
 import type { LiveSign } from '../domain/live.ts'
 import type { Model } from '../domain/model.ts'
+import type { ProtectedPlaces } from '../domain/path-handle.ts'
 import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import type { Tool } from '../domain/tool.ts'
@@ -79,8 +80,8 @@ export interface Engine extends World {
   toolsFor(run: Run, place: Place): string[]
   /** Why somebody must be asked before a run may use this tool; undefined when nobody is. */
   mustAsk(tool: string, run: Pick<Run, 'agent'>, place: Place): string | undefined
-  /** Folders that belong to the runtime: no tool gets into them. */
-  offLimits: readonly string[]
+  /** What the runtime trusts: no tool changes it. */
+  protect: ProtectedPlaces
   /** How tools get to the network. */
   network: SafeFetch
   /** Who the agent is and what it must know. */

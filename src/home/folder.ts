@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises'
-import { basename, dirname, join, resolve, sep } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { isCode } from '../config/files.ts'
 import { HeddleError } from '../domain/errors.ts'
+import { isWithin } from '../domain/within.ts'
 
 /**
  * The folder that a session belongs to: the working directory, or the workspace where that is no place to work in
@@ -35,8 +36,4 @@ async function realPath(path: string): Promise<string> {
     if (!isCode(error, 'ENOENT', 'EACCES') || whole === dirname(whole)) throw error
     return join(await realPath(dirname(whole)), basename(whole))
   }
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }

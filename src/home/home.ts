@@ -34,6 +34,8 @@ export interface HomePaths {
   database: string
   backups: string
   run: string
+  /** What commands of a killed process could have left behind, one record each. */
+  guards: string
   skills: string
   memory: string
   secrets: string
@@ -47,6 +49,7 @@ export function homePaths(home: string): HomePaths {
     database: join(home, 'heddle.db'),
     backups: join(home, 'backups'),
     run: join(home, 'run'),
+    guards: join(home, 'run', 'guards'),
     skills: join(home, 'skills'),
     memory: join(home, 'memory'),
     secrets: join(home, 'secrets'),

@@ -89,7 +89,7 @@ function handlesFor(
     paths.map((parameter) => {
       const text = (input as Record<string, unknown>)[parameter] ?? '.'
       if (typeof text !== 'string') throw new Error(`${name} lets ${parameter} be something else than text`)
-      return [parameter, pathHandle({ folder: call.folder, path: text, without: call.without })]
+      return [parameter, pathHandle({ folder: call.folder, path: text, protect: call.protect })]
     }),
   )
   return (parameter: string): ReturnType<Call['handle']> => {

@@ -12,7 +12,7 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { lstat, mkdir, open, opendir, readlink, realpath, rename, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, opendir, readlink, realpath, rename, symlink, unlink } from 'node:fs/promises'
 
 type Awaitable<T> = T | Promise<T>
 
@@ -32,6 +32,7 @@ export interface Disk {
   /** Takes the place of what has that name. */
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
+  makeLink(target: string, path: string): Promise<void>
   /** Where the system tells what a descriptor stands for. */
   descriptors: string
   /** What it tells there. Asked without a detour, since it answers from memory: no disk is waited for. */
@@ -63,7 +64,7 @@ const newMode = 0o644
 // Most directories come in one piece.
 const entriesAtOnce = 256
 
-const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'remove'> = {
+const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'remove' | 'makeLink'> = {
   descriptors: '/proc/self/fd',
   behind: (descriptor) => readlinkSync(descriptor),
   async create(path) {
@@ -80,6 +81,7 @@ const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' |
   makeDirectory: async (path) => void (await mkdir(path)),
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
+  makeLink: (target, path) => symlink(target, path),
 }
 
 /** The disk as seen from the main thread, which it never holds up. */

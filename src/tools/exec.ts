@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import { z } from 'zod'
+import type { Clock } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Label } from '../domain/label.ts'
 import type { PathHandle } from '../domain/path-handle.ts'
@@ -7,7 +8,11 @@ import type { Tool } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
 import type { FileThreads } from './file-threads.ts'
 import { operandsOf } from './operands.ts'
+import { guardNotes } from './sandbox/guard-notes.ts'
+import type { GuardRecords } from './sandbox/guard-records.ts'
+import { runGuarded } from './sandbox/guarded-run.ts'
 import type { Ended } from './sandbox/launch.ts'
+import type { Mount } from './sandbox/mounts.ts'
 import type { Runner } from './sandbox/runner.ts'
 import { parsedBy } from './tool-input.ts'
 import { touching } from './touching.ts'
@@ -20,6 +25,10 @@ export interface ExecSettings {
   maxTimeoutSeconds: number
   network: boolean
   isConfined: boolean
+  clock: Pick<Clock, 'monotonic'>
+  env: NodeJS.ProcessEnv
+  /** Where it is written down what a crash could leave behind. */
+  records?: GuardRecords | undefined
 }
 
 /** Runs a shell command in the session's folder. */
@@ -57,17 +66,32 @@ export function exec(
       const cwd = handle('cwd')
       const path = await directoryAt(cwd)
       const where = `in ${cwd.shown}, for at most ${seconds} s, ${reachOf(settings)}`
-      const frozen = { path, ...settings, operands: await operandsOf(cwd, command) }
+      const { network, isConfined } = settings
+      const frozen = {
+        path,
+        timeoutSeconds,
+        maxTimeoutSeconds,
+        network,
+        isConfined,
+        operands: await operandsOf(cwd, command),
+      }
       return { change: `$ ${visible(command)}\n${where}`, frozen }
     },
     // Never by its first word: a shell behind it could be anything.
     covers: ({ command, cwd = '.' }) => `exec in ${cwd}: ${command}`,
-    async run({ command, timeout_seconds: seconds = usual }, { handle, folder, without, signal }) {
+    async run({ command, timeout_seconds: seconds = usual }, { handle, folder, protect, signal }) {
       const cwd = await directoryAt(handle('cwd'))
-      const { done: ended, touched } = await touching(threads, { folder, path: '.', without }, signal, () =>
-        runner({ command, folder, without, cwd, timeoutMs: seconds * 1000, signal }),
+      const address = { folder, path: '.', protect }
+      const run = (mounts: readonly Mount[]) =>
+        runner({ command, folder, protect, mounts, cwd, timeoutMs: seconds * 1000, signal })
+      const { clock, env, records, isConfined } = settings
+      const { done, touched } = await touching(threads, address, signal, async () =>
+        isConfined
+          ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), env, signal }, run)
+          : { done: await run([]), findings: undefined },
       )
-      return { status: 'ok', output: tell(ended), touched, ...(settings.network && { label: fromNetwork }) }
+      const output = [tell(done.done), ...(isConfined ? guardNotes(done) : [])].join('\n')
+      return { status: 'ok', output, touched, ...(settings.network && { label: fromNetwork }) }
     },
   }
 }
@@ -99,9 +123,10 @@ function describe({ network, isConfined }: ExecSettings): string {
   const walls = isConfined
     ? ` It reaches the folder and the programs of the system${reach}; what it writes outside of the folder does not last. `
     : ' '
+  const git = isConfined ? 'git works, but its config and hooks are read-only. ' : ''
   return (
     'Runs a command with bash in the folder. Answers what it wrote, both outputs in one, and then its end, such as ' +
-    `[exit 0].${walls}Nothing that it starts lives on after it, and it gets no input.`
+    `[exit 0].${walls}${git}Nothing that it starts lives on after it, and it gets no input.`
   )
 }
 

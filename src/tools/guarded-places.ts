@@ -4,6 +4,10 @@ import { shownName } from './shown-name.ts'
 
 /** Files that no agent writes, since something else acts on them later, with a person's rights. */
 const guarded: { path: RegExp; why: string }[] = [
+  {
+    path: /\/head$/,
+    why: 'git takes a directory with such a file for a repository, and runs what its configuration says',
+  },
   { path: /\/\.git$/, why: 'it tells git where a repository is, and git runs the hooks there' },
   { path: /\.git\/(.*\/)?hooks\//, why: 'git runs what lies there' },
   { path: /\.git\/(.*\/)?(config|config\.worktree|commondir)$/, why: 'git runs commands that stand there' },
@@ -14,12 +18,12 @@ export function refuseGuarded({ folder, names }: Pick<FilePlace, 'folder' | 'nam
   const below = asAnyDiskReadsIt(`/${names.join('/')}`)
   const whole = asAnyDiskReadsIt(folder) + below
   const rule = ours.path.test(below) ? ours : guarded.find(({ path }) => path.test(whole))
-  if (rule)
-    throw new HeddleError(
-      'forbidden',
-      `${shownName(names.join('/'))} is not written by agents: ${rule.why}`,
-      'tell the user what should stand there, and let them decide',
-    )
+  if (rule) throw notForAgents(names.join('/'), rule.why)
+}
+
+export function notForAgents(shown: string, why: string): HeddleError {
+  const message = `${shownName(shown)} is not written by agents: ${why}`
+  return new HeddleError('forbidden', message, 'tell the user what should stand there, and let them decide')
 }
 
 /** Some disks take capital letters for small ones, and see no difference where a letter is invisible. */

@@ -2,14 +2,21 @@ import type { Stats } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
-import type { Kind, OpenDirectory, OpenFile, PathAddress, PathHandle } from '../domain/path-handle.ts'
+import {
+  type Kind,
+  nothingProtected,
+  type OpenDirectory,
+  type OpenFile,
+  type PathAddress,
+  type PathHandle,
+} from '../domain/path-handle.ts'
+import { isWithin } from '../domain/within.ts'
 import { type Disk, directDisk, patientDisk } from './disk.ts'
 import {
   type End,
   follow,
   fromRoot,
   isSame,
-  isWithin,
   namesBelow,
   type Opened,
   openInside,
@@ -18,6 +25,7 @@ import {
 } from './inside.ts'
 import { changed, kindOf, outside, wrongKind } from './path-refusals.ts'
 import { takePlace } from './place.ts'
+import { realPlaces } from './protected-places.ts'
 import { shownName } from './shown-name.ts'
 
 const longestPath = 4096
@@ -29,18 +37,31 @@ const longestCandidate = 80
  * The handle of a path that was asked for. Nothing in the text is expanded or decoded: `~`, `%2e`, `@` and `file://` are
  * letters of a name. Throws when the text cannot be a path; where it leads is found out when it is used.
  */
-export function pathHandle({ folder, path: text, without = [] }: PathAddress, disk: Disk = patientDisk): PathHandle {
+export function pathHandle(
+  { folder, path: text, protect = nothingProtected }: PathAddress,
+  disk: Disk = patientDisk,
+): PathHandle {
   checkSpelling(text)
   const given = resolve(folder)
   const asked = resolve(given, text)
   const shown = isWithin(asked, given) ? fromRoot({ path: given }, asked) : asked
-  return handleOf(shown, { folder, path: text, without }, missing, async () => {
-    const root = { path: await rootPath(disk, given), without: await realPaths(disk, without), disk }
+  return handleOf(shown, { folder, path: text, protect }, missing, async () => {
+    const root = await rootAt({ folder: given, protect }, disk)
     // The folder may have been given by another name than its real one.
     const base = [given, root.path].find((each) => isWithin(asked, each))
     if (base === undefined) return { root, end: { at: 'outside' } }
     return { root, end: await follow(root, root.path, asked.slice(base.length).split('/')) }
   })
+}
+
+/** The folder of an address, for a walk through it in a thread that may be held up. */
+export function directRoot(address: PathAddress): Promise<Root> {
+  return rootAt(address, directDisk)
+}
+
+async function rootAt({ folder, protect = nothingProtected }: Omit<PathAddress, 'path'>, disk: Disk): Promise<Root> {
+  const path = await rootPath(disk, folder)
+  return { path, protect, places: await realPlaces(disk, protect, path), disk }
 }
 
 /** The same for a thread that may be held up. */
@@ -152,7 +173,7 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
     at: (name) => {
       const below = shown === '.' ? name : join(shown, name)
       // Nobody who goes through a directory can have meant another name.
-      return handleOf(below, { folder: root.path, path: below, without: root.without }, gone, async () => ({
+      return handleOf(below, { folder: root.path, path: below, protect: root.protect }, gone, async () => ({
         root,
         end: await follow(root, path, [name]),
       }))
@@ -168,14 +189,6 @@ function checkSpelling(text: string): void {
     (!text.isWellFormed() && 'a path must be well-formed text') ||
     (Buffer.byteLength(text) > longestPath && `a path has at most ${longestPath} bytes`)
   if (why) throw new HeddleError('forbidden', why, 'give a plain path, such as src/main.ts')
-}
-
-/** Where they really are; what is not there cannot be entered. */
-async function realPaths(disk: Disk, paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    paths.map(async (path) => disk.realpath(path)).map((real) => real.catch(() => undefined)),
-  )
-  return found.filter((path) => path !== undefined)
 }
 
 async function rootPath(disk: Disk, folder: string): Promise<string> {

@@ -1,14 +1,18 @@
 import type { Stats } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
+import type { ProtectedPlaces } from '../domain/path-handle.ts'
+import { isWithin } from '../domain/within.ts'
 import type { Descriptor, Disk } from './disk.ts'
+import { isAmong, isHiddenByAnotherName, type RealPlaces } from './protected-places.ts'
 
 /** A folder that nothing leads out of. */
 export interface Root {
   /** Its real path. */
   path: string
-  /** Real paths below it that count as outside: what belongs to the runtime and not to agents. */
-  without: readonly string[]
+  /** What belongs to the runtime and not to agents: hidden places count as outside. */
+  protect: ProtectedPlaces
+  places: RealPlaces
   disk: Disk
 }
 
@@ -42,7 +46,7 @@ const mostLinks = 40
  */
 export async function follow(root: Root, from: string, names: readonly string[]): Promise<End> {
   const { disk } = root
-  if (isWithout(root, from)) return { at: 'outside' }
+  if (isHidden(root, from)) return { at: 'outside' }
   const left = [...names]
   let here = from
   // Looked at only where it ends: what leads on is a directory, or the system says that it is none.
@@ -59,7 +63,7 @@ export async function follow(root: Root, from: string, names: readonly string[])
       continue
     }
     const next = join(here, name)
-    if (isWithout(root, next)) return { at: 'outside' }
+    if (isHidden(root, next)) return { at: 'outside' }
     const seen = await disk.find(next)
     if (!seen) return { at: 'missing', directory: here, name, rest: left }
     if (!seen.isSymbolicLink()) {
@@ -92,7 +96,8 @@ export async function openInside(root: Root, path: string): Promise<Opened | und
     const real = told ?? (await disk.realpath(path))
     if (
       isWithin(real, root.path) &&
-      !isWithout(root, real) &&
+      !isHidden(root, real) &&
+      !(await isHiddenByAnotherName(disk, root.places.hidden, stats)) &&
       (told !== undefined || (await isSame(root, stats, real)))
     )
       return { file, stats, real, byDescriptor: told === undefined ? undefined : byDescriptor }
@@ -110,13 +115,8 @@ export async function isSame({ disk }: Root, opened: Stats, path: string): Promi
   return now.dev === opened.dev && now.ino === opened.ino
 }
 
-/** Whether a path is the folder or lies below it; a neighbour whose name begins alike does not. */
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
-}
-
-function isWithout({ without }: Root, path: string): boolean {
-  return without.some((folder) => isWithin(path, folder))
+function isHidden({ places }: Root, path: string): boolean {
+  return isAmong(places.hidden, path)
 }
 
 export function namesBelow(root: Root, path: string): string[] {

@@ -3,8 +3,11 @@ import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import type { Fate, FilePlace, FoundFile } from '../domain/path-handle.ts'
 import type { Descriptor, NewFile } from './disk.ts'
+import { isNamedByGit } from './git-places.ts'
+import { notForAgents } from './guarded-places.ts'
 import { type End, namesBelow, type Opened, openInside, type Root, type Way } from './inside.ts'
 import { changed, kindOf, outside, wrongKind } from './path-refusals.ts'
+import { isAmong, readOnlyPlace } from './protected-places.ts'
 import { shownName } from './shown-name.ts'
 
 /** What is kept of a file before it is changed is held, packed and stored whole. */
@@ -26,10 +29,22 @@ export async function takePlace(shown: string, { root, end }: Way): Promise<Held
   const { directory, names } = placeOf(shown, end)
   const opened = await openInside(root, directory)
   if (!opened) throw outside(shown)
+  const refusal = await whyNotWritten(root, shown, join(opened.real, ...names))
+  if (refusal) {
+    await opened.file.close()
+    throw refusal
+  }
   return holdOpen(root, shown, opened, names, end.at === 'inside').catch(async (error) => {
     await opened.file.close()
     throw error
   })
+}
+
+async function whyNotWritten(root: Root, shown: string, path: string): Promise<HeddleError | undefined> {
+  if (isAmong(root.places.readOnly, path)) return readOnlyPlace(shown)
+  return (await isNamedByGit(root, path))
+    ? notForAgents(shown, 'the configuration of git names it, and git runs what stands there')
+    : undefined
 }
 
 /** The directory that is there, and the names from it to the file: more than one where directories are missing. */

@@ -11,13 +11,14 @@ export const mayImport: Record<string, readonly string[]> = {
   gateway: ['domain'],
   cli: [
     ...['domain', 'gateway', 'app.ts', 'app-models.ts', 'app-agents.ts', 'config', 'home', 'doctor.ts'],
-    ...['app-agent-tests.ts', 'system.ts', 'version.ts'],
+    ...['app-agent-tests.ts', 'app-untrusted.ts', 'system.ts', 'version.ts'],
   ],
   'version.ts': [],
   'system.ts': ['domain'],
   config: ['domain'],
   home: ['domain', 'config'],
   'doctor.ts': ['domain', 'store', 'config', 'home', 'tools', 'app-models.ts'],
+  'app-untrusted.ts': ['tools'],
   'app-models.ts': ['domain', 'models', 'config'],
   'app-agents.ts': ['domain', 'agents', 'config', 'home'],
   'app-meaning.ts': ['domain', 'store', 'memory', 'config', 'app-models.ts'],
@@ -96,12 +97,14 @@ export const handlesOnly = {
     'node:fs': ['src/tools/disk.ts', 'src/tools/sandbox/host.ts'],
     'node:child_process': ['src/tools/sandbox/launch.ts'],
     'src/tools/sandbox/host.ts': [
-      ...['advice', 'identity', 'programs', 'self-test', 'view', 'watch'].map((name) => `src/tools/sandbox/${name}.ts`),
+      ...['advice', 'guard-records', 'guarded-run', 'identity', 'programs', 'self-test', 'view', 'watch'].map(
+        (name) => `src/tools/sandbox/${name}.ts`,
+      ),
     ],
     'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],
     'src/tools/handle.ts': [
-      ...['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts', 'src/tools/survey.ts'],
+      ...['call', 'exec-guard', 'listing', 'search', 'survey', 'untrusted-files'].map((name) => `src/tools/${name}.ts`),
       ...['src/engine/undo.ts', 'src/engine/artifacts.ts', 'src/engine/claimed-files.ts', 'src/engine/file-now.ts'],
     ],
   } as Record<string, readonly string[]>,

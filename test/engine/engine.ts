@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Model } from '../../src/domain/model.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Effect, Tool, ToolOutcome } from '../../src/domain/tool.ts'
 import type { PlacedTurn } from '../../src/domain/turn.ts'
 import { KnownPaths } from '../../src/engine/known-paths.ts'
@@ -92,7 +93,7 @@ export async function newEngine(
     promptBytes: () => 100,
     crash: () => undefined,
     live: () => undefined,
-    offLimits: [],
+    protect: nothingProtected,
     agents: nobody,
     defaultAgent: 'general',
     scheduling: 'auto',

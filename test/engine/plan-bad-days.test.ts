@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { decide } from '../../src/engine/approve.ts'
 import { changeTask } from '../../src/engine/steer-plan.ts'
@@ -176,7 +177,7 @@ describe.each(databases)('bad days of a plan on %s', (database) => {
       const last = (await runsOf(rows, {})).at(-1)?.id ?? ''
       const tool = office.engine.tools.get('project_status')
       if (!tool || tool.effect === 'transactional') throw new Error('nobody can look')
-      const context = { runId: last, callId: 'c', folder: office.folder, without: [], signal: never }
+      const context = { runId: last, callId: 'c', folder: office.folder, protect: nothingProtected, signal: never }
       return [await itemsOfRun(rows, last), await tool.run({}, context as never)] as const
     })
     // Whoever hears how a person ended the plan, or looks at it, hears the planner's words.
@@ -203,7 +204,7 @@ describe.each(databases)('bad days of a plan on %s', (database) => {
     const [asking] = await office.engine.store.read((rows) => runsOf(rows, { state: 'completed' }))
     const tool = office.engine.tools.get('project_status')
     if (!asking || !tool || tool.effect === 'transactional') throw new Error('nobody can look')
-    const context = { runId: asking.id, callId: 'c', folder: office.folder, without: [], signal: never }
+    const context = { runId: asking.id, callId: 'c', folder: office.folder, protect: nothingProtected, signal: never }
     expect((await tool.run({}, context as never)).label).toMatchObject({ integrity: 'untrusted' })
     door.open()
     await office.heard(itemId)
@@ -239,7 +240,7 @@ describe.each(databases)('bad days of a plan on %s', (database) => {
     const [asking] = await office.engine.store.read((rows) => runsOf(rows, { state: 'waiting' }))
     const tool = office.engine.tools.get('run_project')
     if (!plan || !asking || tool?.effect !== 'transactional') throw new Error('nobody is asked')
-    const call = { runId: asking.id, folder: office.folder, without: [], signal: never }
+    const call = { runId: asking.id, folder: office.folder, protect: nothingProtected, signal: never }
     const outcome = await office.engine.store.write('step', async (tx) => {
       await lockSession(tx, plan.sessionId)
       await answerApproval(tx, 1, { answer: 'once', reason: null, at: 1 })

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { engineOf } from '../../src/app-engine.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import type { WriteArea } from '../../src/domain/crash-points.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Task } from '../../src/domain/plan.ts'
 import type { Run } from '../../src/domain/run.ts'
 import type { ToolOutcome } from '../../src/domain/tool.ts'
@@ -127,7 +128,7 @@ describe('two processes at one plan on PostgreSQL', () => {
     if (tool?.effect !== 'transactional' || !parsed?.ok) throw new Error(`${name} cannot be called so`)
     return engine.store.write('step', async (tx: Tx) => {
       if (tool.guarded) await lockPlaces(tx, caller)
-      const context = { runId: caller.id, callId: 'call', folder, without: [], signal: never }
+      const context = { runId: caller.id, callId: 'call', folder, protect: nothingProtected, signal: never }
       return tool.write(tx, parsed.value, context)
     })
   }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Model } from '../../src/domain/model.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { type HandsOn, Stop } from '../../src/engine/active-run.ts'
 import { cancel } from '../../src/engine/cancel.ts'
@@ -269,7 +270,7 @@ describe('two processes on PostgreSQL', () => {
       spawnChild(
         tx,
         a.engine,
-        { runId: id, callId: 'call', folder, without: [], signal: never },
+        { runId: id, callId: 'call', folder, protect: nothingProtected, signal: never },
         { content: 'help', agent: 'general' },
       ),
     )

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { spawnChild } from '../../src/engine/spawn.ts'
 import { undo } from '../../src/engine/undo.ts'
@@ -251,7 +252,7 @@ describe.each(databases)('undo on %s', (database) => {
     rmSync(outside, { recursive: true })
     rmSync(at('deep'))
     hands.put('deep', '')
-    const runsHome = { ...engine, offLimits: [folder] }
+    const runsHome = { ...engine, protect: { ...nothingProtected, hidden: [folder] } }
     expect((await undo(runsHome, runId)).refused).toMatchObject([{ why: expect.stringContaining('leads out') }])
   })
 })

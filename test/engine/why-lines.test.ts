@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { carryOn, linesIn } from '../../src/engine/line-authors.ts'
 import { undo } from '../../src/engine/undo.ts'
@@ -24,7 +25,7 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
     await hands.remove()
   })
   const ask = (reference: string, folder = hands.folder) =>
-    why({ store: hands.engine.store, offLimits: [], budget }, folder, reference)
+    why({ store: hands.engine.store, protect: nothingProtected, budget }, folder, reference)
   const code = (reference: string) => ask(reference).catch(({ code }) => code)
   /** For each line the run that wrote it, else what is said instead. */
   const authors = async (path: string) => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { tail } from '../../src/domain/id.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import { show } from '../../src/engine/show.ts'
 import { why } from '../../src/engine/why.ts'
 import { remember } from '../../src/memory/remember.ts'
@@ -49,7 +50,7 @@ test('why and show look everything up by key, however many rows there are', asyn
     ...[`turn:${last}`, `turn:${tail(last)}`, tail(last), `run:${runId}`, `run:${tail(runId)}`, tail(runId)],
     ...['task:2', 'plan:1', 'result:2', 'memory:3', 'memory:1', 'narrative:2', 'session:main', 'main'],
   ]
-  const explaining = { store: heard(store, asked), offLimits: [], budget }
+  const explaining = { store: heard(store, asked), protect: nothingProtected, budget }
   for (const ref of [...named, 'REPORT.md', 'REPORT.md:3', 'in.txt'])
     await why(explaining, office.folder, ref, { forward: true })
   // From another folder a session is found by its label alone.

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import { cancel } from '../../src/engine/cancel.ts'
 import { why } from '../../src/engine/why.ts'
 import { gate } from '../../src/models/gate.ts'
@@ -17,7 +18,8 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
     expect(under.troubles).toEqual([])
     await under.remove()
   })
-  const ask = (reference: string) => why({ store: under.engine.store, offLimits: [], budget }, folder, reference)
+  const ask = (reference: string) =>
+    why({ store: under.engine.store, protect: nothingProtected, budget }, folder, reference)
   const notesOn = async (runId: string | null) =>
     (await ask(`run:${runId}`)).notes.map(({ topic, text }) => `${topic}: ${text}`)
   const spent = (calls: string) => expect.stringMatching(`^spent: ${calls}, \\d+ tokens, \\$`)

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
 import type { NarrativeView } from '../../src/domain/narrative-views.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Came, WhyView } from '../../src/domain/why.ts'
 import { show } from '../../src/engine/show.ts'
 import { why } from '../../src/engine/why.ts'
@@ -36,7 +37,7 @@ describe.each(databases)('narratives and what came of files on %s', (database) =
   afterEach(() => office.remove())
   const store = () => office.engine.store
   const ask = (reference: string, options = {}): Promise<WhyView> =>
-    why({ store: store(), offLimits: [], budget }, office.folder, reference, options)
+    why({ store: store(), protect: nothingProtected, budget }, office.folder, reference, options)
   const shown = (reference: string) => {
     const around = { now: office.engine.clock.now(), agents: office.engine.agents, limits: { ...budget, steps: 9 } }
     return store().read((rows) => show(rows, reference, office.folder, around)) as Promise<NarrativeView>

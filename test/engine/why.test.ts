@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { WhyView } from '../../src/domain/why.ts'
 import { append } from '../../src/engine/append.ts'
 import { decide } from '../../src/engine/approve.ts'
@@ -35,7 +36,7 @@ describe.each(databases)('why on %s', (database) => {
   afterEach(() => office.remove())
   const store = () => office.engine.store
   const ask = (reference: string, options = {}): Promise<WhyView> =>
-    why({ store: store(), offLimits: [], budget }, office.folder, reference, options)
+    why({ store: store(), protect: nothingProtected, budget }, office.folder, reference, options)
   const line = async (reference: string) =>
     (await ask(reference)).chain.map(({ how, kind, id }) => `${how} ${kind}${/^\d{1,4}$/.test(id) ? `:${id}` : ''}`)
   const runs = () => store().read((rows) => runsOf(rows, {}))

@@ -75,6 +75,7 @@ test('the paths of a home are in one place', () => {
     database: '/h/heddle.db',
     backups: '/h/backups',
     run: '/h/run',
+    guards: '/h/run/guards',
     skills: '/h/skills',
     memory: '/h/memory',
     secrets: '/h/secrets',

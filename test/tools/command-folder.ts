@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { ToolOutcome } from '../../src/domain/tool.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
@@ -55,7 +56,13 @@ export async function commandFolder(
     async call(input, signal = new AbortController().signal) {
       const ready = prepareCall({ id: 'call', name: 'exec', input }, known, ['exec'])
       if ('refused' in ready) return ready.refused
-      return makeCall(ready, { runId: 'run', callId: 'call', signal, folder: path, without: [hidden] })
+      return makeCall(ready, {
+        runId: 'run',
+        callId: 'call',
+        signal,
+        folder: path,
+        protect: { ...nothingProtected, hidden: [hidden] },
+      })
     },
     async run(command, more = {}) {
       const { status, output } = await folder.call({ command, ...more })

@@ -1,4 +1,5 @@
 // Runs commands in a folder, one after another, and tells each answer as a line; before that what is in the way.
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
 import { execTool } from '../../src/tools/sandbox/exec-tool.ts'
@@ -11,7 +12,7 @@ const known = new Map('tool' in found ? [['exec', found.tool]] : [])
 const signal = new AbortController().signal
 for (const command of commands) {
   const ready = prepareCall({ id: 'call', name: 'exec', input: { command } }, known, ['exec'])
-  const context = { runId: 'run', callId: 'call', signal, folder, without: [] }
+  const context = { runId: 'run', callId: 'call', signal, folder, protect: nothingProtected }
   const { output } = 'refused' in ready ? ready.refused : await makeCall(ready, context)
   process.stdout.write(`${JSON.stringify(output)}\n`)
 }

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, sym
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import { notInstalled, notThisSystem, notWorking, type SystemFacts, tooOld } from '../../src/tools/sandbox/advice.ts'
 import { bwrapArguments } from '../../src/tools/sandbox/bwrap-arguments.ts'
 import { identityIn } from '../../src/tools/sandbox/identity.ts'
@@ -123,13 +124,17 @@ describe('what commands see', () => {
   const folder = join(place, 'folder')
   mkdirSync(join(folder, 'home'), { recursive: true })
   const view = (more: object = {}, env: NodeJS.ProcessEnv = {}) =>
-    viewOf({ folder, without: [], network: false, ...more }, self, env)
+    viewOf({ folder, protect: nothingProtected, network: false, ...more }, self, env)
 
   test('is never the whole machine, nor a place of the kernel, nor the home of the runtime', async () => {
     for (const each of ['/', '/proc', '/sys/kernel', '/dev/shm'])
       await expect(view({ folder: each })).rejects.toMatchObject({ code: 'forbidden' })
-    await expect(view({ without: [place] })).rejects.toMatchObject({ code: 'forbidden' })
-    await expect(view({ without: [folder] })).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(view({ protect: { ...nothingProtected, hidden: [place] } })).rejects.toMatchObject({
+      code: 'forbidden',
+    })
+    await expect(view({ protect: { ...nothingProtected, hidden: [folder] } })).rejects.toMatchObject({
+      code: 'forbidden',
+    })
     await expect(view({ folder: join(place, 'none') })).rejects.toMatchObject({ code: 'folder_missing' })
   })
 
@@ -152,13 +157,16 @@ describe('what commands see', () => {
 
   test('hides what belongs to the runtime, by its real name, wherever it would show', async () => {
     symlinkSync(join(folder, 'home'), join(place, 'alias'))
-    const { hidden } = await view({ without: [join(place, 'alias'), join(place, 'elsewhere'), '/usr/lib'] })
-    expect(hidden).toEqual([join(folder, 'home'), realpathSync('/usr/lib')])
+    const hidden = [join(place, 'alias'), join(place, 'elsewhere'), '/usr/lib']
+    const { mounts } = await view({ protect: { ...nothingProtected, hidden } })
+    expect(mounts).toEqual(
+      [realpathSync('/usr/lib'), join(folder, 'home')].map((path) => ({ path, kind: 'empty-directory' })),
+    )
   })
 
   test('is told to bubblewrap with the folder after all that is read-only, and the root closed last', async () => {
     const limits = { memoryBytes: 2 ** 30, processes: 10 }
-    const seen = await view({ without: [join(folder, 'home')] })
+    const seen = await view({ protect: { ...nothingProtected, hidden: [join(folder, 'home')] } })
     const args = bwrapArguments({ view: seen, cwd: folder, network: false, limits, isFiltered: true }).join(' ')
     expect(args).not.toMatch(/bind \/ |--share-net|--bind-try|--dev-bind/)
     expect(args.match(/--bind \S+ \S+/g)).toEqual([`--bind ${folder} ${folder}`])

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { openApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Tool, ToolOutcome } from '../../src/domain/tool.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -18,7 +19,13 @@ import { here, type Site, sitesOfTests } from './fetch-site.ts'
 const { site, close } = sitesOfTests()
 afterEach(close)
 
-const context = { runId: 'run', callId: 'call', signal: new AbortController().signal, folder: '/', without: [] }
+const context = {
+  runId: 'run',
+  callId: 'call',
+  signal: new AbortController().signal,
+  folder: '/',
+  protect: nothingProtected,
+}
 
 async function call(input: unknown, at?: Site, tool: Tool = webFetch as Tool): Promise<ToolOutcome> {
   const network = safeFetch({ clock: systemClock, allow: at ? [at.origin] : [], lookup: here })
@@ -191,7 +198,7 @@ describe('a tool', () => {
 
   test('fetches what it declared, by its call and by nothing else', async () => {
     const at = await site((_, response) => response.end('x'))
-    const has = ['callId', 'fetch', 'folder', 'handle', 'runId', 'signal', 'without']
+    const has = ['callId', 'fetch', 'folder', 'handle', 'protect', 'runId', 'signal']
     expect(await call({ link: at.origin }, at, own(['link']))).toEqual({
       status: 'ok',
       output: { has, status: 200 },

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../../src/domain/clock.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { ChangeFile, ToolOutcome } from '../../src/domain/tool.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
@@ -33,7 +34,7 @@ export function newFolder(files: Record<string, string | Uint8Array> = {}, clock
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-files-')))
   const [path, outside] = [join(place, 'folder'), join(place, 'folder-beside')]
   // What belongs to the runtime, should it lie inside.
-  const without = [join(path, 'off-limits')]
+  const protect = { ...nothingProtected, hidden: [join(path, 'off-limits')], readOnly: [join(path, 'read-only')] }
   const known = new Map(fileTools(clock).map((tool) => [tool.name, tool]))
   mkdirSync(path)
   mkdirSync(outside)
@@ -51,7 +52,7 @@ export function newFolder(files: Record<string, string | Uint8Array> = {}, clock
     async call(name, input, signal = new AbortController().signal) {
       const ready = prepareCall({ id: 'call', name, input }, known, [...known.keys()])
       if ('refused' in ready) return ready.refused
-      return makeCall(ready, { runId: 'run', callId: 'call', signal, folder: path, without, change: changeFreely })
+      return makeCall(ready, { runId: 'run', callId: 'call', signal, folder: path, protect, change: changeFreely })
     },
     async text(name, input) {
       const { status, output } = await folder.call(name, input)

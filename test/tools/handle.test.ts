@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join, normalize } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PathHandle } from '../../src/domain/path-handle.ts'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall } from '../../src/tools/call.ts'
@@ -282,7 +283,7 @@ test('a tool gets handles only for the parameters that it declares, and one that
     callId: 'call',
     signal: new AbortController().signal,
     folder: folder.path,
-    without: [],
+    protect: nothingProtected,
   }
   const output = { status: 'error', error: 'peek does not declare other as a path' }
   expect(await makeCall({ call, tool, value: {} }, context)).toEqual({ status: 'error', output })

@@ -1,6 +1,7 @@
 import { symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import { manualClock } from '../../src/testing.ts'
 import { makeCall } from '../../src/tools/call.ts'
 import { fileThreads } from '../../src/tools/file-threads.ts'
@@ -177,7 +178,7 @@ describe('a search that would never end', () => {
       callId: 'call',
       signal: new AbortController().signal,
       folder: folder.path,
-      without: [],
+      protect: nothingProtected,
     }
     expect((await makeCall({ call, tool, value: endless }, context)).output).toMatch(
       /^a\.txt:1: aaa\n\[1 match in 1 file\]\n\[the search was stopped after 20 s, before everything was searched: .*\]$/,

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Tool } from '../../src/domain/tool.ts'
 import { callFor } from '../../src/tools/call.ts'
 import { hashOf } from '../../src/tools/change-file.ts'
@@ -77,7 +78,7 @@ describe('the preview of a call', () => {
     const parsed = tool.parse(input)
     if (!parsed.ok || tool.effect === 'transactional' || !tool.preview) throw new Error('it has none')
     const signal = new AbortController().signal
-    const context = { runId: 'run', callId: 'call', signal, folder: folder.path, without: [] }
+    const context = { runId: 'run', callId: 'call', signal, folder: folder.path, protect: nothingProtected }
     return tool.preview(parsed.value, callFor({ tool, value: parsed.value }, context))
   }
 

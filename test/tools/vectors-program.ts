@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
 import { fileTools } from '../../src/tools/file-tools.ts'
@@ -26,7 +27,7 @@ for (const path of ['a.txt', ...vectors({ path: folder, outside })])
     const input = inputFor(name, path)
     const ready = prepareCall({ id: 'call', name, input }, known, [...known.keys()])
     const signal = new AbortController().signal
-    const context = { runId: 'run', callId: 'call', signal, folder, without: [], change: changeFreely }
+    const context = { runId: 'run', callId: 'call', signal, folder, protect: nothingProtected, change: changeFreely }
     if ('tool' in ready) await makeCall(ready, context)
     asked++
   }

@@ -164,6 +164,13 @@ describe('write_file', () => {
     expect(content('.git/config')).toBe('c')
   })
 
+  test('neither are hooks and settings that the configuration of git names, nor a file that makes a repository', async () => {
+    folder.write({ '.git/config': '[core]\n\thooksPath = .husky\n[include]\n\tpath = ../shared.gitconfig\n' })
+    for (const path of ['.husky/pre-commit', 'shared.gitconfig', 'docs/HEAD'])
+      expect(await refusal(path), path).toMatchObject({ status: 'forbidden' })
+    expect((await write('.huskyrc')).status).toBe('ok')
+  })
+
   test('what a killed process left beside a file is removed, what a living one writes is not', async () => {
     folder.write({ 'sub/.heddle-1-1.tmp': 'old', 'sub/.heddle-2-2.tmp': 'young', 'sub/.heddle-x.tmp': 'theirs' })
     utimesSync(at('sub/.heddle-1-1.tmp'), new Date(1000), new Date(1000))

@@ -1,3 +1,4 @@
+import { nothingProtected } from '../../src/domain/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
 import { fileTools } from '../../src/tools/file-tools.ts'
@@ -11,6 +12,13 @@ for (let round = 0; ; round++) {
   const ready = prepareCall({ id: 'call', name: 'write_file', input }, known, ['write_file'])
   if (!('tool' in ready)) throw new Error('it was refused')
   const signal = new AbortController().signal
-  await makeCall(ready, { runId: 'run', callId: 'call', signal, folder, without: [], change: changeFreely })
+  await makeCall(ready, {
+    runId: 'run',
+    callId: 'call',
+    signal,
+    folder,
+    protect: nothingProtected,
+    change: changeFreely,
+  })
   if (round === 3) process.stdout.write('writing\n')
 }

@@ -1,6 +1,6 @@
-import { dirname } from 'node:path'
-import { isWithin } from '../inside.ts'
+import { isWithin } from '../../domain/within.ts'
 import type { Identity } from './host.ts'
+import { mountArguments } from './mounts.ts'
 import type { View } from './view.ts'
 
 /** How much commands may take. */
@@ -49,7 +49,7 @@ export function bwrapArguments({ view, cwd, network, limits, isFiltered }: Confi
     ...[...memory, temporary, '--symlink', temporary, '/var/tmp'],
     ...view.readable.filter(isTemporary).flatMap(readOnly),
     ...['--bind', view.folder, view.folder],
-    ...view.hidden.flatMap((place) => [...pinned(view.folder, place), '--tmpfs', place, '--remount-ro', place]),
+    ...view.mounts.flatMap(mountArguments),
     ...['--remount-ro', '/', '--chdir', cwd],
     ...(isFiltered ? ['--seccomp', String(descriptors.filter)] : []),
     ...['--json-status-fd', String(descriptors.status)],
@@ -77,15 +77,4 @@ function readOnly(path: string): string[] {
 
 function isTemporary(path: string): boolean {
   return isWithin(path, temporary)
-}
-
-/**
- * The directories between the folder and what is hidden in it become mounts too: a mount cannot be renamed, and what is
- * hidden would come to light under another name.
- */
-function pinned(folder: string, hidden: string): string[] {
-  const between: string[] = []
-  for (let place = dirname(hidden); place !== folder && isWithin(place, folder); place = dirname(place))
-    between.unshift(place)
-  return between.flatMap((place) => ['--bind', place, place])
 }

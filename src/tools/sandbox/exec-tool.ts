@@ -2,6 +2,7 @@ import type { Tool } from '../../domain/tool.ts'
 import { exec } from '../exec.ts'
 import { fileThreads } from '../file-threads.ts'
 import { notInstalled, type Obstacle, systemFacts } from './advice.ts'
+import { guardRecordsIn, type LeftBehind, lookAfterCrashes } from './guard-records.ts'
 import { findPrograms } from './programs.ts'
 import type { Confines, Machine } from './runner.ts'
 import { withoutSandbox } from './runner.ts'
@@ -23,8 +24,8 @@ export interface ExecConfig {
  */
 export async function execTool(
   { sandbox, network, memoryMB, processes, ...times }: ExecConfig,
-  { clock, env }: Pick<Machine, 'clock' | 'env'>,
-): Promise<{ tool: Tool } | { obstacle: Obstacle }> {
+  { clock, env, guardRecords }: Pick<Machine, 'clock' | 'env'> & { guardRecords?: string },
+): Promise<{ tool: Tool; leftBehind?: LeftBehind[] } | { obstacle: Obstacle }> {
   const confines: Confines = { network, processes, memoryBytes: memoryMB * 2 ** 20 }
   const machine = { clock, env, self: { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 } }
   // One of their own: a search that never ends must not keep commands waiting.
@@ -33,9 +34,11 @@ export async function execTool(
     const programs = await findPrograms()
     if ('missing' in programs) return { obstacle: notInstalled(programs.missing, await systemFacts()) }
     const runner = withoutSandbox(programs, confines, machine)
-    return { tool: exec(runner, threads, { ...times, network: true, isConfined: false }) }
+    return { tool: exec(runner, threads, { ...times, network: true, isConfined: false, clock, env }) }
   }
   const proof = await proveSandbox(confines, machine)
   if ('obstacle' in proof) return proof
-  return { tool: exec(proof.runner, threads, { ...times, network, isConfined: true }) }
+  const records = guardRecords === undefined ? undefined : guardRecordsIn(guardRecords)
+  const leftBehind = guardRecords === undefined ? [] : await lookAfterCrashes(guardRecords, threads)
+  return { tool: exec(proof.runner, threads, { ...times, network, isConfined: true, clock, env, records }), leftBehind }
 }

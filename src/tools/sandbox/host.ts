@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { kindOf } from '../path-refusals.ts'
 
 /** Who a process is for the files it touches. Groups besides its own one do not count. */
 export interface Identity {
@@ -12,6 +13,13 @@ export interface Identity {
 export const host = {
   /** Where a path really is; undefined when it is not there or must not be seen. */
   realPath: (path: string) => realpath(path).catch(() => undefined),
+  /** The same; rejects. */
+  realpath: (path: string) => realpath(path),
+  /** What lies at a path, a link not followed; undefined when nothing does. */
+  kind: async (path: string) => {
+    const found = await lstat(path).catch(() => undefined)
+    return found && kindOf(found)
+  },
   owner: async (path: string): Promise<Identity> => {
     const { uid, gid } = await stat(path)
     return { uid, gid }
@@ -25,6 +33,19 @@ export const host = {
   },
   /** The text of a file of the system; undefined when there is none. */
   text: (path: string) => readFile(path, 'utf8').catch(() => undefined),
+  /** Writes a file of the runtime's own, private to the user, with the directory that it lies in. */
+  async writeText(path: string, text: string): Promise<void> {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await writeFile(path, text, { mode: 0o600 })
+  },
+  remove: (path: string) => rm(path, { force: true }),
+  isAlive(pid: number): boolean {
+    try {
+      return process.kill(pid, 0)
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'EPERM'
+    }
+  },
   link: (path: string) => readlink(path).catch(() => undefined),
   names: (path: string) => readdir(path).catch(() => []),
   /** Runs something beside a folder of its own, with a file in it and a file beside it, and removes all of it. */

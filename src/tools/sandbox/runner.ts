@@ -1,10 +1,12 @@
 import type { Clock, Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
+import type { ProtectedPlaces } from '../../domain/path-handle.ts'
 import { bwrapArguments, environmentIn, type Limits, userFiles } from './bwrap-arguments.ts'
 import { callFilter } from './call-filter.ts'
 import type { Identity } from './host.ts'
 import { identityIn } from './identity.ts'
 import { type Bounds, type Ended, type Launch, launch, stillWanted } from './launch.ts'
+import type { Mount } from './mounts.ts'
 import type { Programs } from './programs.ts'
 import { usualPath, viewOf } from './view.ts'
 import { type Inside, watchFor } from './watch.ts'
@@ -16,7 +18,9 @@ const floodBytes = 256_000_000
 export interface Command {
   command: string
   folder: string
-  without: readonly string[]
+  protect: ProtectedPlaces
+  /** Mounts besides those of what is protected. */
+  mounts?: readonly Mount[]
   /** A real path in the folder. */
   cwd: string
   timeoutMs: Millis
@@ -46,9 +50,9 @@ export function inBubblewrap(
   const filter = callFilter(process.arch)
   // In a session of its own, so that `kill 0` in a command hits nothing of ours.
   const { setsid, bash } = programs
-  return async ({ command, folder, without, cwd, timeoutMs, signal }) => {
+  return async ({ command, folder, protect, mounts = [], cwd, timeoutMs, signal }) => {
     const as = await identityIn(folder, self)
-    const view = await viewOf({ folder, without, network }, as, env)
+    const view = await viewOf({ folder, protect, mounts, network }, as, env)
     const walls = bwrapArguments({ view, cwd, network, limits, isFiltered: filter !== undefined })
     const { passwd, group } = userFiles(as)
     const order: Launch = {

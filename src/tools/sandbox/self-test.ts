@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { nothingProtected } from '../../domain/path-handle.ts'
 import {
   leastVersion,
   notHolding,
@@ -65,7 +66,13 @@ async function tryToGetOut(
         'echo end',
       ].join('\n')
       const signal = new AbortController().signal
-      const where = { folder: scratch.folder, cwd: scratch.folder, without: [], timeoutMs: patience, signal }
+      const where = {
+        folder: scratch.folder,
+        cwd: scratch.folder,
+        protect: nothingProtected,
+        timeoutMs: patience,
+        signal,
+      }
       const text = (await runner({ command, ...where })).output.text()
       if (text.includes(beside)) return { breach: 'files outside of the sandbox can be read in it' }
       if (/^kernel$/m.test(text)) return { breach: 'the settings of the kernel can be changed in the sandbox' }

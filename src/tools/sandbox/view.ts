@@ -1,8 +1,11 @@
 import { homedir, userInfo } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
-import { isWithin } from '../inside.ts'
+import type { ProtectedPlaces } from '../../domain/path-handle.ts'
+import { isWithin } from '../../domain/within.ts'
+import { isAmong, type RealPlaces, realPlaces } from '../protected-places.ts'
 import { host, type Identity } from './host.ts'
+import { inMountOrder, type Mount, parentsBetween } from './mounts.ts'
 
 /** What commands see of the machine's files, as real paths. */
 export interface View {
@@ -12,8 +15,8 @@ export interface View {
   readable: string[]
   /** Links by their place. */
   links: Record<string, string>
-  /** Empty for commands, although something around them is visible. */
-  hidden: string[]
+  /** What is hidden, read-only or fixed although something around it can be seen, or written. */
+  mounts: Mount[]
   path: string
 }
 
@@ -32,17 +35,27 @@ export const usualPath = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin
 const kernelFolders = ['/proc', '/sys', '/dev']
 const homes = ['/home', '/root', '/Users']
 
+/** What decides about a view. */
+export interface Seen {
+  folder: string
+  protect: ProtectedPlaces
+  /** Besides those of what is protected. */
+  mounts?: readonly Mount[]
+  network: boolean
+}
+
 /** Everything that commands in a folder need to see, and nothing more. */
 export async function viewOf(
-  { folder: given, without, network }: { folder: string; without: readonly string[]; network: boolean },
+  { folder: given, protect, mounts = [], network }: Seen,
   who: Identity,
   env: NodeJS.ProcessEnv,
 ): Promise<View> {
   const folder = await host.realPath(given)
   if (folder === undefined) throw unreachable(given)
   if (folder === '/' || kernelFolders.some((place) => isWithin(folder, place))) throw notAFolderToWorkIn(folder)
-  const hidden = await realPaths(without)
-  if (hidden.some((place) => isWithin(folder, place))) throw notAFolderToWorkIn(folder)
+  const places = await realPlaces(host, protect, folder)
+  if (isAmong(places.hidden, folder)) throw notAFolderToWorkIn(folder)
+  if (isAmong([...places.noCommands, ...places.readOnly], folder)) throw ownSources(folder)
   const [system, node, programs] = await Promise.all([systemParts(), nodeParts(), programFolders(env, folder)])
   const wanted = [...system.readable, ...node.readable, ...programs.readable]
   const files = await existing([...usualFiles, ...(network ? networkFiles : [])])
@@ -52,9 +65,30 @@ export async function viewOf(
     folder,
     readable,
     links: { ...system.links, ...node.links },
-    hidden: hidden.filter((place) => visible.some((each) => isWithin(place, each))),
+    mounts: inMountOrder([...mounts, ...(await mountsFor(places, folder, visible))]),
     path: [...new Set([...node.path, ...programs.path, ...usualPath])].join(delimiter),
   }
+}
+
+/** What is protected and can be seen, and the directories that lead there. Links have no mounts: see `ExecGuard`. */
+async function mountsFor({ hidden, readOnly }: RealPlaces, folder: string, visible: string[]): Promise<Mount[]> {
+  const isSeen = (place: string) => visible.some((each) => isWithin(place, each))
+  const mounts = [
+    ...(await Promise.all(hidden.filter(isSeen).map(hiddenMount))),
+    ...(await Promise.all(readOnly.filter((place) => isWithin(place, folder)).map(readOnlyMount))),
+  ].filter((mount) => mount !== undefined)
+  return [...mounts, ...mounts.flatMap(({ path }) => parentsBetween(folder, path))]
+}
+
+async function hiddenMount(path: string): Promise<Mount | undefined> {
+  const kind = await host.kind(path)
+  if (kind === 'directory') return { path, kind: 'empty-directory' }
+  return kind === undefined || kind === 'link' ? undefined : { path, kind: 'unreadable-file' }
+}
+
+async function readOnlyMount(path: string): Promise<Mount | undefined> {
+  const kind = await host.kind(path)
+  return kind === undefined || kind === 'link' ? undefined : { path, kind: 'read-only' }
 }
 
 /** `/bin` and its like are links into /usr on most systems, and folders on some. */
@@ -126,14 +160,16 @@ async function existing(paths: string[]): Promise<string[]> {
   return paths.filter((_, at) => found[at] !== undefined)
 }
 
-async function realPaths(paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(paths.map((path) => host.realPath(path)))
-  return found.filter((path) => path !== undefined)
-}
-
 function unreachable(folder: string): HeddleError {
   const remedy = 'tell the user; nothing can be run until it is back'
   return new HeddleError('folder_missing', `the folder ${folder} of this session cannot be reached`, remedy)
+}
+
+function ownSources(folder: string): HeddleError {
+  const message = `no command runs in ${folder}: heddle itself runs from there, and a command could change it`
+  const remedy =
+    'tell the user to work on a copy: clone it into another folder, or install heddle elsewhere and start that one here'
+  return new HeddleError('forbidden', message, remedy)
 }
 
 function notAFolderToWorkIn(folder: string): HeddleError {

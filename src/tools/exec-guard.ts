@@ -1,0 +1,226 @@
+import { basename, dirname, join } from 'node:path'
+import type { Millis } from '../domain/clock.ts'
+import type { PathAddress } from '../domain/path-handle.ts'
+import { isWithin } from '../domain/within.ts'
+import {
+  type GitPlaces,
+  identityOf,
+  inDirectory,
+  isGitDirectory,
+  noteGit,
+  stateAt,
+  type WatchedPath,
+} from './git-places.ts'
+import { directRoot } from './handle.ts'
+import type { Root } from './inside.ts'
+import { otherNamesOf, type TrustedInodes } from './other-names.ts'
+
+/** Entries of a folder that are looked through before and after each command; with more, no command runs. */
+export const maxGuardedEntries = 1_000_000
+/** The names under which something was moved aside. */
+export const asideName = /\.untrusted(-\d+)?$/
+// Packages bring no repositories, and most entries of a folder are theirs.
+const packages = 'node_modules'
+// Where a git directory keeps those of submodules and of further work trees.
+const inGitDirectory = ['modules', 'worktrees']
+
+/** A folder whose commands are to be guarded. */
+export interface GuardRequest {
+  folder: PathAddress
+  /** By a steady clock. */
+  now: Millis
+  /** The hook directory that the user's own git configuration names. */
+  globalHooksPath?: string | undefined
+}
+
+/** What commands in a folder must not change, as it was before one of them. */
+export interface GuardedState extends GitPlaces {
+  folder: string
+  /** Links on the way to protected places, and protected places that are not there yet. */
+  trusted: WatchedPath[]
+  /** Files in the folder that are, by another name, files of a protected place. */
+  otherNames: { path: string; isHidden: boolean }[]
+}
+
+/** What a command left behind that git or Heddle would have run. */
+export interface GuardFindings {
+  /** Moved to a name that nothing runs; paths from the folder on. */
+  movedAside: { path: string; to: string }[]
+  /** Links that lead where they did before. */
+  restored: string[]
+}
+
+/** Looks through a folder for everything that a command must not change. Meant for a thread of its own. */
+export async function guardedState(request: GuardRequest): Promise<GuardedState | 'tooMany'> {
+  const root = await directRoot(request.folder)
+  const trusted = await trustedPaths(root)
+  const inodes = await otherNamesOf(root, request.now)
+  const found = await walk(root, request, inodes)
+  return found === 'tooMany' ? found : { folder: root.path, trusted, ...found }
+}
+
+/** Compares a folder with what it was before a command, and moves aside what appeared. Meant for a thread of its own. */
+export async function undoHiddenChanges(
+  request: GuardRequest & { before: GuardedState },
+): Promise<GuardFindings | 'tooMany'> {
+  const root = await directRoot(request.folder)
+  const { before } = request
+  const now = await walk(root, request, undefined)
+  if (now === 'tooMany') return now
+  const findings: GuardFindings = { movedAside: [], restored: [] }
+  const appeared = [
+    ...newParts(before, now),
+    ...now.pointers.filter((pointer) => !isKnown(before.pointers, pointer)).map(({ path }) => path),
+    // Those that were there are mounted read-only while commands run, and cannot be replaced.
+    ...(await changedAmong(root, before.named)).filter(({ state }) => !isMounted(state)).map(({ path }) => path),
+  ]
+  for (const path of new Set(appeared)) await note(path)
+  for (const { path, state } of await changedAmong(root, before.trusted)) {
+    await note(path)
+    if (state.startsWith('link ')) {
+      await inDirectory(root, dirname(path), (_, base) =>
+        root.disk.makeLink(state.slice('link '.length), join(base, basename(path))),
+      )
+      findings.restored.push(fromFolder(root, path))
+    }
+  }
+  return findings
+
+  async function note(path: string): Promise<void> {
+    const to = await moveAside(root, path)
+    if (to !== undefined) findings.movedAside.push({ path: fromFolder(root, path), to: fromFolder(root, to) })
+  }
+}
+
+/** Whether something at a path was mounted while a command ran. */
+export function isMounted(state: WatchedPath['state']): boolean {
+  return state.startsWith('file ') || state.startsWith('directory ')
+}
+
+/** Parts of git directories that were not there, or of directories that were not. */
+function newParts(before: GitPlaces, now: GitPlaces): string[] {
+  const known = new Map(before.directories.map((directory) => [directory.id, directory]))
+  return now.directories.flatMap(({ id, parts }) =>
+    parts
+      .filter(({ path, state }) => {
+        const earlier = known.get(id)?.parts.find((part) => basename(part.path) === basename(path))
+        return state !== 'missing' && (!earlier || (!isMounted(earlier.state) && earlier.state !== state))
+      })
+      .map(({ path }) => path),
+  )
+}
+
+function isKnown(known: readonly WatchedPath[], { path, state }: WatchedPath): boolean {
+  return known.some((each) => each.state === state && (isMounted(state) || each.path === path))
+}
+
+async function changedAmong(root: Root, watched: readonly WatchedPath[]): Promise<WatchedPath[]> {
+  const changed: WatchedPath[] = []
+  for (const each of watched) {
+    const now = await stateAt(root, each.path)
+    if (now !== each.state && !(each.state === 'missing' && now === 'missing')) changed.push(each)
+  }
+  return changed
+}
+
+/** Gives what appeared a name that nothing runs, beside its own; undefined where nothing is. */
+async function moveAside(root: Root, path: string): Promise<string | undefined> {
+  let to: string | undefined
+  await inDirectory(root, dirname(path), async (opened, base) => {
+    const name = basename(path)
+    if (!(await root.disk.find(join(base, name)))) return
+    let free = `${name}.untrusted`
+    for (let count = 2; await root.disk.find(join(base, free)); count++) free = `${name}.untrusted-${count}`
+    await root.disk.rename(join(base, name), join(base, free))
+    await opened.file.sync()
+    to = join(dirname(path), free)
+  })
+  return to
+}
+
+/** Links inside the folder on the way to protected places, and those places inside that are not there. */
+async function trustedPaths(root: Root): Promise<WatchedPath[]> {
+  const watched = new Map<string, WatchedPath>()
+  for (const place of [...root.protect.hidden, ...root.protect.readOnly]) {
+    for (const path of await linksTo(root, place)) watched.set(path, { path, state: await stateAt(root, path) })
+  }
+  return [...watched.values()]
+}
+
+const maxLinks = 40
+
+/** The links inside the root that a path leads over, and its end where that is inside and missing. */
+async function linksTo(root: Root, path: string): Promise<string[]> {
+  const found: string[] = []
+  const names = path.split('/').filter(Boolean)
+  let here = '/'
+  for (let links = 0; links <= maxLinks; ) {
+    const name = names.shift()
+    if (name === undefined) return found
+    if (name === '..') {
+      here = dirname(here)
+      continue
+    }
+    const next = join(here, name)
+    const stats = await root.disk.find(next)
+    if (!stats) return isWithin(next, root.path) ? [...found, next] : found
+    if (!stats.isSymbolicLink()) {
+      here = next
+      continue
+    }
+    links++
+    if (isWithin(next, root.path)) found.push(next)
+    const target = await root.disk.readlink(next)
+    names.unshift(...target.split('/').filter((each) => each !== '' && each !== '.'))
+    if (target.startsWith('/')) here = '/'
+  }
+  return found
+}
+
+type Walked = GitPlaces & Pick<GuardedState, 'otherNames'>
+
+async function walk(
+  root: Root,
+  { globalHooksPath }: GuardRequest,
+  inodes: TrustedInodes | undefined,
+): Promise<Walked | 'tooMany'> {
+  const found: Walked = { directories: [], pointers: [], named: [], otherNames: [] }
+  const looksForNames = inodes !== undefined && inodes.size > 0
+  let left = maxGuardedEntries
+  const queue = [{ path: root.path, isForGit: true }]
+  // Grows while it is gone through.
+  for (const { path, isForGit } of queue) {
+    if (left < 0) return 'tooMany'
+    await inDirectory(root, path, async (_, base) => {
+      const names = new Set<string>()
+      const below: string[] = []
+      for (const entry of await entriesOf(root, base)) {
+        left--
+        names.add(entry.name)
+        if (entry.isDirectory()) below.push(entry.name)
+        else if (looksForNames && entry.isFile()) {
+          const stats = await root.disk.find(join(base, entry.name))
+          const place = stats && inodes.get(identityOf(stats))
+          if (place) found.otherNames.push({ path: join(path, entry.name), isHidden: place === 'hidden' })
+        }
+      }
+      if (isForGit) await noteGit(root, { path, base, names }, found, globalHooksPath)
+      const isGit = basename(path) === '.git' || isGitDirectory(names)
+      for (const name of below) {
+        const isNext = isForGit && name !== packages && (!isGit || inGitDirectory.includes(name))
+        if (isNext || looksForNames) queue.push({ path: join(path, name), isForGit: isNext })
+      }
+    })
+  }
+  return found
+}
+
+async function entriesOf({ disk }: Root, base: string) {
+  const entries = []
+  for await (const entry of disk.entries(base)) entries.push(entry)
+  return entries
+}
+
+function fromFolder(root: Root, path: string): string {
+  return path.slice(root.path.length + 1)
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import type { PathAddress } from '../../domain/path-handle.ts'
+import {
+  type GuardedState,
+  type GuardFindings,
+  type GuardRequest,
+  isMounted,
+  maxGuardedEntries,
+} from '../exec-guard.ts'
+import type { FileThreads } from '../file-threads.ts'
+import { hooksPathIn, type WatchedPath } from '../git-places.ts'
+import { type GuardRecords, lookAfter } from './guard-records.ts'
+import { host } from './host.ts'
+import { type Mount, parentsBetween } from './mounts.ts'
+
+// Each is a mount of its own; a folder with more is a copy of Heddle made of hard links.
+const maxOtherNames = 500
+
+export interface Guarding {
+  threads: FileThreads
+  folder: PathAddress
+  records: GuardRecords | undefined
+  /** By a steady clock. */
+  now: Millis
+  env: NodeJS.ProcessEnv
+  signal: AbortSignal
+}
+
+/** What a guarded command came to, and what it left behind that was moved aside; undefined where nobody could look. */
+export interface Guarded<T> {
+  done: T
+  findings: GuardFindings | undefined
+}
+
+/**
+ * Runs a command with everything mounted read-only from which git or Heddle would later run programs, and looks
+ * afterwards what appeared. A record on the disk lets the next process look where this one is killed meanwhile.
+ */
+export async function runGuarded<T>(
+  { threads, folder, records, now, env, signal }: Guarding,
+  run: (mounts: Mount[]) => Promise<T>,
+): Promise<Guarded<T>> {
+  const request: GuardRequest = { folder, now, globalHooksPath: await globalHooksPath(env) }
+  const before = await threads.perform({ guard: request }, signal)
+  if (typeof before === 'string') throw tooLarge(folder.folder)
+  if (before.otherNames.length > maxOtherNames) throw tooManyNames(folder.folder)
+  const record = await records?.write({ ...request, before })
+  const look = async () => {
+    const findings = await lookAfter(threads, { ...request, before })
+    if (findings) await record?.remove()
+    return findings
+  }
+  const done = await run(mountsOf(before)).catch(async (error) => {
+    await look()
+    throw error
+  })
+  return { done, findings: await look() }
+}
+
+function mountsOf({ folder, directories, pointers, named, otherNames }: GuardedState): Mount[] {
+  const readOnly = ({ path }: WatchedPath): Mount => ({ path, kind: 'read-only' })
+  const parts = directories.flatMap((directory) => directory.parts)
+  const elsewhere: Mount[] = [
+    ...named.filter(({ state }) => isMounted(state)).map(readOnly),
+    ...otherNames.map(({ path, isHidden }): Mount => ({ path, kind: isHidden ? 'unreadable-file' : 'read-only' })),
+  ]
+  return [
+    ...directories.map(({ path }): Mount => ({ path, kind: 'fixed' })).filter(({ path }) => path !== folder),
+    ...[...parts, ...pointers].filter(({ state }) => isMounted(state)).map(readOnly),
+    ...elsewhere,
+    ...elsewhere.flatMap(({ path }) => parentsBetween(folder, path)),
+  ]
+}
+
+async function globalHooksPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const { HOME, XDG_CONFIG_HOME = join(HOME ?? '/', '.config') } = env
+  const files = [...(HOME ? [join(HOME, '.gitconfig')] : []), join(XDG_CONFIG_HOME, 'git', 'config'), '/etc/gitconfig']
+  const texts = await Promise.all(files.map((file) => host.text(file)))
+  return texts.map((text) => hooksPathIn(text ?? '')).find((path) => path !== undefined)
+}
+
+function tooLarge(folder: string): HeddleError {
+  const message = `${folder} has more than ${maxGuardedEntries.toLocaleString('en')} entries: its repositories cannot be guarded, so no command runs`
+  return new HeddleError('too_large', message, 'tell the user to start in a smaller folder')
+}
+
+function tooManyNames(folder: string): HeddleError {
+  const message = `${folder} holds hard links to files of heddle itself, so no command runs`
+  return new HeddleError('forbidden', message, 'tell the user to start in another folder, or to copy those files')
+}

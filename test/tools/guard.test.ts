@@ -1,0 +1,188 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CommandFolder, commandFolder } from './command-folder.ts'
+
+let folder: CommandFolder
+const at = (...names: string[]) => join(folder.path, ...names)
+const git = (...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=owner', '-c', 'user.email=owner@example.org', ...args], {
+    cwd: folder.path,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], HOME: folder.outside },
+  })
+const identity = 'export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b HOME=/tmp'
+
+beforeEach(async () => {
+  folder = await commandFolder()
+  git('init', '-q', '-b', 'main')
+  writeFileSync(at('a.txt'), '1\n')
+  git('add', 'a.txt')
+  git('commit', '-q', '-m', 'first')
+})
+afterEach(() => folder.remove())
+
+describe('what git would run later cannot be changed by a command', () => {
+  const config = () => readFileSync(at('.git', 'config'), 'utf8')
+
+  test.each([
+    ['a hook', 'echo evil > .git/hooks/pre-commit'],
+    ['a setting', 'git config core.fsmonitor ./evil'],
+    ['a line in the configuration', 'echo "[core] fsmonitor = ./evil" >> .git/config'],
+    ['another file in the place of the configuration', 'cp .git/config c; mv c .git/config'],
+    ['another directory in the place of the hooks', 'mkdir h; mv .git/hooks x; mv h .git/hooks'],
+    ['another directory in the place of .git', 'mv .git gone; mkdir .git'],
+    ['by way of a link', 'ln -s .git g; echo evil > g/hooks/pre-commit; echo evil >> g/config'],
+    ['by way of a hard link', 'ln .git/config c && echo evil >> c'],
+    ['by way of the root of a process', 'echo evil > /proc/self/root$PWD/.git/hooks/pre-commit'],
+    ['a remote', 'git remote add origin ext::evil'],
+    ['removal', 'rm -rf .git/hooks .git/config'],
+  ])('%s', async (_, command) => {
+    const [settings, hooks] = [config(), readdirSync(at('.git', 'hooks'))]
+    await folder.run(command)
+    expect(config()).toBe(settings)
+    expect(readdirSync(at('.git', 'hooks'))).toEqual(hooks)
+  })
+
+  test('and ordinary work goes on: status, diff, add, commit, branch, checkout, stash', async () => {
+    const said = await folder.run(
+      `${identity}; set -e; echo 2 >> a.txt; git status --short; git diff --stat; git add a.txt; git commit -q -m second
+       git branch side; git checkout -q side; echo 3 > b.txt; git add b.txt; git stash -q; git stash pop -q; git commit -q -m third
+       git checkout -q main; git merge -q side; git log --oneline | wc -l`,
+    )
+    expect(said).toContain('3\n[exit 0]')
+    expect(git('log', '--format=%s').trim().split('\n')).toEqual(['third', 'second', 'first'])
+  })
+
+  test('and the model is told why git could not change its configuration', async () => {
+    expect(await folder.run('git remote add origin https://example.org/x.git')).toMatch(
+      /\[heddle: \.git\/config and \.git\/hooks are read-only for commands.*give the user the command to run\]$/s,
+    )
+    expect(await folder.run('git status --short')).not.toContain('[heddle:')
+  })
+
+  test('nothing is made on the disk for that', async () => {
+    rmSync(at('.git', 'hooks'), { recursive: true })
+    await folder.run('true')
+    expect(existsSync(at('.git', 'hooks'))).toBe(false)
+    expect(git('status', '--porcelain', '--ignored')).toBe('')
+  })
+})
+
+describe('what appears while a command runs is moved aside and named', () => {
+  test('a repository of its own, with its configuration and hooks', async () => {
+    const said = await folder.run(`git init -q sub && echo '#!/bin/sh' > sub/.git/hooks/pre-commit`)
+    expect(said).toContain('sub/.git/config is now sub/.git/config.untrusted')
+    expect(said).toContain('sub/.git/hooks is now sub/.git/hooks.untrusted')
+    expect(said).toContain('heddle git trust sub/.git]')
+    expect(readdirSync(at('sub', '.git')).filter((name) => /config|hooks/.test(name))).toEqual([
+      'config.untrusted',
+      'hooks.untrusted',
+    ])
+    // And again, as often as a command puts it back.
+    expect(await folder.run('mv sub/.git/config.untrusted sub/.git/config')).toContain('sub/.git/config is now')
+  })
+
+  test.each([
+    [
+      'hooks where there were none',
+      () => rmSync(at('.git', 'hooks'), { recursive: true }),
+      'mkdir .git/hooks; echo x > .git/hooks/pre-commit',
+      '.git/hooks',
+    ],
+    [
+      'a directory for everything that repositories share',
+      () => undefined,
+      'echo ../evil > .git/commondir',
+      '.git/commondir',
+    ],
+    [
+      'a directory that git takes for a repository',
+      () => undefined,
+      'mkdir -p docs/objects docs/refs; echo "ref: refs/heads/main" > docs/HEAD; echo "[core]" > docs/config',
+      'docs/config',
+    ],
+    [
+      'a file that leads to a git directory',
+      () => undefined,
+      'mkdir sub; echo "gitdir: ../evil" > sub/.git',
+      'sub/.git',
+    ],
+    ['a link that leads to one', () => undefined, 'mkdir sub; ln -s ../evil sub/.git', 'sub/.git'],
+    [
+      'a work tree of its own configuration',
+      () => undefined,
+      'echo "[core]" > .git/config.worktree',
+      '.git/config.worktree',
+    ],
+    ['one in an ignored folder', () => writeFileSync(at('.gitignore'), 'out\n'), 'git init -q out', 'out/.git/config'],
+    [
+      'the hooks that the configuration names',
+      () => git('config', 'core.hooksPath', '.hooks'),
+      'mkdir .hooks; echo x > .hooks/pre-commit',
+      '.hooks',
+    ],
+    [
+      'a configuration that it includes',
+      () => git('config', 'include.path', '../more.gitconfig'),
+      'echo "[alias]" > more.gitconfig',
+      'more.gitconfig',
+    ],
+  ])('%s', async (_, prepare, command, path) => {
+    prepare()
+    const said = await folder.run(command)
+    expect(said).toContain(`${path} is now ${path}.untrusted`)
+    expect(existsSync(at(path))).toBe(false)
+    expect(
+      existsSync(at(`${path}.untrusted`)) ||
+        readdirSync(at(path, '..')).includes(`${path.split('/').at(-1)}.untrusted`),
+    ).toBe(true)
+  })
+
+  test('whatever ends the command: time, a signal to it, or the person', async () => {
+    const init = (name: string) => `git init -q ${name}; sleep 100`
+    expect(await folder.run(init('late'), { timeout_seconds: 1 })).toContain('late/.git/config is now')
+    const stop = new AbortController()
+    const stopped = folder.call({ command: `git init -q gone && touch ready; sleep 100` }, stop.signal)
+    const { untilSo } = await import('../setup/until.ts')
+    await untilSo(() => existsSync(at('ready')))
+    stop.abort(new Error('stopped'))
+    await expect(stopped).rejects.toThrow('stopped')
+    expect(existsSync(at('gone', '.git', 'config'))).toBe(false)
+  })
+})
+
+test('hooks and configurations that were there and lie elsewhere in the folder are read-only, in submodules too', async () => {
+  mkdirSync(at('.hooks'))
+  writeFileSync(at('.hooks', 'pre-commit'), '#!/bin/sh\n')
+  chmodSync(at('.hooks', 'pre-commit'), 0o755)
+  git('config', 'core.hooksPath', '.hooks')
+  mkdirSync(at('.git', 'modules', 'sub', 'hooks'), { recursive: true })
+  mkdirSync(at('.git', 'modules', 'sub', 'objects'))
+  mkdirSync(at('.git', 'modules', 'sub', 'refs'))
+  writeFileSync(at('.git', 'modules', 'sub', 'HEAD'), 'ref: refs/heads/main\n')
+  writeFileSync(at('.git', 'modules', 'sub', 'config'), '')
+  mkdirSync(at('sub'))
+  writeFileSync(at('sub', '.git'), 'gitdir: ../.git/modules/sub\n')
+  symlinkSync('.hooks', at('linked'))
+  const writes = [
+    '.hooks/pre-commit',
+    '.hooks/new',
+    'linked/new',
+    '.git/modules/sub/config',
+    '.git/modules/sub/hooks/x',
+    'sub/.git',
+  ]
+  for (const path of writes) expect(await folder.run(`echo evil > ${path}`), path).toMatch(/Read-only file system/)
+  expect(await folder.run('mv .hooks h; mv sub/.git g; true')).toMatch(/busy.*busy/s)
+})
