@@ -4,6 +4,7 @@ import { loadConfig } from '../config/config.ts'
 import { hiding, knownSecrets } from '../config/secrets.ts'
 import type { App } from '../domain/app.ts'
 import { homePaths } from '../home/home.ts'
+import { runtimeFolder } from '../home/socket-folder.ts'
 import { version } from '../version.ts'
 import type { Here, Register } from './cli.ts'
 import type { DaemonLog } from './daemon-log.ts'
@@ -34,7 +35,8 @@ async function up(here: Here) {
     const { serve } = await import('../gateway/server.ts')
     const health = { pid: process.pid, version, since: new Date(here.clock.now()).toISOString() }
     const { run: runFolder } = homePaths(here.home)
-    const server = await serve(app, { runFolder, health, clock: here.clock, onTrouble: trouble })
+    const otherFolder = runtimeFolder(runFolder, here.env)
+    const server = await serve(app, { runFolder, otherFolder, health, clock: here.clock, onTrouble: trouble })
     const { resumed, quarantined } = work
     log.tell(`at work: ${resumed.length} runs resumed, ${quarantined.length} quarantined; Ctrl-C stops`, {
       version,

@@ -8,14 +8,12 @@ import { EventHub } from './event-hub.ts'
 import { type Follower, type Patience, usualPatience } from './follower.ts'
 import { liveTexts } from './live-texts.ts'
 import { routes } from './routes.ts'
-import { placeSocket } from './socket-place.ts'
+import { placeSocket, type SocketFolders } from './socket-place.ts'
 
 const headersWithin: Millis = 5_000
 const requestWithin: Millis = 30_000
 
-export interface ServerSettings {
-  /** The folder that the socket is put into. */
-  runFolder: string
+export interface ServerSettings extends SocketFolders {
   health: Omit<Health, 'ok'>
   clock: Clock
   patience?: Patience
@@ -46,7 +44,7 @@ export async function serve(app: App, settings: ServerSettings): Promise<Server>
     // Replacing the global Request would reach into every other part of the process.
     getRequestListener(http.fetch, { overrideGlobalObjects: false }),
   )
-  const socket = await placeSocket(settings.runFolder, async (path) => {
+  const socket = await placeSocket(settings, async (path) => {
     server.listen(path)
     await once(server, 'listening')
   })

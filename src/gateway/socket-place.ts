@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 
@@ -18,18 +16,23 @@ export function findSocket(runFolder: string): string | undefined {
   const found = lstatSync(name, { throwIfNoEntry: false })
   if (!found) return undefined
   const path = found.isSymbolicLink() ? readlinkSync(name) : name
+  if (!isPrivate(dirname(path))) return undefined
   const socket = lstatSync(path, { throwIfNoEntry: false })
   return socket?.isSocket() && socket.uid === process.getuid?.() ? path : undefined
 }
 
 /**
  * Makes a socket appear where people look for it, already private: it is bound in a folder that only we can enter and
- * moved into place, over whatever a dead daemon has left there. The caller must be the only daemon of the home.
+ * moved into place, over whatever a dead daemon has left there. The caller must be the only daemon of the home. Where
+ * the path in the home is too long for a socket it goes into the other folder, if there is one.
  */
-export async function placeSocket(runFolder: string, bind: (path: string) => Promise<void>): Promise<PlacedSocket> {
+export async function placeSocket(
+  { runFolder, otherFolder }: SocketFolders,
+  bind: (path: string) => Promise<void>,
+): Promise<PlacedSocket> {
   const name = socketName(runFolder)
   const isLong = Buffer.byteLength(name) > longestPath
-  const folder = isLong ? shortFolder(runFolder) : runFolder
+  const folder = isLong ? shortFolder(runFolder, otherFolder) : runFolder
   const path = join(folder, 'heddle.sock')
   const hidden = mkdtempSync(join(folder, '.'))
   try {
@@ -52,22 +55,31 @@ export async function placeSocket(runFolder: string, bind: (path: string) => Pro
   }
 }
 
+export interface SocketFolders {
+  /** Of the home: where clients look. */
+  runFolder: string
+  /** Private to the user, and with a shorter path. */
+  otherFolder?: string | undefined
+}
+
 export interface PlacedSocket {
   path: string
   remove(): void
 }
 
-/** A folder of its own in the temporary directory, where anyone may have made one of this name before us. */
-function shortFolder(runFolder: string): string {
-  const name = createHash('sha256').update(runFolder).digest('hex').slice(0, 16)
-  const folder = join(tmpdir(), `heddle-${name}`)
+function shortFolder(runFolder: string, folder: string | undefined): string {
+  const remedy = 'choose a shorter home with --home DIR, or set XDG_RUNTIME_DIR to a directory that is private to you'
+  if (folder === undefined || Buffer.byteLength(join(folder, 'heddle.sock')) > longestPath)
+    throw new HeddleError('socket_unsafe', `${runFolder} is too long a path for a socket`, remedy)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const found = lstatSync(folder)
-  const isOurs = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
-  if (isOurs && Buffer.byteLength(join(folder, 'heddle.sock')) <= longestPath) return folder
-  throw new HeddleError(
-    'socket_unsafe',
-    isOurs ? `${dirname(folder)} is too long a path for a socket` : `${folder} is there and not private to you`,
-    isOurs ? 'choose a shorter home with --home DIR' : `remove it, or choose a shorter home with --home DIR`,
-  )
+  // Whoever can write to a directory around the socket can put another one in its place.
+  const shared = [folder, dirname(folder), dirname(dirname(folder))].find((each) => !isPrivate(each))
+  if (shared !== undefined)
+    throw new HeddleError('socket_unsafe', `${shared} is not private to you, so no socket is put there`, remedy)
+  return folder
+}
+
+function isPrivate(folder: string): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false })
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0
 }
