@@ -1,6 +1,18 @@
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -129,6 +141,33 @@ describe.each(oldNodes(place))('a checkout on $name', ({ command: [node = '', ..
       status: 2,
       stderr: expect.stringMatching(/^heddle needs Node 24, this is v\S+: run npm install in \S+ to get it\n$/),
     })
+  })
+})
+
+describe('compiled code is kept', () => {
+  const node = join(root, 'node_modules/node/bin/node')
+  const own = (name: string) => mkdtempSync(join(place, name))
+  const run = (env: NodeJS.ProcessEnv, ...args: string[]) =>
+    spawnSync(node, [join(checkout, 'bin/heddle'), ...args], { env, encoding: 'utf8', timeout: 20_000 })
+  const cached = (directory: string) => existsSync(directory) && readdirSync(directory).length > 0
+
+  test('in the home, and never in the directory for temporary files', () => {
+    const [home, userHome, temporary] = [own('home-'), own('user-'), own('tmp-')]
+    expect(run({ HEDDLE_HOME: home, HOME: userHome, TMPDIR: temporary }, 'say').status).toBe(7)
+    expect(cached(join(home, 'cache'))).toBe(true)
+    mkdirSync(join(userHome, '.heddle'), { mode: 0o700 })
+    expect(run({ HOME: userHome, TMPDIR: temporary }, 'say').status).toBe(7)
+    expect(cached(join(userHome, '.heddle', 'cache'))).toBe(true)
+    expect(readdirSync(temporary)).toEqual([])
+  })
+
+  test('nowhere while there is no home, or where others can write to it; and asking for the version makes none', () => {
+    const [userHome, shared] = [own('user-'), own('shared-')]
+    chmodSync(shared, 0o777)
+    for (const args of [['--version'], ['say']]) run({ HOME: userHome, TMPDIR: userHome }, ...args)
+    expect(readdirSync(userHome)).toEqual([])
+    run({ HOME: userHome, HEDDLE_HOME: shared, TMPDIR: userHome }, 'say')
+    expect(readdirSync(shared)).toEqual([])
   })
 })
 

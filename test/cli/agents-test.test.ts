@@ -53,7 +53,7 @@ const checks = (...list: unknown[]) => JSON.stringify({ checks: list })
 const env = () => ({ TMPDIR: temporary })
 const run = (...args: string[]) => heddle.runWith({ env: env() }, 'agents', 'test', ...args)
 /** What is in the directory for temporary files, but for what Node itself keeps there of programs it has compiled. */
-const left = () => readdirSync(temporary).filter((name) => !name.startsWith('heddle-compiled-'))
+const left = () => readdirSync(temporary)
 
 /** An agent of the owner's with a test that asks for a summary of notes. */
 function clerk(...list: unknown[]): void {

@@ -5,6 +5,9 @@ import { join } from 'node:path'
 
 const bin = join(import.meta.dirname, '../../bin/heddle')
 
+/** Code that was compiled for one home is used by the others. */
+const cachedCode = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+
 export interface Spoken {
   code: number | null
   signal: NodeJS.Signals | null
@@ -54,7 +57,7 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
   const begin = (options: { env?: NodeJS.ProcessEnv; cwd?: string }, [program = '', ...args]: string[]) => {
     const child = spawn(program, args, {
       cwd: options.cwd ?? folder,
-      env: { PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: home, ...options.env },
+      env: { ...cachedCode, PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: home, ...options.env },
     })
     const said = { out: '', err: '' }
     child.stdout.setEncoding('utf8').on('data', (text) => {

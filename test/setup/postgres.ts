@@ -18,6 +18,8 @@ declare module 'vitest' {
 /** Gives every test a PostgreSQL: the one named by HEDDLE_TEST_POSTGRES, else a private one for this run. */
 export default async function providePostgres(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const given = process.env['HEDDLE_TEST_POSTGRES']
+  // Compiled once for all the homes that tests make; each would keep a copy of its own otherwise.
+  process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/heddle-tests')
   ensurePackages([...(given === undefined ? (['postgresql'] as const) : []), 'strace', 'bubblewrap'])
   if (given !== undefined) {
     project.provide('postgresUrl', given)
