@@ -6,12 +6,14 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { oldNodes } from './setup/old-nodes.ts'
 
@@ -27,12 +29,35 @@ describe('the packed package, installed elsewhere', () => {
   beforeAll(() => {
     unpack(pack())
     symlinkInstalled()
-  })
+  }, 300_000)
 
   test('holds the built program and no sources or tests', () => {
-    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+    const all = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+    const files = all.filter((path) => !path.startsWith('node_modules/'))
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'bin/heddle', 'dist/cli/main.js', 'dist/index.d.ts']))
     expect(files.filter((path) => /^(src|test)\b|(?<!\.d)\.ts$/.test(path))).toEqual([])
+  })
+
+  // What a project installs beside it is the project's: its agents may write there.
+  test('brings all that it runs along, so that nothing beside it in node_modules is its own', () => {
+    expect(readdirSync(join(project, 'node_modules'))).toEqual(['.bin', 'heddle'])
+    const loaded = `import { registerHooks } from 'node:module'
+      const seen = new Set()
+      registerHooks({ load: (url, context, next) => (seen.add(url), next(url, context)) })
+      await import('heddle')
+      await Promise.all(['@ai-sdk/anthropic', 'pg', 'pino', 'hono'].map((name) =>
+        import(import.meta.resolve(name, import.meta.resolve('heddle')))))
+      console.log(JSON.stringify([...seen].filter((url) => url.startsWith('file:'))))`
+    const { stdout } = run([
+      process.execPath,
+      '--experimental-import-meta-resolve',
+      '--input-type=module',
+      '--eval',
+      loaded,
+    ])
+    const files = (JSON.parse(stdout) as string[]).map((url) => fileURLToPath(url))
+    expect(files.length).toBeGreaterThan(100)
+    expect(files.filter((file) => !file.startsWith(`${realpathSync(installed)}/`))).toEqual([])
   })
 
   test('holds every file that the sources keep beside their code', () => {
@@ -92,7 +117,9 @@ function pack(): string {
   for (const name of names) {
     cpSync(join(root, name), join(workshop, name), { recursive: true })
   }
-  symlinkSync(join(root, 'node_modules'), join(workshop, 'node_modules'))
+  // Not as a link: npm packs what lies there.
+  const copied = spawnSync('cp', ['-al', join(root, 'node_modules'), join(workshop, 'node_modules')])
+  if (copied.status !== 0) cpSync(join(root, 'node_modules'), join(workshop, 'node_modules'), { recursive: true })
   const npm = spawnSync('npm', ['pack', '--pack-destination', place], { cwd: workshop, encoding: 'utf8' })
   if (npm.status !== 0) throw new Error(`npm pack failed:\n${npm.stdout}${npm.stderr}`)
   return join(place, `heddle-${manifest.version}.tgz`)
@@ -107,11 +134,6 @@ function unpack(tarball: string): void {
 }
 
 function symlinkInstalled(): void {
-  for (const name of Object.keys(manifest.dependencies)) {
-    const place = join(project, 'node_modules', name)
-    mkdirSync(dirname(place), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), place)
-  }
   mkdirSync(join(project, 'node_modules/.bin'))
   symlinkSync('../heddle/bin/heddle', join(project, 'node_modules/.bin/heddle'))
 }
