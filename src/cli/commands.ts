@@ -20,6 +20,7 @@ const commands: readonly Loaded[] = [
     names: ['approvals', 'approve', 'deny', 'grants'],
     load: async () => (await import('./approvals.ts')).registerApprovals,
   },
+  { names: ['git'], load: async () => (await import('./git.ts')).registerGit },
   { names: ['undo'], load: async () => (await import('./undo.ts')).registerUndo },
   { names: ['sessions', 'fork'], load: async () => (await import('./sessions.ts')).registerSessions },
   { names: ['log', 'diff'], load: async () => (await import('./log.ts')).registerLog },

@@ -1,0 +1,1 @@
+export { trustFiles, type Untrusted, untrustedIn } from './tools/untrusted-files.ts'
