@@ -96,7 +96,9 @@ export const handlesOnly = {
     'node:fs': ['src/tools/disk.ts', 'src/tools/sandbox/host.ts'],
     'node:child_process': ['src/tools/sandbox/launch.ts'],
     'src/tools/sandbox/host.ts': [
-      ...['advice', 'identity', 'programs', 'self-test', 'view', 'watch'].map((name) => `src/tools/sandbox/${name}.ts`),
+      ...['advice', 'identity', 'node-shims', 'programs', 'self-test', 'user-programs', 'view', 'watch'].map(
+        (name) => `src/tools/sandbox/${name}.ts`,
+      ),
     ],
     'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],

@@ -1,6 +1,9 @@
-import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { mkdir, mkdtemp, open, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+
+const mostOfText = 64 * 1024
 
 /** Who a process is for the files it touches. Groups besides its own one do not count. */
 export interface Identity {
@@ -25,6 +28,25 @@ export const host = {
   },
   /** The text of a file of the system; undefined when there is none. */
   text: (path: string) => readFile(path, 'utf8').catch(() => undefined),
+  /** The beginning of a file that an agent may have written: it must not be a pipe to wait for, nor be without end. */
+  async beginning(path: string): Promise<string | undefined> {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
+    if (!file) return undefined
+    try {
+      if (!(await file.stat()).isFile()) return undefined
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(mostOfText), 0, mostOfText, 0)
+      return buffer.toString('utf8', 0, bytesRead)
+    } catch {
+      return undefined
+    } finally {
+      await file.close()
+    }
+  },
+  /** Whether a real path is a file that someone may run. */
+  isProgram: async (path: string): Promise<boolean> => {
+    const found = await stat(path).catch(() => undefined)
+    return found?.isFile() === true && (found.mode & 0o111) !== 0
+  },
   link: (path: string) => readlink(path).catch(() => undefined),
   names: (path: string) => readdir(path).catch(() => []),
   /** Runs something beside a folder of its own, with a file in it and a file beside it, and removes all of it. */
