@@ -97,9 +97,10 @@ export const handlesOnly = {
     'node:fs': ['src/tools/disk.ts', 'src/tools/sandbox/host.ts'],
     'node:child_process': ['src/tools/sandbox/launch.ts'],
     'src/tools/sandbox/host.ts': [
-      ...['advice', 'guard-records', 'guarded-run', 'identity', 'programs', 'self-test', 'view', 'watch'].map(
-        (name) => `src/tools/sandbox/${name}.ts`,
-      ),
+      ...[
+        ...['advice', 'guard-records', 'guarded-run', 'identity', 'node-shims', 'programs', 'self-test'],
+        ...['user-programs', 'view', 'watch'],
+      ].map((name) => `src/tools/sandbox/${name}.ts`),
     ],
     'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],

@@ -6,7 +6,8 @@ import { type ProviderOptions, type ProviderRule, startProvider, type TestProvid
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 const canary = 'sk-canary-4f9b2c77d1e05a3866ab'
-const bin = join(import.meta.dirname, '../../bin/heddle')
+/** The program, as words for a shell. */
+const program = `'${process.execPath}' '${join(import.meta.dirname, '../../bin/heddle')}'`
 
 /** Does what a trial asks for. */
 const capable: ProviderRule = ({ messages }) => {
@@ -56,7 +57,7 @@ async function onTerminal(command: string, answers: [question: string, answer: s
 describe('models add', () => {
   test('asks for a key that nobody sees, tries it, stores it privately, switches, and tells the way back', async () => {
     const { url } = await provider({ key: canary })
-    const command = `${process.execPath} ${bin} models add anthropic --base-url ${url}`
+    const command = `${program} models add anthropic --base-url ${url}`
     const { screen, code } = await onTerminal(command, [['API key (hidden)', `${canary}\r`]])
     expect(code).toBe(0)
     expect(screen).toContain('API key (hidden):')
@@ -79,7 +80,7 @@ describe('models add', () => {
     await provider()
     // Whatever is written to the terminal takes a while to return, as it does on a busy machine.
     const slowly = `strace -f -qq -o /dev/null -P "$(tty)" -e trace=write -e inject=write:delay_exit=200000`
-    const command = `${slowly} ${process.execPath} ${bin} secret set slow`
+    const command = `${slowly} ${program} secret set slow`
     const { screen, code } = await onTerminal(command, [['slow (hidden)', `${canary}\r`]])
     expect(code).toBe(0)
     expect(screen).not.toContain(canary)
@@ -88,7 +89,7 @@ describe('models add', () => {
 
   test('a key that is typed and corrected is what remains, and Ctrl-C changes nothing', async () => {
     const { url } = await provider({ key: canary })
-    const command = `${process.execPath} ${bin} models add openai --base-url ${url}`
+    const command = `${program} models add openai --base-url ${url}`
     const typed = await onTerminal(command, [
       ['API key (hidden)', `wrong\u0015x${canary}y\u007f\u0001\r`.replace('x', '')],
     ])
@@ -163,7 +164,7 @@ describe('models add', () => {
       { name: 'qwen3:14b', capabilities: ['tools', 'vision'], contextLength: 40_960, bytes: 9.1e9 },
     ]
     const { origin, log } = await provider({ ollama })
-    const command = `${process.execPath} ${bin} models add ollama --base-url ${origin}`
+    const command = `${program} models add ollama --base-url ${origin}`
     const { screen, code } = await onTerminal(command, [['[Y/n', '\r']])
     expect(code).toBe(0)
     expect(screen).toContain('found Ollama 0.31.0 at 127.0.0.1:')

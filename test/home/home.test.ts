@@ -25,6 +25,7 @@ import { configShow } from '../../src/config/show.ts'
 import { parseYaml } from '../../src/config/yaml.ts'
 import { ensureHome, homePaths, resolveHome } from '../../src/home/home.ts'
 import { homeTemplates } from '../../src/home/templates.ts'
+import { asNobody } from '../setup/as-nobody.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-home-')))
 // Other users take part in a test below and must be able to pass.
@@ -165,10 +166,11 @@ describe('a home is made', () => {
 })
 
 const healer = join(place, 'healer.mjs')
+const homeModule = join(root, 'src/home/home.ts')
 writeFileSync(
   healer,
   `import { readFileSync } from 'node:fs'
-import { ensureHome } from ${JSON.stringify(join(root, 'src/home/home.ts'))}
+const { ensureHome } = await import(process.argv[3])
 console.log('ready')
 await new Promise((resolve) => process.stdin.once('data', resolve))
 const answer = await ensureHome(process.argv[2]).then(
@@ -185,7 +187,7 @@ test('processes that heal one home at once make each thing once, and none sees h
   for (let round = 0; round < 3; round++) {
     const home = join(fresh(), 'home')
     const children = Array.from({ length: 4 }, () =>
-      spawn(join(root, 'node_modules/.bin/node'), [healer, home], { stdio: ['pipe', 'pipe', 'inherit'] }),
+      spawn(join(root, 'node_modules/.bin/node'), [healer, home, homeModule], { stdio: ['pipe', 'pipe', 'inherit'] }),
     )
     const outputs = children.map(({ stdout }) => createInterface({ input: stdout })[Symbol.asyncIterator]())
     for (const output of outputs) expect((await output.next()).value).toBe('ready')
@@ -205,11 +207,7 @@ test('processes that heal one home at once make each thing once, and none sees h
 describe('a home that cannot be written', () => {
   // Root may write everywhere, so the attempt is made by somebody else.
   async function healAsNobody(home: string): Promise<Record<string, unknown>> {
-    const isRoot = process.getuid?.() === 0
-    const child = spawn(realpathSync(join(root, 'node_modules/.bin/node')), [healer, home], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      ...(isRoot ? { uid: 65534, gid: 65534, cwd: '/' } : {}),
-    })
+    const child = spawn(...asNobody(healer, home, homeModule), { stdio: ['pipe', 'pipe', 'inherit'], cwd: '/' })
     child.stdin.write('go\n')
     const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
     return JSON.parse(output.split('\n')[1] ?? '')

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
+import { asNobody } from '../setup/as-nobody.ts'
 import { describeAsRoot, testAsRoot } from '../setup/root.ts'
 import { untilSo } from '../setup/until.ts'
 import {
@@ -215,10 +216,7 @@ describeAsRoot('for an ordinary user', () => {
 /** A runtime of its own, as nobody where that is who owns the folder. */
 function runProgram(...args: string[]): ChildProcessByStdio<null, Readable, null> {
   const program = join(import.meta.dirname, 'exec-program.ts')
-  const isTheirs = isRoot && statSync(args[0] ?? '/').uid === nobody
-  return spawn(process.execPath, [program, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    cwd: '/',
-    ...(isTheirs && { uid: nobody, gid: nobody }),
-  })
+  const isTheirs = statSync(args[0] ?? '/').uid === nobody
+  const words: [string, string[]] = isTheirs ? asNobody(program, ...args) : [process.execPath, [program, ...args]]
+  return spawn(...words, { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' })
 }

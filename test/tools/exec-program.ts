@@ -6,7 +6,8 @@ import { execTool } from '../../src/tools/sandbox/exec-tool.ts'
 
 const [folder = '', ...commands] = process.argv.slice(2)
 const config = { network: false, timeoutSeconds: 5, maxTimeoutSeconds: 60, memoryMB: 512, processes: 40 }
-const found = await execTool({ sandbox: 'on', ...config }, { clock: systemClock, env: process.env })
+const sandbox = process.env['SANDBOX'] === 'off' ? 'off' : 'on'
+const found = await execTool({ sandbox, ...config }, { clock: systemClock, env: process.env })
 if ('obstacle' in found) process.stdout.write(`${JSON.stringify(found.obstacle)}\n`)
 const known = new Map('tool' in found ? [['exec', found.tool]] : [])
 const signal = new AbortController().signal

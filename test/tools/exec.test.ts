@@ -108,10 +108,6 @@ describe('what projects need works', () => {
     expect(await folder.run('cc -o a a.c && ./a')).toBe('compiled\n[exit 0]')
   })
 
-  test('the Node that runs heddle, wherever it lies', async () => {
-    expect(await folder.run('node -p process.execPath')).toBe(`${process.execPath}\n[exit 0]`)
-  })
-
   test('shared memory, random numbers and threads', async () => {
     expect(await folder.run('echo a > /dev/shm/a && head -c 4 /dev/urandom | wc -c')).toBe('4\n[exit 0]')
   })

@@ -1,3 +1,4 @@
+import { join, relative, sep } from 'node:path'
 import { isWithin } from '../../domain/within.ts'
 import type { Identity } from './host.ts'
 import { mountArguments } from './mounts.ts'
@@ -10,10 +11,12 @@ export interface Limits {
 }
 
 /** Descriptors that bubblewrap is started with, besides the usual three. */
-export const descriptors = { status: 3, passwd: 4, group: 5, filter: 6 } as const
+export const descriptors = { status: 3, passwd: 4, group: 5, filter: 6, walls: 7 } as const
 
 // A file system in memory of its own: gone with the command.
 const temporary = '/tmp'
+// A link to it, unless something is bound there: nothing can be bound behind a link.
+const alsoTemporary = '/var/tmp'
 
 export interface Confinement {
   view: View
@@ -26,6 +29,10 @@ export interface Confinement {
 
 /** The walls, as bubblewrap is told of them; what it runs follows after them. */
 export function bwrapArguments({ view, cwd, network, limits, isFiltered }: Confinement): string[] {
+  const readable = [...view.readable.map((path) => [path, path] as const), ...Object.entries(view.placed)]
+  const links = Object.entries(view.links)
+  const bound = [view.folder, ...readable.map(([place]) => place)]
+  const ways = [temporary, alsoTemporary].flatMap((place) => waysIn(place, bound))
   const memory = ['--size', String(Math.floor(limits.memoryBytes / 2)), '--tmpfs']
   return [
     ...[
@@ -38,18 +45,24 @@ export function bwrapArguments({ view, cwd, network, limits, isFiltered }: Confi
     ],
     ...(network ? [] : ['--unshare-net']),
     ...['--cap-drop', 'ALL', '--die-with-parent', '--hostname', 'heddle'],
-    ...view.readable.filter((path) => !isTemporary(path)).flatMap(readOnly),
-    ...Object.entries(view.links).flatMap(([place, target]) => ['--symlink', target, place]),
+    ...readable.filter(([place]) => !isTemporary(place)).flatMap(readOnly),
+    ...links.filter(([place]) => !isTemporary(place)).flatMap(linked),
     ...['--ro-bind-data', String(descriptors.passwd), '/etc/passwd'],
     ...['--ro-bind-data', String(descriptors.group), '/etc/group'],
     // Read-only as a whole: bubblewrap leaves /proc/sys writable to a root without capabilities, and there a line in
     // kernel/core_pattern is a program that the kernel runs outside.
     ...['--proc', '/proc', '--remount-ro', '/proc'],
     ...['--dev', '/dev', ...memory, '/dev/shm', '--remount-ro', '/dev'],
-    ...[...memory, temporary, '--symlink', temporary, '/var/tmp'],
-    ...view.readable.filter(isTemporary).flatMap(readOnly),
+    ...[...memory, temporary],
+    ...(bound.some((place) => isWithin(place, alsoTemporary))
+      ? [...memory, alsoTemporary]
+      : ['--symlink', temporary, alsoTemporary]),
+    ...ways.flatMap((way) => ['--tmpfs', way]),
+    ...readable.filter(([place]) => isTemporary(place)).flatMap(readOnly),
+    ...links.filter(([place]) => isTemporary(place)).flatMap(linked),
     ...['--bind', view.folder, view.folder],
     ...view.mounts.flatMap(mountArguments),
+    ...ways.flatMap((way) => ['--remount-ro', way]),
     ...['--remount-ro', '/', '--chdir', cwd],
     ...(isFiltered ? ['--seccomp', String(descriptors.filter)] : []),
     ...['--json-status-fd', String(descriptors.status)],
@@ -71,10 +84,25 @@ export function userFiles({ uid, gid }: Identity): { passwd: string; group: stri
   return { passwd: `${name}:x:${uid}:${gid}::${temporary}:/bin/bash\n`, group: `${name}:x:${gid}:\n` }
 }
 
-function readOnly(path: string): string[] {
-  return ['--ro-bind', path, path]
+function readOnly([place, source]: readonly [string, string]): string[] {
+  return ['--ro-bind', source, place]
+}
+
+function linked([place, target]: [string, string]): string[] {
+  return ['--symlink', target, place]
+}
+
+/**
+ * The directories of a temporary directory that lead to something that is bound. Each is a file system of its own,
+ * closed once all is bound: it shows the way and nothing else, and nothing can be written beside it.
+ */
+function waysIn(place: string, bound: string[]): string[] {
+  if (bound.includes(place)) return []
+  const inside = bound.filter((each) => isWithin(each, place))
+  const firsts = inside.map((each) => join(place, relative(place, each).split(sep)[0] ?? ''))
+  return [...new Set(firsts)].filter((first) => !inside.includes(first))
 }
 
 function isTemporary(path: string): boolean {
-  return isWithin(path, temporary)
+  return isWithin(path, temporary) || isWithin(path, alsoTemporary)
 }

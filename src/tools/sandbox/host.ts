@@ -1,7 +1,22 @@
-import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { kindOf } from '../path-refusals.ts'
+
+const mostOfText = 64 * 1024
 
 /** Who a process is for the files it touches. Groups besides its own one do not count. */
 export interface Identity {
@@ -45,6 +60,25 @@ export const host = {
     } catch (error) {
       return (error as NodeJS.ErrnoException).code === 'EPERM'
     }
+  },
+  /** The beginning of a file that an agent may have written: it must not be a pipe to wait for, nor be without end. */
+  async beginning(path: string): Promise<string | undefined> {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined)
+    if (!file) return undefined
+    try {
+      if (!(await file.stat()).isFile()) return undefined
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(mostOfText), 0, mostOfText, 0)
+      return buffer.toString('utf8', 0, bytesRead)
+    } catch {
+      return undefined
+    } finally {
+      await file.close()
+    }
+  },
+  /** Whether a real path is a file that someone may run. */
+  isProgram: async (path: string): Promise<boolean> => {
+    const found = await stat(path).catch(() => undefined)
+    return found?.isFile() === true && (found.mode & 0o111) !== 0
   },
   link: (path: string) => readlink(path).catch(() => undefined),
   names: (path: string) => readdir(path).catch(() => []),

@@ -16,10 +16,10 @@ const longestRest: Millis = 200
 // opened where it is one: cat makes a pipe of it. It is not of the group, so that it brings to an end what was written
 // however that ended. Descriptors that we inherited from whoever started us are not for commands. What is started looks at
 // the lifeline once more and closes it (`stillWanted`): bubblewrap may lose its parent before it has said that it minds.
-const lifeline = 7
+const lifeline = 8
 export const stillWanted = `read -t 0 -u ${lifeline} && exit 1; exec ${lifeline}<&-`
 const launcher = `cat=$1 setsid=$2; shift 2
-{ read -r -u ${lifeline}; kill -KILL 0; } < /dev/null > /dev/null 2>&1 3>&- 4>&- 5>&- 6>&- &
+{ read -r -u ${lifeline}; kill -KILL 0; } < /dev/null > /dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- &
 exec > >(exec "$setsid" "$cat" ${lifeline}>&-)
 for fd in /dev/fd/*; do fd=\${fd##*/}; (( fd > ${lifeline} )) && eval "exec $fd>&-"; done
 exec "$@"`

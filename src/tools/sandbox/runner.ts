@@ -1,14 +1,15 @@
 import type { Clock, Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import type { ProtectedPlaces } from '../../domain/path-handle.ts'
-import { bwrapArguments, environmentIn, type Limits, userFiles } from './bwrap-arguments.ts'
+import { bwrapArguments, descriptors, environmentIn, type Limits, userFiles } from './bwrap-arguments.ts'
 import { callFilter } from './call-filter.ts'
 import type { Identity } from './host.ts'
 import { identityIn } from './identity.ts'
 import { type Bounds, type Ended, type Launch, launch, stillWanted } from './launch.ts'
 import type { Mount } from './mounts.ts'
 import type { Programs } from './programs.ts'
-import { usualPath, viewOf } from './view.ts'
+import { pathWithoutOwn } from './user-programs.ts'
+import { viewOf } from './view.ts'
 import { type Inside, watchFor } from './watch.ts'
 
 const keptBytes = 48_000
@@ -56,11 +57,12 @@ export function inBubblewrap(
     const walls = bwrapArguments({ view, cwd, network, limits, isFiltered: filter !== undefined })
     const { passwd, group } = userFiles(as)
     const order: Launch = {
-      argv: [programs.bwrap, ...walls, '--', ...limited(limits, [setsid, bash]), command],
+      // On a descriptor: /proc/1/cmdline would show where everything lies.
+      argv: [programs.bwrap, '--args', String(descriptors.walls), '--', ...limited(limits, [setsid, bash]), command],
       env: environmentIn({ path: view.path }, env),
       cwd: '/',
       ...(as.uid !== self.uid && { as }),
-      given: [passwd, group, ...(filter ? [filter] : [])],
+      given: [passwd, group, filter ?? '', walls.join('\0')],
     }
     const bounds: Bounds = { clock, signal, timeoutMs, keptBytes, floodBytes }
     let isWatched = false
@@ -83,11 +85,11 @@ export function inBubblewrap(
 export function withoutSandbox(programs: Programs, { memoryBytes }: Limits, { clock, env, self }: Machine): Runner {
   return async ({ command, folder, cwd, timeoutMs, signal }) => {
     const as = await identityIn(folder, self)
-    const { PATH = usualPath.join(':'), HOME = '/tmp' } = env
+    const { HOME = '/tmp' } = env
     const order: Launch = {
       // Processes are counted by user, and this user has others.
       argv: [...limited({ memoryBytes }, [programs.bash]), command],
-      env: environmentIn({ path: PATH, home: HOME }, env),
+      env: environmentIn({ path: await pathWithoutOwn(env), home: HOME }, env),
       cwd,
       ...(as.uid !== self.uid && { as }),
     }

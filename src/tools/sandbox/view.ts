@@ -1,11 +1,12 @@
-import { homedir, userInfo } from 'node:os'
-import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
+import { delimiter } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import type { ProtectedPlaces } from '../../domain/path-handle.ts'
 import { isWithin } from '../../domain/within.ts'
 import { isAmong, type RealPlaces, realPlaces } from '../protected-places.ts'
 import { host, type Identity } from './host.ts'
 import { inMountOrder, type Mount, parentsBetween } from './mounts.ts'
+import { kernelFolders, storeFolders, systemFolders } from './system-places.ts'
+import { userPrograms } from './user-programs.ts'
 
 /** What commands see of the machine's files, as real paths. */
 export interface View {
@@ -13,6 +14,8 @@ export interface View {
   folder: string
   /** Read-only, at the place where they are. */
   readable: string[]
+  /** Read-only, by the path at which commands find them: their own would tell where they are. */
+  placed: Record<string, string>
   /** Links by their place. */
   links: Record<string, string>
   /** What is hidden, read-only or fixed although something around it can be seen, or written. */
@@ -29,11 +32,6 @@ const usualFiles = [
   ...['/etc/crypto-policies', '/etc/terminfo', '/etc/fonts', '/etc/hosts'],
 ]
 const networkFiles = ['/etc/resolv.conf', '/etc/host.conf', '/etc/gai.conf']
-const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
-const storeFolders = ['/nix/store', '/gnu/store']
-export const usualPath = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin']
-const kernelFolders = ['/proc', '/sys', '/dev']
-const homes = ['/home', '/root', '/Users']
 
 /** What decides about a view. */
 export interface Seen {
@@ -56,17 +54,19 @@ export async function viewOf(
   const places = await realPlaces(host, protect, folder)
   if (isAmong(places.hidden, folder)) throw notAFolderToWorkIn(folder)
   if (isAmong([...places.noCommands, ...places.readOnly], folder)) throw ownSources(folder)
-  const [system, node, programs] = await Promise.all([systemParts(), nodeParts(), programFolders(env, folder)])
-  const wanted = [...system.readable, ...node.readable, ...programs.readable]
+  const [system, programs] = await Promise.all([systemParts(), userPrograms(env, folder, who)])
+  const wanted = [...system.readable, ...programs.readable]
   const files = await existing([...usualFiles, ...(network ? networkFiles : [])])
   const readable = await kept([...wanted, ...files], who)
+  const sources = await kept(Object.values(programs.placed), who)
   const visible = [folder, ...readable]
   return {
     folder,
     readable,
-    links: { ...system.links, ...node.links },
+    placed: Object.fromEntries(Object.entries(programs.placed).filter(([, source]) => sources.includes(source))),
+    links: { ...system.links, ...programs.links },
     mounts: inMountOrder([...mounts, ...(await mountsFor(places, folder, visible))]),
-    path: [...new Set([...node.path, ...programs.path, ...usualPath])].join(delimiter),
+    path: programs.path.join(delimiter),
   }
 }
 
@@ -101,46 +101,6 @@ async function systemParts() {
     else links[place] = real
   }
   return { readable, links }
-}
-
-/**
- * The Node that runs heddle, wherever it was installed, with its npm. Piece by piece: what lies beside them, in
- * `~/.local` for example, is nobody's business.
- */
-async function nodeParts() {
-  const bin = dirname(process.execPath)
-  if (isWithin(bin, '/usr')) return { readable: [], links: {}, path: [bin] }
-  const modules = join(dirname(bin), 'lib', 'node_modules')
-  const packages = await existing(['npm', 'corepack'].map((name) => join(modules, name)))
-  const links = Object.fromEntries(
-    (await existing([join(modules, 'npm', 'bin', 'npm-cli.js'), join(modules, 'npm', 'bin', 'npx-cli.js')])).map(
-      (program) => [join(bin, basename(program, '-cli.js')), program],
-    ),
-  )
-  return { readable: [process.execPath, ...packages], links, path: [bin] }
-}
-
-/** Further folders of the PATH, such as /opt/go/bin with all of /opt/go. Never what belongs to a person. */
-async function programFolders(env: NodeJS.ProcessEnv, folder: string) {
-  const personal = [...homes, homedir(), userInfo().homedir]
-  const readable: string[] = []
-  const path: string[] = []
-  for (const entry of (env['PATH'] ?? '').split(delimiter).filter(isAbsolute)) {
-    const real = await host.realPath(entry)
-    if (real === undefined || real === '/') continue
-    if (personal.some((place) => isWithin(real, place) || isWithin(place, real))) continue
-    if (kernelFolders.some((place) => isWithin(real, place))) continue
-    // What an agent has written is not found by its mere name.
-    if (isWithin(real, folder) || isWithin(folder, real)) continue
-    path.push(entry)
-    if (isWithin(real, '/usr')) continue
-    const whole = dirname(real)
-    const isInstalled = ['bin', 'sbin'].includes(basename(real)) && dirname(whole) !== '/'
-    const isShared = [folder, ...personal].some((place) => isWithin(place, whole))
-    readable.push(isInstalled && !isShared ? whole : real)
-    if (real !== entry) readable.push(entry)
-  }
-  return { readable, path }
 }
 
 async function kept(paths: string[], who: Identity): Promise<string[]> {
