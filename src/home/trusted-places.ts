@@ -39,7 +39,14 @@ export function trustedPlaces({ paths, config, env, program = ownProgram() }: Tr
   const socketFolder = runtimeFolder(paths.run, env)
   const notify = config.notify?.command?.replace(/^~(?=\/)/, homedir())
   return {
-    hidden: outermost([paths.home, paths.config, codeCache, socketFolder && dirname(socketFolder)]),
+    // The usual home too, even where another one is in use: it is where the next `heddle` looks.
+    hidden: outermost([
+      paths.home,
+      join(homedir(), '.heddle'),
+      paths.config,
+      codeCache,
+      socketFolder && dirname(socketFolder),
+    ]),
     readOnly: outermost([
       ...(isCheckout ? partsOfCheckout.map((part) => join(root, part)) : [root]),
       node,

@@ -59,6 +59,50 @@ export async function guardedState(request: GuardRequest): Promise<GuardedState 
   return found === 'tooMany' ? found : { folder: root.path, trusted, ...found }
 }
 
+/** A state that may hold what another command, still under way, has just made. */
+export interface VetRequest {
+  folder: PathAddress
+  found: GuardedState
+  /** What was there before each of those commands. */
+  unfinished: GuardedState[]
+}
+
+/**
+ * Leaves out what commands that are under way have made: it is moved aside when they end, and whoever took it for known
+ * could then put something else in its place. Looks at everything once more, for the same reason.
+ */
+export async function vetted({ folder, found, unfinished }: VetRequest): Promise<GuardedState> {
+  const root = await directRoot(folder)
+  const others = (path: string) => unfinished.filter((state) => isWithin(path, state.folder))
+  const isEverywhere = (path: string, watched: (state: GuardedState) => readonly WatchedPath[], state: string) =>
+    others(path).every((other) => watched(other).some((each) => each.state === state))
+  const look = async (
+    { path, state }: WatchedPath,
+    watched: (state: GuardedState) => readonly WatchedPath[],
+  ): Promise<WatchedPath> => {
+    const isSame = isEverywhere(path, watched, state) && (await stateAt(root, path)) === state
+    return isSame ? { path, state } : { path, state: 'missing' }
+  }
+  const directories: GuardedState['directories'] = []
+  for (const { path, id, parts } of found.directories) {
+    if (!others(path).every((other) => other.directories.some((each) => each.id === id))) continue
+    const ownParts = (state: GuardedState) => state.directories.find((each) => each.id === id)?.parts ?? []
+    directories.push({ path, id, parts: await inOrder(parts, (part) => look(part, ownParts)) })
+  }
+  return {
+    ...found,
+    directories,
+    pointers: await inOrder(found.pointers, (pointer) => look(pointer, (state) => state.pointers)),
+    named: await inOrder(found.named, (named) => look(named, (state) => state.named)),
+  }
+}
+
+async function inOrder<T, U>(items: readonly T[], act: (item: T) => Promise<U>): Promise<U[]> {
+  const done: U[] = []
+  for (const item of items) done.push(await act(item))
+  return done
+}
+
 /** Compares a folder with what it was before a command, and moves aside what appeared. Meant for a thread of its own. */
 export async function undoHiddenChanges(
   request: GuardRequest & { before: GuardedState },

@@ -1,5 +1,5 @@
 import type { PathAddress } from '../domain/path-handle.ts'
-import type { GuardedState, GuardRequest, guardedState, undoHiddenChanges } from './exec-guard.ts'
+import type { GuardedState, GuardRequest, guardedState, undoHiddenChanges, VetRequest, vetted } from './exec-guard.ts'
 import type { Listing } from './listing.ts'
 import type { FoundFile, Search, Searched } from './search.ts'
 import type { Comparison, survey, touchedSince } from './survey.ts'
@@ -11,6 +11,7 @@ export type FileJob =
   | { survey: PathAddress }
   | { compare: Comparison }
   | { guard: GuardRequest }
+  | { vet: VetRequest }
   | { undoHiddenChanges: GuardRequest & { before: GuardedState } }
 
 /** What comes of a job. */
@@ -24,7 +25,9 @@ export type JobResult<J extends FileJob> = J extends { list: unknown }
         ? Awaited<ReturnType<typeof touchedSince>>
         : J extends { guard: unknown }
           ? Awaited<ReturnType<typeof guardedState>>
-          : Awaited<ReturnType<typeof undoHiddenChanges>>
+          : J extends { vet: unknown }
+            ? Awaited<ReturnType<typeof vetted>>
+            : Awaited<ReturnType<typeof undoHiddenChanges>>
 
 /** What a thread says: once that it is there, files as they are found, and in the end the result or why there is none. */
 export type ThreadSays =

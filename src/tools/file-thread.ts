@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { HeddleError } from '../domain/errors.ts'
-import { guardedState, undoHiddenChanges } from './exec-guard.ts'
+import { guardedState, undoHiddenChanges, vetted } from './exec-guard.ts'
 import type { FileJob, ThreadSays } from './file-job.ts'
 import { listDirectory } from './listing.ts'
 import { search } from './search.ts'
@@ -22,6 +22,7 @@ function perform(job: FileJob) {
   if ('search' in job) return search(job.search, (found) => say({ found }))
   if ('survey' in job) return survey(job.survey)
   if ('compare' in job) return touchedSince(job.compare)
+  if ('vet' in job) return vetted(job.vet)
   return 'guard' in job ? guardedState(job.guard) : undoHiddenChanges(job.undoHiddenChanges)
 }
 

@@ -36,7 +36,7 @@ export interface CommandFolder {
 
 export async function commandFolder(
   config: Partial<ExecConfig> = {},
-  { owner, env = process.env }: { owner?: number; env?: NodeJS.ProcessEnv } = {},
+  { owner, env = process.env, guardRecords }: { owner?: number; env?: NodeJS.ProcessEnv; guardRecords?: string } = {},
 ): Promise<CommandFolder> {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-commands-')))
   chmodSync(place, 0o755)
@@ -46,7 +46,10 @@ export async function commandFolder(
   mkdirSync(outside)
   if (owner !== undefined)
     for (const each of [path, join(path, 'deep'), join(path, 'deep', 'deeper'), hidden]) chownSync(each, owner, owner)
-  const found = await execTool({ ...usual, ...config }, { clock: systemClock, env })
+  const found = await execTool(
+    { ...usual, ...config },
+    { clock: systemClock, env, ...(guardRecords !== undefined && { guardRecords }) },
+  )
   if ('obstacle' in found) throw new Error(`${found.obstacle.why}: ${found.obstacle.remedy}`)
   const known = new Map([['exec', found.tool]])
   const folder: CommandFolder = {

@@ -3,14 +3,17 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { untilSo } from '../setup/until.ts'
 import { type CommandFolder, commandFolder } from './command-folder.ts'
 
 let folder: CommandFolder
@@ -154,12 +157,29 @@ describe('what appears while a command runs is moved aside and named', () => {
     expect(await folder.run(init('late'), { timeout_seconds: 1 })).toContain('late/.git/config is now')
     const stop = new AbortController()
     const stopped = folder.call({ command: `git init -q gone && touch ready; sleep 100` }, stop.signal)
-    const { untilSo } = await import('../setup/until.ts')
     await untilSo(() => existsSync(at('ready')))
     stop.abort(new Error('stopped'))
     await expect(stopped).rejects.toThrow('stopped')
     expect(existsSync(at('gone', '.git', 'config'))).toBe(false)
   })
+})
+
+test('what one command has just made is not known to another beside it, which could change it later', async () => {
+  const records = mkdtempSync(join(tmpdir(), 'heddle-guards-'))
+  folder.remove()
+  folder = await commandFolder({}, { guardRecords: records })
+  const first = folder.run('git init -q sub && touch made && until [ -e go ]; do sleep 0.05; done')
+  await untilSo(() => existsSync(at('made')))
+  const second = folder.run(
+    'touch begun; until [ ! -e sub/.git/config ]; do sleep 0.05; done; echo "[core] fsmonitor = evil" > sub/.git/config',
+  )
+  await untilSo(() => existsSync(at('begun')))
+  writeFileSync(at('go'), '')
+  expect(await first).toContain('sub/.git/config is now')
+  expect(await second).toContain('sub/.git/config is now')
+  expect(existsSync(at('sub', '.git', 'config'))).toBe(false)
+  expect(readdirSync(records)).toEqual([])
+  rmSync(records, { recursive: true })
 })
 
 test('hooks and configurations that were there and lie elsewhere in the folder are read-only, in submodules too', async () => {

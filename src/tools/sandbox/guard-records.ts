@@ -7,6 +7,8 @@ type Recorded = GuardRequest & { before: GuardedState }
 /** What is written down before a command, so that whoever comes after a crash can still look after it. */
 export interface GuardRecords {
   write(request: Recorded): Promise<{ remove(): Promise<void> }>
+  /** What was there before the commands that have not been looked after yet, of every process of the home. */
+  unfinished(): Promise<GuardedState[]>
 }
 
 /** Something that a killed process's command left behind, and where it was moved to; paths from the folder on. */
@@ -25,6 +27,12 @@ export function guardRecordsIn(directory: string): GuardRecords {
       const file = `${directory}/${process.pid}-${++written}.json`
       await host.writeText(file, JSON.stringify(request))
       return { remove: () => host.remove(file) }
+    },
+    async unfinished() {
+      const texts = await Promise.all((await host.names(directory)).map((name) => host.text(`${directory}/${name}`)))
+      return texts
+        .flatMap((text) => (text === undefined ? [] : [readRecord(text)]))
+        .flatMap((each) => each?.before ?? [])
     },
   }
 }

@@ -43,8 +43,12 @@ export async function runGuarded<T>(
   run: (mounts: Mount[]) => Promise<T>,
 ): Promise<Guarded<T>> {
   const request: GuardRequest = { folder, now, globalHooksPath: await globalHooksPath(env) }
-  const before = await threads.perform({ guard: request }, signal)
-  if (typeof before === 'string') throw tooLarge(folder.folder)
+  const found = await threads.perform({ guard: request }, signal)
+  if (typeof found === 'string') throw tooLarge(folder.folder)
+  // After the walk: a command that ended meanwhile has been looked after, and one that began has a record by now.
+  const unfinished = (await records?.unfinished()) ?? []
+  const before = await threads.perform({ vet: { folder, found, unfinished } }, signal)
+  if (before === 'late') throw tooLarge(folder.folder)
   if (before.otherNames.length > maxOtherNames) throw tooManyNames(folder.folder)
   const record = await records?.write({ ...request, before })
   const look = async () => {
