@@ -9,6 +9,7 @@ import { judge } from './agent-tests/judge.ts'
 import { planChecks } from './agent-tests/plan-checks.ts'
 import { makeScratch, type Scratch, settleAgent } from './agent-tests/scratch.ts'
 import { openApp } from './app.ts'
+import { carryTrust } from './app-agents.ts'
 import type { Config } from './config/config.ts'
 import type { Agent } from './domain/agent.ts'
 import type { Answered, App, Spending } from './domain/app.ts'
@@ -91,8 +92,10 @@ type Left = Pick<Evidence, 'state' | 'why' | 'calls' | 'plans'>
 async function ask(measuring: Measuring, { home, folder }: Scratch) {
   const { agent, fixture, model, config, env, clock, stopped } = measuring
   await ensureHome(home)
-  settleAgent(home, agent.path, readFileSync(agent.path), agent.name)
-  const app = await openApp({ paths: homePaths(home), config: scratchConfig(measuring), env })
+  const copy = settleAgent(home, agent.path, readFileSync(agent.path), agent.name)
+  const scratch = { paths: homePaths(home), config: scratchConfig(measuring) }
+  carryTrust(measuring.paths, { ...scratch, clock }, copy)
+  const app = await openApp({ ...scratch, env })
   const seconds = fixture.timeoutSeconds ?? config.agents.defaultTimeout
   const over = new AbortController()
   const late = new AbortController()

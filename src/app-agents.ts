@@ -1,6 +1,8 @@
+import { copyFileSync, existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentDirectory } from './agents/agent-directory.ts'
 import { type Agents, agentsOf } from './agents/agents.ts'
+import { noteWorkFolders } from './agents/work-folders.ts'
 import type { Config } from './config/config.ts'
 import type { Clock } from './domain/clock.ts'
 import type { HomePaths } from './home/home.ts'
@@ -25,21 +27,45 @@ export function openAgents({ paths, config, clock, tools = [] }: AgentsHere): Ag
     ...config.skills.map((path): AgentDirectory => ({ path, source: 'config', mustExist: true })),
     { path: builtIn(), source: 'built-in', mustExist: true },
   ]
-  return agentsOf({ directories, trustFile: trustFile(paths), clock, models: Object.keys(config.models), tools })
+  return agentsOf({ directories, ...filesOf(paths), clock, models: Object.keys(config.models), tools })
 }
 
 /** Agents of any directories, as if the owner had named them; nothing becomes trusted by that. */
 export function agentsIn(directories: readonly string[], { paths, config, clock }: AgentsHere): Agents {
   return agentsOf({
     directories: directories.map((path) => ({ path, source: 'config', mustExist: true })),
-    trustFile: trustFile(paths),
+    ...filesOf(paths),
     clock,
     models: Object.keys(config.models),
   })
 }
 
-function trustFile({ home }: AgentsHere['paths']): string {
-  return join(home, 'trusted-agents.json')
+/** Notes folders before agents work in them: from then on an agent's file that lies there needs trust everywhere. */
+export function noteFolders({ home }: Pick<HomePaths, 'home'>, folders: readonly string[]): void {
+  noteWorkFolders(workFoldersFile(home), folders)
+}
+
+/** Whether the folders of a home were ever noted; a home of an earlier version has sessions and no notes. */
+export function hasNotedFolders({ home }: Pick<HomePaths, 'home'>): boolean {
+  return existsSync(workFoldersFile(home))
+}
+
+/** Gives a new home the trust of another, and trusts one file that was copied into it: nobody else counts there. */
+export function carryTrust({ home }: Pick<HomePaths, 'home'>, to: AgentsHere, copy: string): void {
+  const [from, into] = [filesOf({ home }), filesOf(to.paths)]
+  if (existsSync(from.trustFile)) copyFileSync(from.trustFile, into.trustFile)
+  if (existsSync(from.workFoldersFile)) copyFileSync(from.workFoldersFile, into.workFoldersFile)
+  const agents = openAgents(to)
+  const copied = agents.list().find(({ path }) => path === realpathSync(copy))
+  if (copied?.status === 'untrusted') agents.trust(copied)
+}
+
+function filesOf({ home }: Pick<HomePaths, 'home'>) {
+  return { trustFile: join(home, 'trusted-agents.json'), workFoldersFile: workFoldersFile(home) }
+}
+
+function workFoldersFile(home: string): string {
+  return join(home, 'work-folders.jsonl')
 }
 
 /** Beside `src` in the sources and beside `dist` in the package. */

@@ -1,4 +1,4 @@
-import { openAgents } from './app-agents.ts'
+import { noteFolders, openAgents } from './app-agents.ts'
 import { workBeside } from './app-beside.ts'
 import { engineOf } from './app-engine.ts'
 import { type AppMeaning, openMeaning } from './app-meaning.ts'
@@ -54,7 +54,7 @@ import { fileLocks, holdAlone, noLocks } from './store/owner-locks.ts'
 import { listPersonas } from './store/personas.ts'
 import { restoreBackup } from './store/restore.ts'
 import { findRun } from './store/runs.ts'
-import { findSessions } from './store/sessions.ts'
+import { findSessions, sessionFolders } from './store/sessions.ts'
 import type { Store, StoreContext } from './store/store.ts'
 import { findTask } from './store/tasks.ts'
 import { systemClock, systemRandom } from './system.ts'
@@ -88,6 +88,7 @@ export async function openApp(settings: AppSettings): Promise<App> {
       settings.tell?.(`upgrading the schema from ${from} to ${to}; to go back: heddle restore ${file}`)
     },
   })
+  noteFolders(settings.paths, await store.read(sessionFolders))
   const { clock, random } = context
   const embedding = openMeaning(settings.config.memory, { store, clock })
   const world: World = {
@@ -139,6 +140,7 @@ function assembleTree(
     renameSession: (folder, session, label) => rename(world, folder, session, label),
     archiveSession: (folder, session, archived) => archive(world, folder, session, archived),
     async append(folder, { session, draft, parent, persona }) {
+      noteFolders(paths, [folder])
       const appended = await append(world, {
         folder,
         label: session,
@@ -150,6 +152,7 @@ function assembleTree(
     },
     async fork(folder, { turn, label, persona }) {
       const { turnId } = await thread(folder, turn)
+      noteFolders(paths, [folder])
       const session = await fork(world, {
         folder,
         turnId,
@@ -246,6 +249,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       const model = engine.model(more.model ?? null)
       if (asked.agent !== undefined) mustAnswer(asked.agent, known())
       for (const part of more.parts ?? []) acceptPart(part, model)
+      noteFolders(settings.paths, [folder])
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
       const handedIn = {
         folder,

@@ -25,9 +25,11 @@ export function makeScratch({ files }: Pick<Fixture, 'files'>): Scratch {
 }
 
 /** Puts an agent's file where it comes before every other agent of its name, called as it was. */
-export function settleAgent(home: string, path: string, content: Buffer, name: string): void {
+export function settleAgent(home: string, path: string, content: Buffer, name: string): string {
   const isSkill = /^skill\.md$/i.test(basename(path))
-  write(join(home, 'skills', isSkill ? `${name}/SKILL.md` : `${name}.md`), content, 0o600)
+  const copy = join(home, 'skills', isSkill ? `${name}/SKILL.md` : `${name}.md`)
+  write(copy, content, 0o600)
+  return copy
 }
 
 function write(path: string, content: Buffer, mode: number): void {

@@ -21,6 +21,17 @@ export function stampOf(stats: BigIntStats, clock: Now): Stamp {
   return { text: [dev, ino, size, mode, mtimeNs, ctimeNs].join(':'), isSettled: age > coarse }
 }
 
+/** How a file of ours stands now. */
+export function stampNow(file: string, clock: Now): Stamp {
+  try {
+    const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false })
+    return stats ? stampOf(stats, clock) : { text: '', isSettled: true }
+  } catch {
+    // Reading it will say why.
+    return { text: '', isSettled: false }
+  }
+}
+
 /** How a file stands, without opening it; undefined when it is gone. A link counts as what it leads to. */
 export function lookAt(path: string, within: string): { stats: BigIntStats } | { finding: Finding } | undefined {
   try {

@@ -1,16 +1,19 @@
-import { join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type Agent, type AgentDiagnostic, isLive } from '../domain/agent.ts'
 import { type AgentDirectory, type Look, watchedDirectory } from './agent-directory.ts'
 import { isWithin, type Now, realPathOf } from './agent-files.ts'
 import { note } from './finding.ts'
 import type { Known } from './read-agent.ts'
 import { keepTrust, type Trust, trustIn } from './trusted-agents.ts'
+import { type WorkFolders, workFoldersIn } from './work-folders.ts'
 
 export interface AgentsSettings extends Known {
   /** The owner's own and ours; of two agents with one name the first counts. */
   directories: readonly AgentDirectory[]
   /** Where the owner's trust is kept. */
   trustFile: string
+  /** Where the folders of sessions are noted: what lies in one needs trust, whoever named it. */
+  workFoldersFile: string
   clock: Now
 }
 
@@ -32,40 +35,55 @@ const folderPlaces = [
   ...['.opencode/agent', '.opencode/agents'],
 ]
 
+interface Watched {
+  /** The directory, as whoever named it wrote it. */
+  named: string
+  look(): Look
+}
+
 /** What was seen at the last look into a folder. */
 interface Seen {
   looks: readonly Look[]
   trust: Trust
+  worked: WorkFolders
   result: Look
   byName: Map<string, Agent>
 }
 
 export function agentsOf(settings: AgentsSettings): Agents {
-  const { directories, trustFile, clock } = settings
+  const { directories, trustFile, workFoldersFile, clock } = settings
   const trustNow = trustIn(trustFile, clock)
-  const watched = directories.map((directory) => watchedDirectory(directory, settings, clock))
-  const perFolder = new Map<string, (() => Look)[]>()
+  const workFoldersNow = workFoldersIn(workFoldersFile, clock)
+  const watch = (directory: AgentDirectory): Watched => ({
+    named: directory.path,
+    look: watchedDirectory(directory, settings, clock),
+  })
+  const watched = directories.map(watch)
+  const perFolder = new Map<string, Watched[]>()
   const seen = new Map<string, Seen>()
 
-  const inFolder = (folder: string): (() => Look)[] => {
-    const known =
-      perFolder.get(folder) ?? placesIn(folder, directories).map((each) => watchedDirectory(each, settings, clock))
+  const inFolder = (folder: string): Watched[] => {
+    const known = perFolder.get(folder) ?? placesIn(folder, directories).map(watch)
     perFolder.set(folder, known)
     return known
   }
   const see = (asked?: string): Seen => {
     const folder = asked === undefined ? undefined : realPathOf(asked)
-    const looks = [...(folder === undefined ? [] : inFolder(folder)), ...watched].map((look) => look())
+    const places = [...(folder === undefined ? [] : inFolder(folder)), ...watched]
+    const looks = places.map(({ look }) => look())
     const trust = trustNow()
+    // Read after the files: a run notes its folder before it can write one of them.
+    const worked = workFoldersNow()
     const before = seen.get(folder ?? '')
-    if (before && before.trust === trust && looks.every((look, at) => look === before.looks[at])) return before
-    const agents = placed(
-      looks.flatMap((look) => look.agents),
-      { folder, trust },
+    const isSame = before?.trust === trust && before.worked === worked
+    if (before && isSame && looks.every((look, at) => look === before.looks[at])) return before
+    const found = looks.flatMap((look, at) =>
+      look.agents.map((agent): Found => ({ agent, named: places[at]?.named ?? agent.path })),
     )
-    const diagnostics = [...trust.diagnostics, ...looks.flatMap((look) => look.diagnostics)]
+    const agents = placed(found, { folder, trust, worked })
+    const diagnostics = [...trust.diagnostics, ...worked.diagnostics, ...looks.flatMap((look) => look.diagnostics)]
     const byName = new Map(agents.filter(isLive).map((agent) => [agent.name, agent]))
-    const now = { looks, trust, result: { agents, diagnostics }, byName }
+    const now = { looks, trust, worked, result: { agents, diagnostics }, byName }
     seen.set(folder ?? '', now)
     return now
   }
@@ -85,28 +103,58 @@ function placesIn(folder: string, directories: readonly AgentDirectory[]): Agent
     .filter(({ path }) => !owned.has(realPathOf(path) ?? path))
 }
 
+/** An agent, with the directory it was found in as that was named. */
+interface Found {
+  agent: Agent
+  named: string
+}
+
+interface Judging {
+  folder: string | undefined
+  trust: Trust
+  worked: WorkFolders
+}
+
 /** Who counts, who is hidden by whom, and who is not trusted yet; by name, those of one name in the order of their places. */
-function placed(agents: readonly Agent[], { folder, trust }: { folder: string | undefined; trust: Trust }): Agent[] {
+function placed(found: readonly Found[], judging: Judging): Agent[] {
   const first = new Map<string, Agent>()
-  const done = agents.map((agent): Agent => {
+  const done = found.map(({ agent, named }): Agent => {
     if (agent.status === 'broken') return agent
+    const isTrusted = judging.trust.hashes.get(agent.path) === agent.hash
+    const exposed = isTrusted ? undefined : exposedIn(agent, named, judging)
+    if (exposed !== undefined) return untrusted(agent, exposed, judging.trust)
     const winner = first.get(agent.name)
-    if (mustBeTrusted(agent, folder) && trust.hashes.get(agent.path) !== agent.hash) return untrusted(agent, trust)
     if (!winner) first.set(agent.name, agent)
     return winner ? shadowed(agent, winner) : agent
   })
   return done.sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1))
 }
 
-/** What lies in the folder may have been written by a run, also where the owner named the directory. */
-function mustBeTrusted({ source, path }: Agent, folder: string | undefined): boolean {
-  return source === 'folder' || (source === 'config' && folder !== undefined && isWithin(path, folder))
+/**
+ * The folder in which a run can write a file, or a link on the way to it, whoever named its directory. Ours are exempt: a
+ * run that could write them could write the program beside them.
+ */
+function exposedIn({ source, path }: Agent, named: string, { folder, worked }: Judging): string | undefined {
+  if (source === 'built-in') return undefined
+  if (folder !== undefined && source === 'folder') return folder
+  for (const place of [realPathOf(path) ?? path, ...placesOnTheWay(named)]) {
+    const around = folder !== undefined && isWithin(place, folder) ? folder : worked.around(place)
+    if (around !== undefined) return around
+  }
+  return undefined
 }
 
-function untrusted(agent: Agent, { hashes }: Trust): Agent {
-  const why = hashes.has(agent.path)
-    ? 'it has changed since you trusted it'
-    : 'it lies in the folder and nobody trusts it yet'
+/** Where each part of a path lies: a link there decides where the rest of it leads. */
+function placesOnTheWay(path: string): string[] {
+  const places: string[] = []
+  for (let part = resolve(path); part !== dirname(part); part = dirname(part))
+    places.push(join(realPathOf(dirname(part)) ?? dirname(part), basename(part)))
+  return places
+}
+
+function untrusted(agent: Agent, folder: string, { hashes }: Trust): Agent {
+  const lies = agent.source === 'folder' ? 'it lies in the folder' : `it lies in ${folder}, where agents can write,`
+  const why = hashes.has(agent.path) ? 'it has changed since you trusted it' : `${lies} and nobody trusts it yet`
   return told(agent, { status: 'untrusted' }, why, `read it, then: heddle agents trust ${agent.path}`)
 }
 

@@ -12,7 +12,7 @@ import {
 import { dirname } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { HeddleError } from '../domain/errors.ts'
-import { type Now, type Stamp, stampOf } from './agent-files.ts'
+import { type Now, stampNow } from './agent-files.ts'
 import { error } from './finding.ts'
 
 /** Path → hash of the content that the owner has looked at. */
@@ -34,16 +34,6 @@ export function trustIn(file: string, clock: Now): () => Trust {
     const isSame = JSON.stringify([...next.hashes]) === JSON.stringify([...trust.hashes])
     if (!isSame || next.diagnostics.length > 0 || trust.diagnostics.length > 0) trust = next
     return trust
-  }
-}
-
-function stampNow(file: string, clock: Now): Stamp {
-  try {
-    const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false })
-    return stats ? stampOf(stats, clock) : { text: '', isSettled: true }
-  } catch {
-    // Reading it will say why.
-    return { text: '', isSettled: false }
   }
 }
 

@@ -32,9 +32,10 @@ export async function newAgent(
   const directory = inFolder ? join(here.folder, '.heddle/agents') : homePaths(here.home).skills
   const path = join(directory, `${name}.md`)
   await place(path, agentTemplate(name))
-  const then = inFolder ? `, then: heddle agents trust ${name}` : ''
+  const trusted = agentsMeant(all.list(here.folder), path).every(({ status }) => status !== 'untrusted')
+  const then = trusted ? '' : `, then: heddle agents trust ${name}`
   return {
-    json: { ok: true, name, path, trusted: !inFolder },
+    json: { ok: true, name, path, trusted },
     text: `wrote ${path}\nfill it in: heddle agents edit ${name}${then}`,
   }
 }
@@ -112,7 +113,7 @@ function refusal(agents: readonly Agent[], meant: readonly Agent[], asked: strin
   if (!found) return noSuchAgent(agents, asked)
   if (found.status === 'broken')
     return new HeddleError('agent_broken', `${found.path} is broken`, `see why: heddle agents show ${found.path}`)
-  const why = found.source === 'folder' ? 'is trusted already' : `comes from the ${found.source} and needs no trust`
+  const why = found.source === 'folder' ? 'is trusted already' : `comes from the ${found.source} and needs no trust now`
   return new HeddleError('trust_not_needed', `${found.path} ${why}`, `heddle agents show ${found.name}`)
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type Agents, type AgentsHere, agentsIn, openAgents } from '../app-agents.ts'
+import { type Agents, type AgentsHere, agentsIn, hasNotedFolders, openAgents } from '../app-agents.ts'
 import { type Config, loadConfig } from '../config/config.ts'
 import type { Agent } from '../domain/agent.ts'
 import { Misuse } from '../domain/errors.ts'
@@ -59,12 +59,12 @@ export const registerAgents: Register = (program, run) => {
     .action(
       run(async (here, names, options) => {
         const { testAgents } = await import('./agents-test.ts')
-        return testAgents(here, await agentsHere(here), names, options)
+        return testAgents(here, await settingsHere(here), names, options)
       }),
     )
   agents
     .command('trust <name>')
-    .description('let a file of this folder count, as it is now; by name or path')
+    .description('let a file that agents could have written count, as it is now; by name or path')
     .option('-y, --yes', 'without asking')
     .action(run(async (here, [name = ''], options) => trustAgent(here, await openHere(here), name, options)))
 }
@@ -154,7 +154,19 @@ async function openHere(here: Here): Promise<Agents> {
   return openAgents(await agentsHere(here))
 }
 
+/** With the folders of sessions, which decide who needs trust, noted in a home that has sessions of an earlier version. */
 async function agentsHere(here: Here): Promise<AgentsHere & { config: Config }> {
+  const found = await settingsHere(here)
+  const mayHaveSessions = found.config.database !== 'sqlite' || existsSync(homePaths(here.home).database)
+  if (mayHaveSessions && !hasNotedFolders(found.paths))
+    await here.app().catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error)
+      here.tell(`the folders of your sessions are not known, so agents in them look trusted here: ${why}`)
+    })
+  return found
+}
+
+async function settingsHere(here: Here): Promise<AgentsHere & { config: Config }> {
   const paths = homePaths(here.home)
   const secrets = secretReader(paths.secrets)
   const config = await loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })

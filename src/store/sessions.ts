@@ -82,6 +82,11 @@ export async function sessionsLabelled(rows: Reading, label: string): Promise<Se
   return (await rows.all(labelled({ label }))).map(sessionFrom)
 }
 
+/** Every folder that has a session, archived ones included. */
+export async function sessionFolders(rows: Reading): Promise<string[]> {
+  return (await rows.all(folders({}))).map(({ folder }) => folder)
+}
+
 /** Those that point at a turn: the one that wrote it, and those that begin below it and have written nothing yet. */
 export async function sessionsAt(rows: Reading, { segmentId, depth, turnId }: Thread): Promise<Session[]> {
   return (await rows.all(pointing({ segmentId, depth, turnId }))).map(sessionFrom)
@@ -147,6 +152,19 @@ const labelled = statement((db, arg: { label: string }) =>
         SELECT sessions.* FROM folders CROSS JOIN sessions
         WHERE sessions.folder = folders.folder AND sessions.label = ${arg.label}
         ORDER BY updated_at DESC, id`,
+  ),
+)
+
+const folders = statement((db, _: object) =>
+  raw<{ folder: string }>(
+    db,
+    sql`WITH RECURSIVE folders (folder) AS (
+          SELECT min(folder) FROM sessions
+          UNION ALL
+          SELECT (SELECT min(sessions.folder) FROM sessions WHERE sessions.folder > folders.folder)
+          FROM folders WHERE folders.folder IS NOT NULL
+        )
+        SELECT folder FROM folders WHERE folder IS NOT NULL`,
   ),
 )
 

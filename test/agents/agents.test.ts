@@ -255,11 +255,13 @@ describe('the next look sees what has changed', () => {
     expect(agents.list(place.folder)[0]?.status).toBe('broken')
   })
 
-  test('a home inside the folder is still the home', () => {
+  test('a home inside the folder is still the home, and its files need trust', () => {
     place = newPlace({ 'folder/.heddle/skills/a.md': whole('a') })
     const path = join(place.folder, '.heddle/skills')
-    expect(place.open({ directories: [{ path, source: 'home' }] }).list(place.folder)).toMatchObject([
-      { name: 'a', source: 'home', status: 'ready' },
-    ])
+    const agents = place.open({ directories: [{ path, source: 'home' }] })
+    const [agent] = agents.list(place.folder)
+    expect(agent).toMatchObject({ name: 'a', source: 'home', status: 'untrusted' })
+    agents.trust(agent as Agent)
+    expect(agents.list(place.folder)).toMatchObject([{ name: 'a', source: 'home', status: 'ready' }])
   })
 })

@@ -12,6 +12,7 @@ export interface Place {
   root: string
   folder: string
   trustFile: string
+  workFoldersFile: string
   write(files: Record<string, string | Uint8Array>): void
   open(settings?: Partial<AgentsSettings>): Agents
   remove(): void
@@ -20,6 +21,7 @@ export interface Place {
 export function newPlace(files: Record<string, string | Uint8Array> = {}): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-agents-')))
   const trustFile = join(root, 'home/trusted-agents.json')
+  const workFoldersFile = join(root, 'home/work-folders.jsonl')
   for (const name of ['home/skills', 'folder', 'named', 'ours']) mkdirSync(join(root, name), { recursive: true })
   const directories: AgentDirectory[] = [
     { path: join(root, 'home/skills'), source: 'home' },
@@ -31,13 +33,14 @@ export function newPlace(files: Record<string, string | Uint8Array> = {}): Place
     root,
     folder: join(root, 'folder'),
     trustFile,
+    workFoldersFile,
     write(more) {
       for (const [name, content] of Object.entries(more)) {
         mkdirSync(dirname(join(root, name)), { recursive: true })
         writeFileSync(join(root, name), content)
       }
     },
-    open: (settings = {}) => agentsOf({ directories, trustFile, clock: systemClock, ...settings }),
+    open: (settings = {}) => agentsOf({ directories, trustFile, workFoldersFile, clock: systemClock, ...settings }),
     remove: () => rmSync(root, { recursive: true, force: true }),
   }
   place.write(files)

@@ -23,7 +23,7 @@ export const mayImport: Record<string, readonly string[]> = {
   'app-agents.ts': ['domain', 'agents', 'config', 'home'],
   'app-meaning.ts': ['domain', 'store', 'memory', 'config', 'app-models.ts'],
   'agent-tests': ['domain'],
-  'app-agent-tests.ts': ['domain', 'agent-tests', 'app.ts', 'config', 'home', 'tools'],
+  'app-agent-tests.ts': ['domain', 'agent-tests', 'app.ts', 'app-agents.ts', 'config', 'home', 'tools'],
   'app-beside.ts': ['domain', 'engine', 'memory', 'config', 'app-meaning.ts'],
   'app-engine.ts': ['domain', 'engine', 'models', 'config', 'tools', 'app-models.ts'],
   'app.ts': [

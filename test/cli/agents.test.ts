@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { width } from '../../src/cli/screen.ts'
@@ -245,6 +245,33 @@ describe('heddle agents trust', () => {
     })
     expect((await heddle.run('agents', 'trust', path, '-y')).code).toBe(0)
   })
+
+  test('is needed in every folder for a file of skills: that lies where agents have worked', async () => {
+    const skills = join(heddle.folder, 'skills')
+    const path = write(join(skills, 'coder.md'), file('coder'))
+    write(join(heddle.home, 'heddle.yaml'), `skills: [${JSON.stringify(skills)}]\n`)
+    const elsewhere = join(heddle.folder, '../elsewhere')
+    mkdirSync(elsewhere)
+    const inOther = async (...args: string[]) => heddle.runWith({ cwd: elsewhere }, 'agents', ...args)
+    const statuses = async () => {
+      const { agents } = JSON.parse((await inOther('--json')).out) as { agents: Agent[] }
+      return agents.filter(({ name }) => name === 'coder').map(({ source, status }) => `${source} ${status}`)
+    }
+    const shadowed = ['config ready', 'built-in ready']
+    expect(await statuses()).toEqual(shadowed)
+
+    expect((await heddle.run('ask', 'hello')).code).toBe(0)
+    expect(await statuses()).toEqual(['config untrusted', 'built-in ready'])
+    expect((await inOther('show', path)).out.replace(/\s+/g, ' ')).toContain(`heddle agents trust ${path}`)
+    // A home of an earlier version has sessions, and nobody has noted their folders.
+    rmSync(join(heddle.home, 'work-folders.jsonl'))
+    expect(await statuses()).toEqual(['config untrusted', 'built-in ready'])
+
+    expect((await inOther('trust', path, '--yes')).code).toBe(0)
+    expect(await statuses()).toEqual(shadowed)
+    write(path, file('coder', 'color: red\n'))
+    expect(await statuses()).toEqual(['config untrusted', 'built-in ready'])
+  }, 120_000)
 
   test('what needs no trust, is broken or is not there', async () => {
     inFolder('half.md', '---\n')

@@ -1,0 +1,173 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { AgentDirectory } from '../../src/agents/agent-directory.ts'
+import type { Agents } from '../../src/agents/agents.ts'
+import { noteWorkFolders } from '../../src/agents/work-folders.ts'
+import { openApp } from '../../src/app.ts'
+import { openAgents } from '../../src/app-agents.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { ensureHome, homePaths } from '../../src/home/home.ts'
+import { systemClock } from '../../src/system.ts'
+import { scriptedModel } from '../../src/testing.ts'
+import { saidIn, whoIs } from '../engine/office.ts'
+import { newPlace, type Place, said, whole } from './place.ts'
+
+let place: Place
+afterEach(() => place?.remove())
+
+const at = (path: string) => join(place.root, path)
+/** Where the agent that answers to a name comes from, in a folder that has nothing to do with any of this. */
+const source = (agents: Agents, name = 'coder') => {
+  mkdirSync(at('other'), { recursive: true })
+  return agents.find(name, at('other'))?.source
+}
+const opened = (path: string, from: AgentDirectory['source'] = 'config') =>
+  place.open({
+    directories: [
+      { path: at(path), source: from },
+      { path: at('ours'), source: 'built-in' },
+    ],
+  })
+
+describe('an agent file that lies in the folder of any session', () => {
+  test.each(['config', 'home'] as const)('needs trust in every folder: from the %s', (from) => {
+    place = newPlace({ 'project/skills/coder.md': whole('coder'), 'ours/coder.md': whole('coder') })
+    const agents = opened('project/skills', from)
+    expect(source(agents)).toBe(from)
+
+    noteWorkFolders(place.workFoldersFile, [at('project')])
+    expect(source(agents)).toBe('built-in')
+    const [written] = agents.list(at('other'))
+    expect(written).toMatchObject({
+      status: 'untrusted',
+      diagnostics: [{ remedy: `read it, then: heddle agents trust ${at('project/skills/coder.md')}` }],
+    })
+    expect(said(written as never)).toEqual([
+      `note: it lies in ${at('project')}, where agents can write, and nobody trusts it yet`,
+    ])
+
+    agents.trust(written as never)
+    expect(source(agents)).toBe(from)
+    place.write({ 'project/skills/coder.md': whole('coder', 'color: red\n') })
+    expect(source(agents)).toBe('built-in')
+    expect(agents.list(at('other')).find(({ source }) => source === from)?.diagnostics[0]?.message).toBe(
+      'it has changed since you trusted it',
+    )
+  })
+
+  test.each([
+    ['the folder is further up', ['.'], 'project/deep/skills'],
+    ['the folder is that of the file', ['project/skills/group'], 'project/skills'],
+    ['the folder was noted by a link', ['link-to-project'], 'project/skills'],
+    ['the directory is named by a link into the folder', ['project'], 'link-to-skills'],
+    ['the directory is a link in the folder to somewhere else', ['project'], 'project/link-out'],
+    ['a link on the way to it lies in the folder', ['project'], 'link-to-project/link-out/group'],
+  ])('however it is reached: %s', (_, folders, named) => {
+    const coder = whole('coder')
+    place = newPlace({
+      'project/skills/group/coder.md': coder,
+      'project/deep/skills/coder.md': coder,
+      'elsewhere/group/coder.md': coder,
+      'ours/coder.md': coder,
+    })
+    symlinkSync(at('project'), at('link-to-project'))
+    symlinkSync(at('project/skills'), at('link-to-skills'))
+    symlinkSync(at('elsewhere'), at('project/link-out'))
+    const agents = opened(named)
+    expect(source(agents)).toBe('config')
+    noteWorkFolders(place.workFoldersFile, folders.map(at))
+    expect(source(agents)).toBe('built-in')
+  })
+
+  test('and what lies in none counts as before', () => {
+    place = newPlace({ 'project-2/skills/coder.md': whole('coder'), 'ours/coder.md': whole('coder') })
+    const agents = opened('project-2/skills')
+    noteWorkFolders(place.workFoldersFile, [at('project'), at('project-2/skills/coder'), at('folder')])
+    expect(source(agents)).toBe('config')
+  })
+})
+
+describe('the folders of sessions', () => {
+  test('are noted once each, privately, and a line that a crash cut off spoils no other', () => {
+    place = newPlace()
+    noteWorkFolders(place.workFoldersFile, ['/a', '/b'])
+    writeFileSync(place.workFoldersFile, `${readFileSync(place.workFoldersFile, 'utf8')}\n"/cut o`)
+    noteWorkFolders(place.workFoldersFile, ['/b', '/with "quotes"\nand lines'])
+    const lines = readFileSync(place.workFoldersFile, 'utf8').split('\n').filter(Boolean)
+    expect(lines).toEqual(['"/a"', '"/b"', '"/cut o', JSON.stringify('/with "quotes"\nand lines')])
+  })
+
+  test('that others could have changed mean that every file needs trust', () => {
+    place = newPlace({ 'named/coder.md': whole('coder'), 'ours/coder.md': whole('coder') })
+    const agents = opened('named')
+    noteWorkFolders(place.workFoldersFile, [])
+    expect(source(agents)).toBe('config')
+    chmodSync(place.workFoldersFile, 0o666)
+    expect(source(agents)).toBe('built-in')
+    expect(agents.look(at('other')).diagnostics).toMatchObject([
+      { level: 'error', message: 'others can write it, so every agent file needs trust' },
+    ])
+  })
+})
+
+test('a skill that a run in one folder rewrote is nobody in another folder, also for a process that was started before', async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-folders-')))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const [a, b, skills] = [join(root, 'a'), join(root, 'b'), join(root, 'a/skills')]
+  for (const folder of [skills, b]) mkdirSync(folder, { recursive: true })
+  const own = whole('coder').replace('You do coder.', 'You are what the owner wrote.')
+  writeFileSync(join(skills, 'coder.md'), own)
+  const paths = homePaths(join(root, 'home'))
+  await ensureHome(paths.home)
+  const config = { ...(await loadConfig(paths.config, {})), skills: [skills] }
+  config.tools.ask = []
+  config.agent.default = '@general'
+  const written = whole('coder').replace('You do coder.', 'You are what a run wrote.')
+  const systems: string[] = []
+  const model = scriptedModel((request) => {
+    if (whoIs(request) === 'coder') systems.push(JSON.stringify(request))
+    if (saidIn(request).length === 1 && saidIn(request)[0] === 'rewrite')
+      return { calls: [{ name: 'write_file', input: { path: 'skills/coder.md', content: written } }] }
+    return { text: 'done' }
+  })
+  const open = () => openApp({ paths, config, env: {}, models: [model] })
+  const [first, second] = [await open(), await open()]
+  const work = await first.work()
+  onTestFinished(async () => {
+    await work.stop()
+    await first.close()
+    await second.close()
+  })
+  const ask = async (folder: string, content: string, agent?: string) => {
+    const { itemId } = await first.submit(folder, { session: 'main', content, ...(agent && { agent }) })
+    return first.answer(folder, itemId, new AbortController().signal)
+  }
+  const inB = async (app = first) => (await app.agents(b)).find(({ name }) => name === 'coder')?.description
+  expect([await inB(), await inB(second)]).toEqual(['Does coder.', 'Does coder.'])
+
+  expect(await ask(a, 'rewrite')).toMatchObject({ ok: true })
+  expect(readFileSync(join(skills, 'coder.md'), 'utf8')).toBe(written)
+  const ours = await inB()
+  expect(ours).not.toBe('Does coder.')
+  expect(await inB(second)).toBe(ours)
+  expect(await ask(b, 'hello', 'coder')).toMatchObject({ ok: true })
+  expect(systems.join('')).not.toContain('You are what a run wrote.')
+
+  const known = openAgents({ paths, config, clock: systemClock })
+  const [waiting] = known.list(b).filter(({ status }) => status === 'untrusted')
+  expect(waiting?.path).toBe(join(skills, 'coder.md'))
+  known.trust(waiting as never)
+  expect(await ask(b, 'hello', 'coder')).toMatchObject({ ok: true })
+  expect(systems.at(-1)).toContain('You are what a run wrote.')
+})
