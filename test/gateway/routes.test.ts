@@ -72,6 +72,13 @@ test('a question that takes long is waited for, stopped and told as cancelled', 
   expect(await gateway.door.answer(folder, itemId, never)).toMatchObject({ status: 'cancelled', ok: false })
 })
 
+test('an answer that is there is given without waiting', async () => {
+  const { accepted, answer } = await ask('one')
+  const query = `folder=${encodeURIComponent(folder)}`
+  expect(await send('GET', `/v1/inputs/${accepted.itemId}/answer?${query}`)).toEqual({ status: 200, body: answer })
+  expect(await gateway.door.answer(folder, accepted.itemId, AbortSignal.abort())).toEqual(answer)
+})
+
 test('errors come back as what they were: code, message, remedy, and whether it was misuse', async () => {
   const failure = async (asked: Promise<unknown>) =>
     asked.then(
