@@ -7,6 +7,7 @@ import { nearest } from './domain/nearest.ts'
 import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
 import type { Run } from './domain/run.ts'
 import type { Tool } from './domain/tool.ts'
+import { isMemoryWriter } from './domain/tool-names.ts'
 import { KnownPaths } from './engine/known-paths.ts'
 import { memoryTools } from './engine/memory-tools.ts'
 import { narrativeTools } from './engine/narrative-tools.ts'
@@ -58,6 +59,10 @@ const nobody: AgentIndex = { find: () => undefined, list: () => [] }
 /** Lists of what may be used are about work: whoever only delegates is bound by what is denied. */
 function listsFor({ kind }: Role, { allow, deny }: NameLists): NameLists {
   return { ...(deny && { deny }), ...(allow && kind !== 'coordinator' && { allow }) }
+}
+
+function isChild({ depth, parentRunId }: Run): boolean {
+  return depth > 0 || parentRunId !== null
 }
 
 /** What a child may have of its parent: what that one has, and of one that only delegates everything it may delegate. */
@@ -112,6 +117,8 @@ export function engineOf(
         (name) =>
           // A child starts others only below the configured depth; the tool does not exist for it otherwise.
           (name !== spawn.name || run.depth < config.tools.subagents.maxSpawnDepth) &&
+          // A child of any kind writes no memory and no narrative: only who talks with a person does.
+          !(isChild(run) && isMemoryWriter(name)) &&
           isAllowed(name, listsFor(role, config.tools)) &&
           isAllowed(name, listsFor(role, persona?.permissions.tools ?? {})) &&
           (parent === undefined || mayHandOn(parent, name)),
@@ -193,7 +200,7 @@ export function engineOf(
   }
 
   function configured(name: string): Model {
-    const settings = config.models[name]
+    const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined
     if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
     return makeModel(name, settings, world.clock)
   }
