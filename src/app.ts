@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import { openAgents } from './app-agents.ts'
 import { workBeside } from './app-beside.ts'
 import { engineOf } from './app-engine.ts'
@@ -9,6 +10,7 @@ import { whyRefused } from './domain/attachment.ts'
 import { crashAt } from './domain/crash-points.ts'
 import { Misuse } from './domain/errors.ts'
 import { idSource } from './domain/id.ts'
+import { clientKey } from './domain/inbox.ts'
 import { liveFeed } from './domain/live.ts'
 import type { FileSearch, MemoryApp } from './domain/memory-views.ts'
 import type { Part } from './domain/message.ts'
@@ -43,6 +45,7 @@ import type { AgentIndex, World } from './engine/world.ts'
 import type { HomePaths } from './home/home.ts'
 import { homeFiles } from './home/home-files.ts'
 import { identityFilesOf } from './home/identity.ts'
+import { withRealFolders } from './home/real-folders.ts'
 import { fileSearch, noFiles } from './memory/file-search.ts'
 import { type FileIndex, fileIndex } from './memory/index-files.ts'
 import { memoryApp } from './memory/memory-app.ts'
@@ -98,12 +101,13 @@ export async function openApp(settings: AppSettings): Promise<App> {
   }
   const files = settings.config.memory.files ? fileIndex(world, homeFiles(settings.paths.home)) : undefined
   const here = { ...settings, agents: agentsOf(settings, context), files, embedding }
-  return {
+  const app: App = {
     ...assembleTree(world, store, context, here),
     ...assembleWork(world, context, here),
     ...memoryApp(world, settings.config.memory.most),
     ...(files ? fileSearch(world, files) : noFiles),
   }
+  return withRealFolders(app, { userHome: homedir(), home: settings.paths.home })
 }
 
 /** Settings, everyone who can be given work, and what keeps the owner's files findable. */
@@ -232,7 +236,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
     },
   )
   return {
-    async submit(folder, { session, content: said, from, timeoutSeconds, ...asked }) {
+    async submit(folder, { session, content: said, from, timeoutSeconds, dedupeKey, ...asked }) {
       const known = () => [...builtInAgents, ...engine.agents.list(folder)].map(({ name }) => name)
       const { content, ...more } = { ...asked, ...addressed(said, asked.agent, known) }
       // An unknown model is an error before anything is taken in.
@@ -246,7 +250,8 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         content,
         ...more,
         ...(parent && { parentTurnId: parent.turnId }),
-        ...(timeoutSeconds !== undefined && { timeoutMs: timeoutSeconds * 1000 }),
+        ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
+        ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey) }),
       }
       const accepted = await (atWork ? atWork.submit(handedIn) : submit(world, handedIn))
       return { itemId: accepted.itemId, runId: accepted.runId, session: accepted.session.label }
@@ -370,7 +375,7 @@ async function* linesOf(store: Store, folder: string, session: string | undefine
 /** What is used when nothing else is asked for, and what it may cost. */
 function usualOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {
   const name = config.agent.model ?? models?.[0]?.name ?? rehearsalName
-  const model = config.models[name]?.model ?? name
+  const model = (Object.hasOwn(config.models, name) && config.models[name]?.model) || name
   return { model, dayLimitUsd: config.budgets.perDay.usd }
 }
 
