@@ -8,6 +8,7 @@ import { nothingProtected, type ProtectedPlaces } from './domain/path-handle.ts'
 import { isAllowed, isNamed, type NameLists } from './domain/permission.ts'
 import type { Run } from './domain/run.ts'
 import type { Tool } from './domain/tool.ts'
+import { isMemoryWriter } from './domain/tool-names.ts'
 import { KnownPaths } from './engine/known-paths.ts'
 import { memoryTools } from './engine/memory-tools.ts'
 import { narrativeTools } from './engine/narrative-tools.ts'
@@ -64,6 +65,10 @@ function listsFor({ kind }: Role, { allow, deny }: NameLists): NameLists {
   return { ...(deny && { deny }), ...(allow && kind !== 'coordinator' && { allow }) }
 }
 
+function isChild({ depth, parentRunId }: Run): boolean {
+  return depth > 0 || parentRunId !== null
+}
+
 /** What a child may have of its parent: what that one has, and of one that only delegates everything it may delegate. */
 function mayHandOn(parent: Run, tool: string): boolean {
   return parent.effectiveTools.includes('spawn_agent') || parent.effectiveTools.includes(tool)
@@ -118,6 +123,8 @@ export function engineOf(
         (name) =>
           // A child starts others only below the configured depth; the tool does not exist for it otherwise.
           (name !== spawn.name || run.depth < config.tools.subagents.maxSpawnDepth) &&
+          // A child of any kind writes no memory and no narrative: only who talks with a person does.
+          !(isChild(run) && isMemoryWriter(name)) &&
           isAllowed(name, listsFor(role, config.tools)) &&
           isAllowed(name, listsFor(role, persona?.permissions.tools ?? {})) &&
           (parent === undefined || mayHandOn(parent, name)),
@@ -206,7 +213,7 @@ export function engineOf(
   }
 
   function configured(name: string): Model {
-    const settings = config.models[name]
+    const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined
     if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
     return makeModel(name, settings, world.clock)
   }

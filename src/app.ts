@@ -1,12 +1,14 @@
+import { homedir } from 'node:os'
 import { noteFolders, openAgents } from './app-agents.ts'
 import { workBeside } from './app-beside.ts'
 import { engineOf } from './app-engine.ts'
 import { type AppMeaning, openMeaning } from './app-meaning.ts'
+import { backupOptions, contextOf, openHomeStore, type StoreSettings } from './app-store.ts'
 import type { Config } from './config/config.ts'
 import { isLive } from './domain/agent.ts'
 import type { App } from './domain/app.ts'
-import { crashAt } from './domain/crash-points.ts'
 import { idSource } from './domain/id.ts'
+import { clientKey } from './domain/inbox.ts'
 import { liveFeed } from './domain/live.ts'
 import type { FileSearch, MemoryApp } from './domain/memory-views.ts'
 import type { Model } from './domain/model.ts'
@@ -38,39 +40,31 @@ import { undo } from './engine/undo.ts'
 import { why } from './engine/why.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { AgentIndex, World } from './engine/world.ts'
-import type { HomePaths } from './home/home.ts'
 import { homeFiles } from './home/home-files.ts'
 import { identityFilesOf } from './home/identity.ts'
+import { withRealFolders } from './home/real-folders.ts'
 import { trustedPlaces } from './home/trusted-places.ts'
 import { fileSearch, noFiles } from './memory/file-search.ts'
 import { type FileIndex, fileIndex } from './memory/index-files.ts'
 import { memoryApp } from './memory/memory-app.ts'
 import { rehearsalName } from './models/rehearsal/rehearsal.ts'
-import { backupBeforeUpgrade, writeBackup } from './store/backup.ts'
+import { writeBackup } from './store/backup.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents, recordEvent } from './store/events.ts'
 import { itemsOfRun } from './store/inbox.ts'
-import { openStore, type Place } from './store/open.ts'
 import { fileLocks, holdAlone, noLocks } from './store/owner-locks.ts'
 import { listPersonas } from './store/personas.ts'
-import { restoreBackup } from './store/restore.ts'
 import { findRun } from './store/runs.ts'
 import { findSessions, sessionFolders } from './store/sessions.ts'
 import type { Store, StoreContext } from './store/store.ts'
 import { findTask } from './store/tasks.ts'
-import { systemClock, systemRandom } from './system.ts'
-import { version } from './version.ts'
+
+export { placeOf, restoreApp } from './app-store.ts'
 
 const day = 86_400_000
 
 /** What decides which heddle is opened. */
-export interface AppSettings {
-  /** `paths.config` is the file that was really read. */
-  paths: HomePaths
+export interface AppSettings extends StoreSettings {
   config: Omit<Config, 'name' | 'workspace' | 'notify'> & Partial<Pick<Config, 'notify'>>
-  env: NodeJS.ProcessEnv
-  /** Told in plain words what a person should know, such as a schema that was upgraded. */
-  tell?(text: string): void
-  context?: Partial<StoreContext>
   /** Models besides those of the configuration, by name; the first is the default where the configuration has none. */
   models?: Model[]
   /** Someone watches: the script that stands in for a model takes its time. */
@@ -82,12 +76,7 @@ export interface AppSettings {
 /** Opens a heddle: the one place where every room is put together. */
 export async function openApp(settings: AppSettings): Promise<App> {
   const context = contextOf(settings)
-  const store = await openStore(placeOf(settings), context, {
-    async beforeUpgrade(before, from, to) {
-      const file = await backupBeforeUpgrade(before, settings.paths.backups, from, backupOptions(context))
-      settings.tell?.(`upgrading the schema from ${from} to ${to}; to go back: heddle restore ${file}`)
-    },
-  })
+  const store = await openHomeStore(settings, context)
   noteFolders(settings.paths, await store.read(sessionFolders))
   const { clock, random } = context
   const embedding = openMeaning(settings.config.memory, { store, clock })
@@ -100,12 +89,13 @@ export async function openApp(settings: AppSettings): Promise<App> {
   const files = settings.config.memory.files ? fileIndex(world, homeFiles(settings.paths.home)) : undefined
   const protect = trustedPlaces(settings)
   const here = { ...settings, protect, agents: agentsOf(settings, context), files, embedding }
-  return {
+  const app: App = {
     ...assembleTree(world, store, context, here),
     ...assembleWork(world, context, here),
     ...memoryApp(world, settings.config.memory.most),
     ...(files ? fileSearch(world, files) : noFiles),
   }
+  return withRealFolders(app, { userHome: homedir(), home: settings.paths.home })
 }
 
 /** Settings, everyone who can be given work, and what keeps the owner's files findable. */
@@ -121,16 +111,11 @@ function agentsOf({ paths, config, tools = [] }: AppSettings, { clock }: StoreCo
   return { find: agents.find, list: (folder) => agents.list(folder).filter(isLive) }
 }
 
-/** Puts a backup in the place of what this home holds, which is kept aside. */
-export function restoreApp(settings: AppSettings, file: string) {
-  return restoreBackup(placeOf(settings), file, { context: contextOf(settings) })
-}
-
 function assembleTree(
   world: World,
   store: Store,
   context: StoreContext,
-  { config, agents, protect }: Assembly,
+  { config, agents, paths, protect }: Assembly,
 ): TreeApp {
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
@@ -242,7 +227,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
     },
   )
   return {
-    async submit(folder, { session, content: said, from, timeoutSeconds, ...asked }) {
+    async submit(folder, { session, content: said, from, timeoutSeconds, dedupeKey, ...asked }) {
       const known = () => [...builtInAgents, ...engine.agents.list(folder)].map(({ name }) => name)
       const { content, ...more } = { ...asked, ...addressed(said, asked.agent, known) }
       // An unknown model is an error before anything is taken in.
@@ -257,7 +242,8 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         content,
         ...more,
         ...(parent && { parentTurnId: parent.turnId }),
-        ...(timeoutSeconds !== undefined && { timeoutMs: timeoutSeconds * 1000 }),
+        ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
+        ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey) }),
       }
       const accepted = await (atWork ? atWork.submit(handedIn) : submit(world, handedIn))
       return { itemId: accepted.itemId, runId: accepted.runId, session: accepted.session.label }
@@ -354,22 +340,6 @@ async function* linesOf(store: Store, folder: string, session: string | undefine
 /** What is used when nothing else is asked for, and what it may cost. */
 function usualOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {
   const name = config.agent.model ?? models?.[0]?.name ?? rehearsalName
-  const model = config.models[name]?.model ?? name
+  const model = (Object.hasOwn(config.models, name) && config.models[name]?.model) || name
   return { model, dayLimitUsd: config.budgets.perDay.usd }
-}
-
-/** Where a home's rows are. */
-export function placeOf({ paths, config }: Pick<AppSettings, 'paths' | 'config'>): Place {
-  return config.database === 'sqlite'
-    ? { kind: 'sqlite', file: paths.database, durability: config.durability }
-    : { kind: 'postgres', url: config.database }
-}
-
-function contextOf({ env, context }: AppSettings): StoreContext {
-  const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
-  return { clock: systemClock, random: systemRandom, crash, ...context }
-}
-
-function backupOptions({ clock, crash }: StoreContext) {
-  return { clock, crash, heddleVersion: version }
 }

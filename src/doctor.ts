@@ -7,9 +7,10 @@ import type { Clock } from './domain/clock.ts'
 import { HeddleError } from './domain/errors.ts'
 import { isAllowed } from './domain/permission.ts'
 import type { HomePaths } from './home/home.ts'
+import { refusalIfMissing } from './home/known-databases.ts'
 import { secretReader } from './home/secrets.ts'
 import { examinePlace } from './store/examine.ts'
-import type { Place } from './store/open.ts'
+import { nameOfPlace, type Place, shownPlace } from './store/open.ts'
 import { execTool } from './tools/sandbox/exec-tool.ts'
 
 const leastSpace = 200 * 1024 * 1024
@@ -167,7 +168,7 @@ function slow(): HeddleError {
   return new HeddleError('model_slow', 'it did not read a long prompt within 30 s', 'see: heddle models test NAME')
 }
 
-async function checkDatabase({ placeOf }: DoctorInput, config: Config | unknown): Promise<Check> {
+async function checkDatabase({ placeOf, paths }: DoctorInput, config: Config | unknown): Promise<Check> {
   if (config instanceof Error)
     return {
       name: 'database',
@@ -176,7 +177,10 @@ async function checkDatabase({ placeOf }: DoctorInput, config: Config | unknown)
       remedy: 'heddle config check',
     }
   try {
-    const { place, version, newest, bytes } = await examinePlace(placeOf(config as Config))
+    const where = placeOf(config as Config)
+    const refusal = await refusalIfMissing(paths, nameOfPlace(where), shownPlace(where))
+    const { place, version, newest, bytes } = await examinePlace(where)
+    if (version === 0 && refusal) throw refusal
     if (version === 0)
       return { name: 'database', status: 'ok', detail: `${place}: none yet; the first command makes it` }
     const size = bytes === null ? '' : `, ${(bytes / 1024 / 1024).toFixed(1)} MB`

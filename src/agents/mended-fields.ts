@@ -74,7 +74,7 @@ function readBlock(block: Block, parse: Parse): { value: unknown; finding?: Find
     return { value: Object.fromEntries(entries), finding }
   }
   const text = unquoted([rest.replace(/^[|>][+-]?$/, ''), ...inner.map((each) => each.trim())].join(' ').trim())
-  const finding = note(`${key} ${reasons[why] ?? 'is not valid YAML'}; it was read as text`, quotes(key), line)
+  const finding = note(`${key} ${reasons.get(why) ?? 'is not valid YAML'}; it was read as text`, quotes(key), line)
   return { value: text, finding }
 }
 
@@ -85,16 +85,18 @@ function* spellingsOf(more: string[]): Iterable<string[]> {
   yield more.map((line) => `  ${line.replace(/^[ \t]+/, (space) => space.replaceAll('\t', '  '))}`)
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: 'has ": " in a text without quotes',
-  BAD_ALIAS: 'begins with *, which means something else in YAML',
-  TAB_AS_INDENT: 'is indented with tabs',
-  BAD_INDENT: 'is indented in a way that YAML does not know',
-  MISSING_CHAR: 'has a quote or bracket that does not end',
-  UNEXPECTED_TOKEN: 'goes on behind its closing quote or bracket',
-  BAD_SCALAR_START: 'begins with a character that means something else in YAML',
-  MULTILINE_IMPLICIT_KEY: 'has ": " in a text without quotes',
-}
+const reasons = new Map(
+  Object.entries({
+    BLOCK_AS_IMPLICIT_KEY: 'has ": " in a text without quotes',
+    BAD_ALIAS: 'begins with *, which means something else in YAML',
+    TAB_AS_INDENT: 'is indented with tabs',
+    BAD_INDENT: 'is indented in a way that YAML does not know',
+    MISSING_CHAR: 'has a quote or bracket that does not end',
+    UNEXPECTED_TOKEN: 'goes on behind its closing quote or bracket',
+    BAD_SCALAR_START: 'begins with a character that means something else in YAML',
+    MULTILINE_IMPLICIT_KEY: 'has ": " in a text without quotes',
+  }),
+)
 
 function quotes(key: string): string {
   return `put it in quotes, as in ${key}: "…", or write ${key}: > and the text indented below`

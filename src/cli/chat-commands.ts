@@ -15,14 +15,14 @@ export type Wish =
 export const commandNames = [
   ...['steer', 'stop', 'model', 'think', 'sessions', 'switch', 'new', 'fork', 'status', 'help', 'quit'],
 ]
-const others: Record<string, string> = {
-  exit: 'quit',
-  q: 'quit',
-  cancel: 'stop',
-  models: 'model',
-  '?': 'help',
-  session: 'sessions',
-}
+const others = new Map([
+  ['exit', 'quit'],
+  ['q', 'quit'],
+  ['cancel', 'stop'],
+  ['models', 'model'],
+  ['?', 'help'],
+  ['session', 'sessions'],
+])
 
 export const chatHelp = `  a message         is answered; while a turn is under way it waits for the next
   !message          interrupts: stops the turn, and is answered at once
@@ -77,7 +77,7 @@ export function wishIn(line: string): Wish {
 
 function commandNamed(name: string): string | undefined {
   const lower = name.toLowerCase()
-  return others[lower] ?? commandNames.find((known) => known === lower)
+  return others.get(lower) ?? commandNames.find((known) => known === lower)
 }
 
 function needed(text: string, example: string, what = 'message'): string {
@@ -92,7 +92,7 @@ function levelFrom(word: string | undefined) {
 }
 
 function unknown(name: string): Misuse {
-  const close = nearest(name, [...commandNames, ...Object.keys(others)])
-  const meant = close === undefined ? undefined : (others[close] ?? close)
+  const close = nearest(name, [...commandNames, ...others.keys()])
+  const meant = close === undefined ? undefined : (others.get(close) ?? close)
   return new Misuse(`there is no /${name}`, meant ? `did you mean /${meant}?` : '/help lists what there is')
 }

@@ -1,4 +1,5 @@
 import { type Level, pino } from 'pino'
+import type { Clock, Millis } from '../domain/clock.ts'
 import type { Event } from '../domain/event.ts'
 import { clockTime, EventLines } from './event-lines.ts'
 import { paint, printable, type Screen } from './screen.ts'
@@ -6,20 +7,44 @@ import { paint, printable, type Screen } from './screen.ts'
 /** A daemon that cannot get rid of its lines loses the newest rather than its memory. */
 const mostWaiting = 1024 * 1024
 
+/** How long a daemon that ends waits for the reader of its log. */
+const flushTimeout: Millis = 1000
+
 /** What a daemon tells about itself and of everything that happens in its home. */
 export interface DaemonLog {
   tell(text: string, facts?: Record<string, unknown>, level?: Level): void
   event(event: Event): void
-  /** Writes what has not been written yet. */
-  flush(): void
+}
+
+/**
+ * Waits until everything has been written, at most for a second. Where the reader has stopped reading, the process is
+ * ended a second later, whatever is unwritten: otherwise the pending write would keep it alive for ever.
+ */
+export async function flushStderr(clock: Clock): Promise<void> {
+  const { stderr } = process
+  if (stderr.writableLength === 0) return
+  const written = new AbortController()
+  stderr.write('', () => written.abort())
+  await clock.sleep(flushTimeout, written.signal)
+  if (!written.signal.aborted) void clock.sleep(flushTimeout).then(() => process.exit())
+}
+
+/** A reader of the log that went away is no reason to stop working. */
+export function surviveLostReader(): void {
+  process.stderr.on('error', () => undefined)
 }
 
 type Hide = <T>(value: T) => T
 
 /** For programs that collect logs: one JSON object per line, on stderr, without what must stay secret. */
 export function jsonLog(hide: Hide): DaemonLog {
-  // Not in step with whoever reads: a reader that stops must not stop the work.
-  const destination = pino.destination({ fd: 2, sync: false, maxLength: mostWaiting })
+  // Node writes to pipes and sockets without blocking and queues the rest. A blocking write, in a thread too, would hold
+  // up the end of the process for as long as the reader does not read.
+  const destination = {
+    write(line: string) {
+      if (process.stderr.writableLength < mostWaiting) process.stderr.write(line)
+    },
+  }
   const log = pino(
     {
       base: { pid: process.pid },
@@ -35,7 +60,6 @@ export function jsonLog(hide: Hide): DaemonLog {
         hide({ ...payload, subject, at: new Date(at).toISOString() }),
         kind,
       ),
-    flush: () => destination.flushSync(),
   }
 }
 
@@ -49,7 +73,6 @@ export function plainLog(hide: Hide, screen: Screen, now: () => number): DaemonL
       write(level === 'info' ? line : paint(screen, 'red', line))
     },
     event: (event) => write(lines.line(event)),
-    flush: () => undefined,
   }
 }
 

@@ -77,16 +77,18 @@ async function askPerson(here: Here, door: Door, question: ApprovalView, { call,
 export function answerFrom(typed: string): { answer: Answer; reason?: string } | undefined {
   const [word = '', ...rest] = typed.trim().split(/\s+/)
   const reason = rest.join(' ')
-  const answer = answerWords[word.toLowerCase()]
+  const answer = answerWords.get(word.toLowerCase())
   if (answer === 'no') return { answer, ...(reason !== '' && { reason }) }
   return answer === undefined || reason !== '' ? undefined : { answer }
 }
 
-const answerWords: Record<string, Answer> = {
-  ...{ y: 'once', yes: 'once', once: 'once' },
-  ...{ s: 'session', session: 'session', a: 'agent', agent: 'agent' },
-  ...{ n: 'no', no: 'no' },
-}
+const answerWords = new Map<string, Answer>(
+  Object.entries({
+    ...{ y: 'once', yes: 'once', once: 'once' },
+    ...{ s: 'session', session: 'session', a: 'agent', agent: 'agent' },
+    ...{ n: 'no', no: 'no' },
+  }),
+)
 
 export function choices(here: Pick<Here, 'screen'>, { agent }: Pick<ApprovalView, 'agent'>): string {
   const key = (letter: string) => paint(here.screen, 'bold', letter)

@@ -227,7 +227,7 @@ async function keyFor(
 }
 
 function fromVariable({ env }: Here, name: string): Key {
-  const value = env[name]
+  const value = Object.hasOwn(env, name) ? env[name] : undefined
   if (!value)
     throw new Misuse(`the environment variable ${printable(name)} is not set.`, `export ${printable(name)} first`)
   return { written: `\${${name}}`, value }

@@ -22,7 +22,7 @@ export const registerUp: Register = (program, run) => {
 /** The engine of a home for as long as this process lives, and the socket through which commands reach it. */
 async function up(here: Here) {
   const { stopped } = here
-  const log = await logFor(here)
+  const { log, flush } = await logFor(here)
   const trouble = (error: unknown) =>
     log.tell(`trouble: ${error instanceof Error ? error.message : error}`, { stack: stackOf(error) }, 'error')
   const app = await here.app((text) => log.tell(text))
@@ -53,17 +53,19 @@ async function up(here: Here) {
     done.abort()
     await following
     log.tell('stopped')
-    log.flush()
+    await flush()
   }
   return { json: { ok: true }, text: 'stopped; what was under way is queued again' }
 }
 
 /** JSON for whoever collects logs, lines for a person who looks on. */
-async function logFor(here: Here): Promise<DaemonLog> {
-  const { jsonLog, plainLog } = await import('./daemon-log.ts')
+async function logFor(here: Here): Promise<{ log: DaemonLog; flush(): Promise<void> }> {
+  const { flushStderr, jsonLog, plainLog, surviveLostReader } = await import('./daemon-log.ts')
+  surviveLostReader()
   const hide = hiding(knownSecrets(await loadConfig(here.configFile, here.env, { userHome: homedir() })))
   const isSeen = process.stderr.isTTY === true && !here.json
-  return isSeen ? plainLog(hide, { ...here.screen, color: !here.env['NO_COLOR'] }, here.clock.now) : jsonLog(hide)
+  const log = isSeen ? plainLog(hide, { ...here.screen, color: !here.env['NO_COLOR'] }, here.clock.now) : jsonLog(hide)
+  return { log, flush: () => flushStderr(here.clock) }
 }
 
 /** Logs every event of the home, each once. Rows that cannot be reached for a while are told of, and read on later. */

@@ -55,21 +55,23 @@ export function isCode(error: unknown, ...codes: string[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
-const troubles: Record<string, [why: string, remedy: string]> = {
-  EROFS: ['the file system is read-only', 'mount it writable, or choose another home with --home DIR'],
-  EACCES: ['permission is denied', 'make the folder writable for this user, or choose another home with --home DIR'],
-  EPERM: ['permission is denied', 'make the folder writable for this user, or choose another home with --home DIR'],
-  ENOSPC: ['the disk is full', 'free some space and try again'],
-  EDQUOT: ['the disk quota is used up', 'free some space and try again'],
-  EEXIST: ['a file stands where a folder should be', 'move that file away, or choose another home with --home DIR'],
-  ENOTDIR: ['a file stands where a folder should be', 'move that file away, or choose another home with --home DIR'],
-}
+const troubles = new Map<string, [why: string, remedy: string]>(
+  Object.entries({
+    EROFS: ['the file system is read-only', 'mount it writable, or choose another home with --home DIR'],
+    EACCES: ['permission is denied', 'make the folder writable for this user, or choose another home with --home DIR'],
+    EPERM: ['permission is denied', 'make the folder writable for this user, or choose another home with --home DIR'],
+    ENOSPC: ['the disk is full', 'free some space and try again'],
+    EDQUOT: ['the disk quota is used up', 'free some space and try again'],
+    EEXIST: ['a file stands where a folder should be', 'move that file away, or choose another home with --home DIR'],
+    ENOTDIR: ['a file stands where a folder should be', 'move that file away, or choose another home with --home DIR'],
+  }),
+)
 
 /** A failure of the file system as an error with its remedy; any other failure as it is. */
 export function fileTrouble(error: unknown, code: string, what: string): unknown {
   if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return error
   const unknown = [`${error.syscall} gave ${error.code}`, 'look at the folder and its file system']
-  const [why, remedy] = troubles[String(error.code)] ?? unknown
+  const [why, remedy] = troubles.get(String(error.code)) ?? unknown
   return new HeddleError(code, `${what}: ${why}.`, remedy ?? '', { cause: error })
 }
 

@@ -1,6 +1,8 @@
 import type { Millis } from './clock.ts'
+import { Misuse } from './errors.ts'
 import type { Label } from './label.ts'
 import type { Part, Source, ThinkingConfig } from './message.ts'
+import { isStorable } from './storable.ts'
 
 export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
@@ -52,6 +54,18 @@ export interface InboxItem {
   /** The result that it tells of. */
   resultId?: number
   tells?: Telling
+}
+
+const maxKey = 200
+
+/**
+ * The stored form of a key by which a sender marks two deliveries as the same. Keys of senders have a prefix that no key
+ * of the engine (`result:`, `join:`, `plan:`, `narrative:`) begins with: none can take the place of another.
+ */
+export function clientKey(key: string, sender = 'owner'): string {
+  if (key === '' || key.length > maxKey || !isStorable(key))
+    throw new Misuse('the dedupe key is empty, too long or not well-formed', 'use 1 to 200 characters', 'bad_key')
+  return `c:${sender}:${key}`
 }
 
 /** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */

@@ -28,6 +28,10 @@ export const memoryWriters = [
   'narrative_update',
 ] as const
 
+export function isMemoryWriter(name: string): boolean {
+  return (memoryWriters as readonly string[]).includes(name)
+}
+
 /** Tools that delegate: they exist for the coordinator, and for nobody else. */
 export const delegatingTools = [
   'spawn_agent',

@@ -66,6 +66,7 @@ function pairsOf(run: string): string[] {
 }
 
 function folded(word: string): string {
-  const short = word.slice(0, longestWord)
+  // The cut may fall into the middle of a character.
+  const short = word.slice(0, longestWord).toWellFormed()
   return /^[a-z]{3,}[^s]s$/.test(short) ? short.slice(0, -1) : short
 }

@@ -3,6 +3,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import type { Model } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
+import { storable } from '../domain/storable.ts'
 import type { CallContext } from '../domain/tool.ts'
 import { recordEvent } from '../store/events.ts'
 import { findRun, holdRun, noteProgress } from '../store/runs.ts'
@@ -84,7 +85,7 @@ export class ActiveRun {
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.heard)
     const place = { persona: claimed.persona, folder: claimed.session.folder }
-    const prompt = await engine.prompt(claimed.run, place)
+    const prompt = storable(await engine.prompt(claimed.run, place))
     const reminders = await remindersFor(engine, claimed, prompt)
     return new ActiveRun(engine, claimed, { journal, context, prompt, reminders, calls }, hands)
   }

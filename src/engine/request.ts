@@ -25,7 +25,10 @@ export interface Stuck {
   approvals: number[]
 }
 
-/** Resolves when the request of an input is quiet: each of its runs has ended. Undefined when the signal comes first. */
+/**
+ * Resolves when the request of an input is quiet: each of its runs has ended. Undefined when the signal comes first; the
+ * rows are read at least once, so that an answer that is there is given even to a caller that does not wait.
+ */
 export async function whenQuiet(world: World, itemId: string, signal: AbortSignal): Promise<Request | undefined> {
   return (await follow(world, itemId, signal, { heedQuestions: false })) as Request | undefined
 }
@@ -46,7 +49,7 @@ async function follow(
   { heedQuestions }: { heedQuestions: boolean },
 ): Promise<Request | Stuck | undefined> {
   let rootRunId: string | undefined
-  while (!signal.aborted) {
+  for (;;) {
     const changed = new AbortController()
     // Listening begins before the look, so that no change falls between them.
     const stop = world.store.onHint((hint) => {
@@ -61,12 +64,12 @@ async function follow(
         rootRunId = found.rootRunId
         continue
       }
+      if (signal.aborted) return undefined
       await world.clock.sleep(sweepEvery, AbortSignal.any([changed.signal, signal]))
     } finally {
       stop()
     }
   }
-  return undefined
 }
 
 /** Whether a hint may mean that the request is quiet now. As long as no run has taken the input, any run may. */

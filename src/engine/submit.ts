@@ -1,8 +1,10 @@
+import { Misuse } from '../domain/errors.ts'
 import { type InboxItem, type RunWishes, type Telling, wishesOf } from '../domain/inbox.ts'
 import type { Label } from '../domain/label.ts'
 import type { Part, Source } from '../domain/message.ts'
 import { newRun, type Run, type RunOrigin } from '../domain/run.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
+import { isStorable } from '../domain/storable.ts'
 import { askToCancel } from '../store/cancels.ts'
 import { recordEvent } from '../store/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
@@ -53,6 +55,7 @@ export async function submit(
   hands?: { engine: Engine; claimant: Claimant },
 ): Promise<Accepted> {
   const label = checkLabel(input.label)
+  checkWishes(input)
   const fresh = { itemId: world.newId(), runId: world.newId(), sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
   const body = async (tx: Tx): Promise<Accepted> => {
@@ -173,6 +176,14 @@ function itemFrom(input: Submission, id: string, session: Session, now: number):
     createdAt: now,
     ...(input.tells && { tells: input.tells }),
   }
+}
+
+/** Refuses what no row can hold: these go into a run's row when a run is made of them, which may be in another's end. */
+function checkWishes({ agent, model, priority, timeoutMs, deadline }: RunWishes): void {
+  const isText = (text: string | undefined) => text === undefined || isStorable(text)
+  const isWhole = (number: number | undefined) => number === undefined || Number.isSafeInteger(number)
+  if (isText(agent) && isText(model) && isWhole(priority) && isWhole(timeoutMs) && isWhole(deadline)) return
+  throw new Misuse('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')
 }
 
 function wishesIn({ agent, attended, model, priority, timeoutMs, deadline, thinking }: RunWishes): RunWishes {

@@ -11,6 +11,7 @@ import { bindItem, waitingItems } from '../store/inbox.ts'
 import { noteTries, parkRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { settleUsage } from '../store/usage.ts'
+import { acceptReply, acceptUsage } from './accept-reply.ts'
 import type { ActiveRun } from './active-run.ts'
 import { holdPool, reserve } from './budget.ts'
 import type { SteerStep } from './journal.ts'
@@ -63,7 +64,7 @@ async function ask(run: ActiveRun, call: number, shown: Shown, asked?: ThinkingC
       ...(thinking && { thinking }),
       signal,
     }
-    const reply = await run.until(model.reply(request, tell))
+    const reply = acceptReply(await run.until(model.reply(request, tell)))
     engine.crash('model.after_reply')
     return { reply, call, by: model.name }
   } catch (error) {
@@ -120,7 +121,7 @@ async function afterFailure(run: ActiveRun, call: number, model: string, failure
   const { engine, claimed, chain } = run
   const tries = nextTries(run, failure)
   const lost = { runId: claimed.run.id, call, model }
-  const usage = failure.usage ?? noUsage
+  const usage = acceptUsage(failure.usage ?? noUsage)
   if (failure.retry === 'never' || tries >= chain.mostTries) {
     await run.write('step', (tx) => settleUsage(tx, lost, 'lost', usage))
     throw failure

@@ -118,7 +118,7 @@ export function routes(app: App, doorway: Doorway): Hono<{ Bindings: HttpBinding
   http.get(routeNames.grants, async (c) => c.json({ grants: await app.grants() }))
   http.post(routeNames.revoke, async (c) => {
     await body(c, nothing)
-    await app.revokeGrant(Number(c.req.param('id')))
+    await app.revokeGrant(Number(number(c)))
     return c.json({ ok: true })
   })
   http.post(routeNames.undo, async (c) => c.json(await app.undo(id(c), await body(c, undoing))))
@@ -221,10 +221,14 @@ async function readText(incoming: HttpBindings['incoming']): Promise<string> {
   const pieces: Buffer[] = []
   if (Number(incoming.headers['content-length'] ?? 0) > mostBytes) throw tooLarge()
   let bytes = 0
-  for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
-    bytes += piece.length
-    if (bytes > mostBytes) throw tooLarge()
-    pieces.push(piece)
+  try {
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
+      bytes += piece.length
+      if (bytes > mostBytes) throw tooLarge()
+      pieces.push(piece)
+    }
+  } catch (error) {
+    throw incoming.complete || error instanceof HeddleError ? error : clientGone(error)
   }
   return Buffer.concat(pieces).toString('utf8')
 }
@@ -255,10 +259,16 @@ function refuse(c: Context, error: unknown, { onTrouble }: Doorway) {
   return c.json(refusalOf(error), statusOf(error))
 }
 
+const statusByCode = new Map<string, 404 | 410 | 413>([
+  ['not_found', 404],
+  ['no_route', 404],
+  ['too_large', 413],
+  ['cursor_expired', 410],
+])
+
 function statusOf(error: unknown) {
   if (!(error instanceof HeddleError)) return 500
-  const byCode = { not_found: 404, no_route: 404, too_large: 413, cursor_expired: 410 } as const
-  const known = byCode[error.code as keyof typeof byCode]
+  const known = statusByCode.get(error.code)
   if (known) return known
   if (error instanceof Misuse) return 400
   return error.retry === 'later' ? 503 : 409
@@ -270,6 +280,14 @@ function noRoute(c: Context): Misuse {
     `there are ${Object.values(routeNames).join(', ')}`,
     'no_route',
   )
+}
+
+/** A client that hangs up in the middle of its body ends its own request; nobody is left to be answered. */
+function clientGone(cause: unknown): HeddleError {
+  return new HeddleError('client_gone', 'the client hung up before its request was complete', 'send it again', {
+    retry: 'later',
+    cause,
+  })
 }
 
 function tooLarge(): Misuse {

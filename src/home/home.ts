@@ -32,6 +32,8 @@ export interface HomePaths {
   home: string
   config: string
   database: string
+  /** The note of which databases this home has had. */
+  knownDatabases: string
   backups: string
   run: string
   /** What commands of a killed process could have left behind, one record each. */
@@ -47,6 +49,7 @@ export function homePaths(home: string): HomePaths {
     home,
     config: join(home, 'heddle.yaml'),
     database: join(home, 'heddle.db'),
+    knownDatabases: join(home, 'known-databases'),
     backups: join(home, 'backups'),
     run: join(home, 'run'),
     guards: join(home, 'run', 'guards'),

@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { HeddleError } from '../domain/errors.ts'
 import { databaseCorrupt, explainPostgres } from './failures.ts'
 import { identify, metaValue } from './meta.ts'
 import type { Migration } from './migration.ts'
@@ -17,8 +19,22 @@ export type Place =
   | { kind: 'sqlite'; file: string; durability: 'full' | 'normal' }
   | { kind: 'postgres'; url: string; poolSize?: number }
 
+/** A name for a place that stays the same when a home is moved or a password changes. */
+export function nameOfPlace(place: Place): string {
+  if (place.kind === 'sqlite') return `sqlite ${basename(place.file)}`
+  const { hostname, port, pathname } = new URL(place.url)
+  return `postgres ${hostname}:${port || 5432}${pathname} ${schemaOf(place.url)}`
+}
+
+/** Where the rows are, as it may be printed. */
+export function shownPlace(place: Place): string {
+  return place.kind === 'sqlite' ? place.file : shownUrl(place.url)
+}
+
 export interface OpenOptions {
   migrations?: readonly Migration[]
+  /** What to refuse with if there is no database, asked before the look for one; without it a new one is made. */
+  refusalIfMissing?(): Promise<HeddleError | undefined>
   /** Called with the database as it is, before its schema changes; must leave a verified copy or throw. */
   beforeUpgrade?(store: Store, from: number, to: number): Promise<void>
 }
@@ -46,7 +62,11 @@ async function openFile(
   const { file } = place
   const known = options.migrations ?? migrations
   for (;;) {
-    if (inspectFile(file) === 'missing') createSqliteFile(file, known, context)
+    const refusal = await options.refusalIfMissing?.()
+    if (inspectFile(file) === 'missing') {
+      if (refusal) throw refusal
+      createSqliteFile(file, known, context)
+    }
     const found = inode(file)
     try {
       await whenFree(file, context, () => checkStructure(file))
@@ -89,13 +109,16 @@ async function upgradeFile(
 async function openServer(
   place: Place & { kind: 'postgres' },
   context: StoreContext,
-  { migrations: known = migrations, beforeUpgrade }: OpenOptions,
+  { migrations: known = migrations, beforeUpgrade, refusalIfMissing }: OpenOptions,
 ): Promise<Store> {
   const shown = shownUrl(place.url)
   const schema = schemaOf(place.url)
   const pool = connectPool({ ...place, poolSize: 1 })
   try {
-    if (missingMigrations(await postgresVersion(pool, schema, shown), known, shown).length > 0)
+    const refusal = await refusalIfMissing?.()
+    const version = await postgresVersion(pool, schema, shown)
+    if (version === 0 && refusal) throw refusal
+    if (missingMigrations(version, known, shown).length > 0)
       await aloneOnPostgres(pool, async (client) => {
         const from = await postgresVersion(client, schema, shown)
         if (from > 0 && missingMigrations(from, known, shown).length > 0)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Artifact } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import type { Outcome } from '../domain/run.ts'
+import { storable } from '../domain/storable.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -31,8 +32,7 @@ export async function insertResult(
   tx: Tx,
   result: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'artifacts' | 'createdAt'>,
 ): Promise<{ id: number; summary: string }> {
-  // PostgreSQL keeps no NUL in a text.
-  const output = result.output.replaceAll('\0', '\ufffd')
+  const output = storable(result.output)
   const summary = summaryOf(output)
   const row = await tx.first(insert({ ...result, output, summary, artifacts: JSON.stringify(result.artifacts) }))
   return { id: row?.id ?? 0, summary }
@@ -94,7 +94,7 @@ export function summaryOf(output: string): string {
   const paragraphs = output.trim().split(/\n\s*\n/)
   const paragraph = paragraphs.find((each) => !/^#{1,6} [^\n]*$/.test(each.trim())) ?? paragraphs[0] ?? ''
   const line = paragraph.replace(/\s+/gu, ' ').trim()
-  return line.length > longestSummary ? `${line.slice(0, longestSummary - 1)}…` : line
+  return line.length > longestSummary ? `${line.slice(0, longestSummary - 1).toWellFormed()}…` : line
 }
 
 const insert = statement(

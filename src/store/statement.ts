@@ -1,5 +1,6 @@
 import type { Compilable } from 'kysely'
 import { Misuse } from '../domain/errors.ts'
+import { isStorable, storable } from '../domain/storable.ts'
 import type { Builder, Dialect } from './dialect.ts'
 
 /** Something a connection can run; `name` marks a statement worth preparing once per connection. */
@@ -53,21 +54,28 @@ export function statement<A extends object, R>(
   })
 }
 
+/** What becomes of text that cannot be stored as it is. */
+export type Unstorable = 'refuse' | 'replace'
+
 /** The text and values of any query, in the words of one database. */
-export function prepare(query: Query<unknown>, dialect: Dialect): Prepared {
+export function prepare(query: Query<unknown>, dialect: Dialect, unstorable: Unstorable = 'refuse'): Prepared {
   const prepared = 'prepare' in query ? query.prepare(dialect) : query.compile()
-  for (const value of prepared.parameters) if (typeof value === 'string') mustBeKeepable(value)
-  return prepared
+  if (prepared.parameters.every((value) => typeof value !== 'string' || isStorable(value))) return prepared
+  if (unstorable === 'refuse') refuseUnstorable(prepared.parameters)
+  const replaced = prepared.parameters.map((value) => (typeof value === 'string' ? storable(value) : value))
+  return { ...prepared, parameters: replaced }
 }
 
-/** What is stored comes back as it was: PostgreSQL refuses NUL, and both make another character of half an emoji. */
-function mustBeKeepable(text: string): void {
-  if (text.includes('\0') || !text.isWellFormed())
+/** What is stored comes back as it was. */
+function refuseUnstorable(parameters: readonly unknown[]): void {
+  for (const text of parameters) {
+    if (typeof text !== 'string' || isStorable(text)) continue
     throw new Misuse(
       `${JSON.stringify(text.slice(0, 80))} holds a NUL or half a character`,
       'remove it; only the content of messages and calls may hold anything',
       'bad_text',
     )
+  }
 }
 
 /** Names a statement after its text: PostgreSQL refuses one name for two texts on a connection. */

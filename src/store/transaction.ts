@@ -1,7 +1,7 @@
 import type { WriteArea } from '../domain/crash-points.ts'
 import type { Dialect } from './dialect.ts'
 import { BodyMisbehaved } from './failures.ts'
-import { type Prepared, prepare, type Query } from './statement.ts'
+import { type Prepared, prepare, type Query, type Unstorable } from './statement.ts'
 import { type Hint, type LockLevel, lockOrder, type Tx } from './store.ts'
 
 /** Runs statements on one connection, at once or when the server answers. */
@@ -10,6 +10,12 @@ export interface Executor {
   run(query: Prepared): number | Promise<number>
 }
 
+/**
+ * Transactions in which the runtime claims and ends runs. No text from outside may refuse one of these: the run could
+ * never end. Whatever came in without being checked is stored with replacement characters instead.
+ */
+const mustSucceed: ReadonlySet<WriteArea> = new Set(['claim', 'settle', 'recover', 'park', 'compact'])
+
 /** The `tx` of one body, the same on both databases. */
 export class Transaction implements Tx {
   readonly dialect: Dialect
@@ -17,6 +23,7 @@ export class Transaction implements Tx {
   readonly #area: WriteArea
   readonly #executor: Executor
   readonly #explain: (error: unknown) => unknown
+  readonly #unstorable: Unstorable
   #ended = false
   #failure: { error: unknown } | undefined
   #level = 0
@@ -27,6 +34,7 @@ export class Transaction implements Tx {
     this.dialect = dialect
     this.#executor = executor
     this.#explain = explain
+    this.#unstorable = mustSucceed.has(area) ? 'replace' : 'refuse'
   }
 
   get build() {
@@ -34,7 +42,7 @@ export class Transaction implements Tx {
   }
 
   async all<R>(query: Query<R>): Promise<R[]> {
-    return (await this.#execute(() => this.#executor.all(prepare(query, this.dialect)))) as R[]
+    return (await this.#execute(() => this.#executor.all(prepare(query, this.dialect, this.#unstorable)))) as R[]
   }
 
   async first<R>(query: Query<R>): Promise<R | undefined> {
@@ -42,7 +50,7 @@ export class Transaction implements Tx {
   }
 
   run(query: Query<unknown>): Promise<number> {
-    return this.#execute(() => this.#executor.run(prepare(query, this.dialect)))
+    return this.#execute(() => this.#executor.run(prepare(query, this.dialect, this.#unstorable)))
   }
 
   locking(level: LockLevel): void {

@@ -117,17 +117,19 @@ function readName(name: string): Piece[] | undefined {
   return pieces
 }
 
-const classes: Record<string, RegExp> = {
-  alnum: /[A-Za-z0-9]/,
-  alpha: /[A-Za-z]/,
-  blank: /[ \t]/,
-  digit: /[0-9]/,
-  lower: /[a-z]/,
-  punct: /[!-/:-@[-`{-~]/,
-  space: /\s/,
-  upper: /[A-Z]/,
-  xdigit: /[0-9A-Fa-f]/,
-}
+const classes = new Map(
+  Object.entries({
+    alnum: /[A-Za-z0-9]/,
+    alpha: /[A-Za-z]/,
+    blank: /[ \t]/,
+    digit: /[0-9]/,
+    lower: /[a-z]/,
+    punct: /[!-/:-@[-`{-~]/,
+    space: /\s/,
+    upper: /[A-Z]/,
+    xdigit: /[0-9A-Fa-f]/,
+  }),
+)
 
 /** Reads `[…]` from after its bracket; a `]` that comes first is one of the set. */
 function readSet(characters: string[], from: number): { has(character: string): boolean; end: number } | undefined {
@@ -139,7 +141,7 @@ function readSet(characters: string[], from: number): { has(character: string): 
       return { has: (character) => tests.some((test) => test(character)) !== isNegated, end: at }
     const named = /^\[:(\w+):\]/.exec(characters.slice(at, at + 12).join(''))
     if (named) {
-      const known = classes[named[1] as string]
+      const known = classes.get(named[1] as string)
       if (!known) return undefined
       tests.push((character) => known.test(character))
       at += named[0].length - 1

@@ -2,15 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp } from '../../src/app.ts'
-import { loadConfig } from '../../src/config/config.ts'
+import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { App } from '../../src/domain/app.ts'
 import type { Event } from '../../src/domain/event.ts'
 import type { Model } from '../../src/domain/model.ts'
+import type { Tool } from '../../src/domain/tool.ts'
 import type { Door, StreamQuery, Told } from '../../src/gateway/api.ts'
 import { doorOn } from '../../src/gateway/client.ts'
 import { type Server, type ServerSettings, serve } from '../../src/gateway/server.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
+import { type Database, newPlace } from '../setup/places.ts'
 
 export const folder = '/here'
 
@@ -29,7 +31,12 @@ export interface TestGateway {
 
 export async function newGateway(
   models: Model[],
-  settings: Partial<ServerSettings> & { home?: string } = {},
+  settings: Partial<ServerSettings> & {
+    home?: string
+    database?: Database
+    tools?: Tool[]
+    configure?(config: Config): void
+  } = {},
 ): Promise<TestGateway> {
   const root = mkdtempSync(join(tmpdir(), 'heddle-gw-'))
   const home = join(root, settings.home ?? 'home')
@@ -38,7 +45,19 @@ export async function newGateway(
   const config = await loadConfig(paths.config, {})
   config.agent.default = '@general'
   config.memory.narratives = false
-  const opened = await openApp({ paths, config, env: {}, models })
+  settings.configure?.(config)
+  const { place, remove: removePlace } = newPlace(settings.database ?? 'sqlite')
+  if (place.kind === 'postgres') config.database = place.url
+  const troubles: unknown[] = []
+  const tell = (text: string) => void (text.startsWith('trouble') && troubles.push(new Error(text)))
+  const opened = await openApp({
+    paths,
+    config,
+    env: {},
+    models,
+    tell,
+    ...(settings.tools && { tools: settings.tools }),
+  })
   let listeners = 0
   const waiters = new Set<() => void>()
   const changed = (by: number) => {
@@ -57,7 +76,6 @@ export async function newGateway(
     },
   }
   const work = await app.work()
-  const troubles: unknown[] = []
   const server = await serve(app, {
     runFolder: paths.run,
     health: { pid: process.pid, version: '0', since: '2026-01-01T00:00:00.000Z' },
@@ -84,6 +102,7 @@ export async function newGateway(
       await work.stop()
       await app.close()
       rmSync(root, { recursive: true, force: true })
+      await removePlace()
       if (troubles.length > 0) throw troubles[0]
     },
   }

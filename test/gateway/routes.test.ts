@@ -1,4 +1,7 @@
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { HeddleError, Misuse } from '../../src/domain/errors.ts'
@@ -72,6 +75,13 @@ test('a question that takes long is waited for, stopped and told as cancelled', 
   expect(await gateway.door.answer(folder, itemId, never)).toMatchObject({ status: 'cancelled', ok: false })
 })
 
+test('an answer that is there is given without waiting', async () => {
+  const { accepted, answer } = await ask('one')
+  const query = `folder=${encodeURIComponent(folder)}`
+  expect(await send('GET', `/v1/inputs/${accepted.itemId}/answer?${query}`)).toEqual({ status: 200, body: answer })
+  expect(await gateway.door.answer(folder, accepted.itemId, AbortSignal.abort())).toEqual(answer)
+})
+
 test('errors come back as what they were: code, message, remedy, and whether it was misuse', async () => {
   const failure = async (asked: Promise<unknown>) =>
     asked.then(
@@ -129,6 +139,71 @@ describe('what is not as it must be is refused, and told what is wrong', () => {
     const sent = await send('POST', '/v1/inputs', JSON.stringify(good), { 'content-type': 'text/plain' })
     expect(sent).toMatchObject({ status: 400, body: { error: { code: 'bad_request' } } })
   })
+})
+
+test('a client that hangs up in the middle of its body is no trouble', async () => {
+  for (let count = 0; count < 5; count++) {
+    const sent = request({
+      socketPath: gateway.server.path,
+      method: 'POST',
+      path: '/v1/inputs',
+      headers: { 'content-type': 'application/json', 'content-length': 1000 },
+    })
+    sent.on('error', () => undefined)
+    const gone = new Promise((resolve) => sent.once('close', resolve))
+    await new Promise<void>((resolve) => sent.write('{"folder":', () => resolve()))
+    sent.destroy()
+    await gone
+  }
+  // The server hears of the end of a connection before it answers a request that was made after it.
+  await gateway.door.cursor()
+  await gateway.server.stop()
+})
+
+describe('agents work in no folder that is not made for it, whichever way it is spelled', () => {
+  const unfit = ['/', '//', '/tmp/..', '/proc', '/proc/self', '/sys', '/dev/shm', homedir(), `${homedir()}/`, 'HOME']
+  test.each([...unfit, 'HOME/memory', 'LINK', 'a/b', '', 'FILE', 'FILE/below', '/LONG', '/a\0b'])(
+    'not in %j',
+    async (spelled) => {
+      const home = join(gateway.runFolder, '..')
+      const [link, file] = [join(home, '..', 'link'), join(home, '..', 'file')]
+      symlinkSync(home, link)
+      writeFileSync(file, '')
+      const place = spelled
+        .replace('HOME', home)
+        .replace('LINK', link)
+        .replace('FILE', file)
+        .replace('LONG', 'x'.repeat(4000))
+      const question = { session: 'main', content: 'x' }
+      const code = expect.stringMatching(/^bad_(folder|request)$/)
+      await expect(gateway.door.submit(place, question)).rejects.toMatchObject({ code })
+      await expect(gateway.app.submit(place, question)).rejects.toMatchObject({ code: 'bad_folder' })
+      const draft = { query: [{ content: 'q' }], response: { content: 'a' } }
+      await expect(gateway.app.append(place, { session: 'main', draft })).rejects.toMatchObject({ code: 'bad_folder' })
+      expect(await gateway.app.sessions()).toEqual([])
+    },
+  )
+
+  test('and a folder has one name', async () => {
+    const place = realpathSync(join(gateway.runFolder, '..', '..'))
+    const [real, link] = [join(place, 'project'), join(place, 'linked')]
+    mkdirSync(real)
+    symlinkSync(real, link)
+    for (const spelled of [real, `${real}/`, `${place}/./x/../project`, link]) {
+      const { itemId } = await gateway.door.submit(spelled, { session: 'main', content: 'x' })
+      expect(await gateway.door.answer(spelled, itemId, never)).toMatchObject({ folder: real })
+      expect((await gateway.app.log(spelled, {})).length).toBeGreaterThan(0)
+    }
+    expect(await gateway.app.sessions()).toMatchObject([{ folder: real, label: 'main' }])
+    expect(await gateway.app.sessions({ folder: `${link}/` })).toHaveLength(1)
+  })
+})
+
+test('a model with the name of what every object has is unknown', async () => {
+  for (const model of ['__proto__', 'constructor', 'toString'])
+    await expect(gateway.door.submit(folder, { session: 'main', content: 'x', model })).rejects.toMatchObject({
+      code: 'model_unknown',
+    })
 })
 
 test('when the server is gone, whoever waits is told so', async () => {

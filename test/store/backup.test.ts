@@ -13,7 +13,7 @@ import { start } from '../contract/program.ts'
 import { databases } from '../setup/places.ts'
 import { backupOf, backupOptions, newFolder, readLines, writeLines } from './backup-lines.ts'
 import { emptyPlace, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
-import { laterMigrations, schemaLater } from './later-schema.ts'
+import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 describe.each(databases)('a backup of %s', (database) => {
   test('is one file of plain lines, for its owner only, and leaves nothing else behind', async () => {
@@ -48,7 +48,7 @@ describe.each(databases)('a backup of %s', (database) => {
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 12,
+      schema: schemaNow,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,

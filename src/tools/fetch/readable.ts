@@ -36,16 +36,18 @@ const lines = new Set(
   'div li dt dd tr caption figcaption address details summary fieldset legend option center body html xmp'.split(' '),
 )
 /** Elements that end where one of these begins, although nobody wrote the end. */
-const endedBy: Record<string, Set<string>> = {
-  p: new Set([...paragraphs, 'div', 'address', 'hr', 'li', 'dt', 'dd']),
-  li: new Set(['li']),
-  dt: new Set(['dt', 'dd']),
-  dd: new Set(['dt', 'dd']),
-  td: new Set(['td', 'th', 'tr', 'tbody', 'tfoot']),
-  th: new Set(['td', 'th', 'tr', 'tbody', 'tfoot']),
-  tr: new Set(['tr', 'tbody', 'tfoot']),
-  option: new Set(['option', 'optgroup']),
-}
+const endedBy = new Map<string, Set<string>>(
+  Object.entries({
+    p: new Set([...paragraphs, 'div', 'address', 'hr', 'li', 'dt', 'dd']),
+    li: new Set(['li']),
+    dt: new Set(['dt', 'dd']),
+    dd: new Set(['dt', 'dd']),
+    td: new Set(['td', 'th', 'tr', 'tbody', 'tfoot']),
+    th: new Set(['td', 'th', 'tr', 'tbody', 'tfoot']),
+    tr: new Set(['tr', 'tbody', 'tfoot']),
+    option: new Set(['option', 'optgroup']),
+  }),
+)
 
 interface Open {
   name: string
@@ -131,7 +133,8 @@ class Page {
   }
 
   #endImplied(next: string): void {
-    for (let last = this.#open.at(-1); last && endedBy[last.name]?.has(next); last = this.#open.at(-1)) this.#leave()
+    for (let last = this.#open.at(-1); last && endedBy.get(last.name)?.has(next); last = this.#open.at(-1))
+      this.#leave()
   }
 
   /** Closes the innermost element. */

@@ -1,0 +1,11 @@
+import type { Migration } from '../migration.ts'
+
+/** Keys that senders chose get a prefix of their own: before, one of them could take the place of a key of the engine. */
+export const clientKeys: Migration = {
+  id: 13,
+  name: 'client keys',
+  up: () => [
+    `UPDATE inbox SET dedupe_key = 'c:owner:' || dedupe_key
+     WHERE dedupe_key IS NOT NULL AND source = 'human' AND (kind = 'message' OR kind = 'steer')`,
+  ],
+}

@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { clientKey, type InboxItem } from '../../src/domain/inbox.ts'
+import { submit } from '../../src/engine/submit.ts'
+import { insertItem } from '../../src/store/inbox.ts'
+import { openStore } from '../../src/store/open.ts'
+import { migrations } from '../../src/store/schema-version.ts'
+import { gate, scriptedModel } from '../../src/testing.ts'
+import { context, databases, newPlace } from '../setup/places.ts'
+import { folder, newGateway, type TestGateway } from './gateway.ts'
+
+let gateway: TestGateway | undefined
+afterEach(async () => {
+  await gateway?.remove()
+  gateway = undefined
+})
+
+const never = new AbortController().signal
+
+describe.each(databases)('keys of clients on %s', (database) => {
+  test('a key that reads like one of the engine keeps no child from ending', async () => {
+    const hold = gate()
+    const model = scriptedModel((request) => {
+      const last = request.messages.at(-1)
+      if (last?.role === 'tool') return { text: 'started' }
+      if (last?.content === 'go') return { calls: [{ name: 'sessions_spawn', input: { task: 'child' } }] }
+      return last?.content.startsWith('child') ? { text: 'done', gate: hold } : { text: 'heard' }
+    })
+    gateway = await newGateway([model], { database })
+    const { app, door } = gateway
+    const { itemId } = await door.submit(folder, { session: 'main', content: 'go' })
+    await hold.reached
+    const child = (await app.runs({ all: true })).find(({ session }) => session?.includes('subagent'))
+    for (const kind of ['result', 'plan', 'join', 'narrative'])
+      await door.submit(folder, { session: 'other', content: 'x', dedupeKey: `${kind}:${child?.id}` })
+    hold.open()
+    expect(await door.answer(folder, itemId, never)).toMatchObject({ status: 'completed', text: 'heard' })
+    const states = (await app.runs({ all: true })).map(({ state }) => state)
+    expect(new Set(states)).toEqual(new Set(['completed']))
+  })
+
+  test('what was delivered before an upgrade is known by its key after it, and frees the key of the engine', async () => {
+    const { place, remove } = newPlace(database)
+    const old = await openStore(place, context, { migrations: migrations.filter(({ name }) => name !== 'client keys') })
+    let ids = 0
+    const world = { store: old, clock: context.clock, newId: () => `id${String(++ids).padStart(18, '0')}` }
+    const asked = { folder, label: 'main', content: 'x' }
+    const first = await submit(world, { ...asked, dedupeKey: 'result:abc' })
+    await submit(world, { ...asked, label: 'tells', source: 'event', dedupeKey: 'narrative:turn' })
+    await old.close()
+    const store = await openStore(place, context)
+    const upgraded = { ...world, store }
+    expect(await submit(upgraded, { ...asked, dedupeKey: clientKey('result:abc') })).toMatchObject({
+      itemId: first.itemId,
+    })
+    const notice: InboxItem = {
+      ...{ id: 'notice', sessionId: first.session.id, kind: 'result', content: '', source: 'agent', parts: [] },
+      ...{ label: { integrity: 'trusted', sources: [] }, wishes: {}, wake: false, createdAt: 0 },
+      ...{ rootRunId: null, runId: null, consumedByTurn: null },
+    }
+    await store.write('settle', (tx) => insertItem(tx, notice, 'result:abc'))
+    const again = { ...notice, id: 'again' }
+    const taken = store.write('settle', (tx) => insertItem(tx, again, 'narrative:turn'))
+    await expect(taken).rejects.toMatchObject({ code: 'key_taken' })
+    await store.close()
+    await remove()
+  })
+})
+
+test.each([['', 'x'.repeat(201), 'a\0b', '\ud800']].flat())('%j is refused as a key', (key) => {
+  expect(() => clientKey(key)).toThrow('dedupe key')
+})
