@@ -6,6 +6,7 @@ import { openStore } from '../../src/store/open.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { context, databases, newPlace } from '../setup/places.ts'
+import { untilSo } from '../setup/until.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 let gateway: TestGateway | undefined
@@ -34,8 +35,7 @@ describe.each(databases)('keys of clients on %s', (database) => {
       await door.submit(folder, { session: 'other', content: 'x', dedupeKey: `${kind}:${child?.id}` })
     hold.open()
     expect(await door.answer(folder, itemId, never)).toMatchObject({ status: 'completed', text: 'heard' })
-    const states = (await app.runs({ all: true })).map(({ state }) => state)
-    expect(new Set(states)).toEqual(new Set(['completed']))
+    await untilSo(async () => (await app.runs({ all: true })).every(({ state }) => state === 'completed'))
   })
 
   test('what was delivered before an upgrade is known by its key after it, and frees the key of the engine', async () => {

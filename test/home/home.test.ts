@@ -77,6 +77,7 @@ test('the paths of a home are in one place', () => {
     backups: '/h/backups',
     run: '/h/run',
     guards: '/h/run/guards',
+    knownDatabases: '/h/known-databases',
     skills: '/h/skills',
     memory: '/h/memory',
     secrets: '/h/secrets',
