@@ -15,8 +15,9 @@ import type { AgentDirectory } from '../../src/agents/agent-directory.ts'
 import type { Agents } from '../../src/agents/agents.ts'
 import { noteWorkFolders } from '../../src/agents/work-folders.ts'
 import { openApp } from '../../src/app.ts'
-import { openAgents } from '../../src/app-agents.ts'
+import { carryTrust, noteFolders, openAgents } from '../../src/app-agents.ts'
 import { loadConfig } from '../../src/config/config.ts'
+import { isLive } from '../../src/domain/agent.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
@@ -119,6 +120,24 @@ describe('the folders of sessions', () => {
       { level: 'error', message: 'others can write it, so every agent file needs trust' },
     ])
   })
+})
+
+test('a scratch home takes notes and trust along, and trusts the one file that was copied into it', async () => {
+  place = newPlace({ 'project/skills/spy.md': whole('spy'), 'project/skills/known.md': whole('known') })
+  const config = { ...(await loadConfig(at('home/heddle.yaml'), {})), skills: [at('project/skills')] }
+  const paths = homePaths(at('home'))
+  noteFolders(paths, [place.root])
+  const known = openAgents({ paths, config, clock: systemClock })
+  known.trust(known.list().find(({ name }) => name === 'known') as never)
+
+  place.write({ 'scratch/home/skills/clerk.md': whole('clerk'), 'scratch/home/skills/beside.md': whole('beside') })
+  const scratch = { paths: homePaths(at('scratch/home')), config, clock: systemClock }
+  carryTrust(paths, scratch, at('scratch/home/skills/clerk.md'))
+  const live = openAgents(scratch).list().filter(isLive)
+  expect(live.map(({ name }) => name).filter((name) => /^(spy|known|clerk|beside)$/.test(name))).toEqual([
+    'clerk',
+    'known',
+  ])
 })
 
 test('a skill that was rewritten in the folder of a run is nobody in another folder, also for a process that was started before', async () => {
