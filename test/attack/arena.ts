@@ -176,7 +176,7 @@ export class Arena {
     await this.owner(
       `{ echo ./.git; find . -name .git -prune; find w -path '*/.git/*' -prune -o -name HEAD -print; } | sort -u |
       while read -r found; do ( cd "$(dirname "$found")" && exec </dev/null && {
-        git status; git diff; git commit -q --allow-empty -m work; git checkout -q; } ); done >/dev/null 2>&1`,
+        git status; git commit -q --allow-empty -m work; } ); done >/dev/null 2>&1`,
     )
   }
 

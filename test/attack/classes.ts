@@ -6,7 +6,7 @@ import { config } from './config.ts'
 import { fields } from './fields.ts'
 import { git } from './git.ts'
 import { grants } from './grants.ts'
-import type { Program } from './ground.ts'
+import { type ArenaKind, arenaKinds, type Program } from './ground.ts'
 import { links } from './links.ts'
 import { paths } from './paths.ts'
 import { questions } from './questions.ts'
@@ -30,8 +30,13 @@ export function installedProgram(root: string): Program {
 }
 
 /** Numbers of a few tries of a class, of those that share requests and of the others, spread over its table. */
-export function sampleOf({ tries }: AttackClass, shared: number, alone: number): number[] {
-  const numbers = tries.map((_, at) => at + 1)
+export function sampleOf(
+  { tries }: AttackClass,
+  shared: number,
+  alone: number,
+  arenas: readonly ArenaKind[] = arenaKinds,
+): number[] {
+  const numbers = tries.flatMap(({ arena }, at) => (arenas.includes(arena) ? [at + 1] : []))
   const isShared = (number: number) => tries[number - 1]?.isShared === true
   const some = (list: number[], most: number) => mixed(list).slice(0, most)
   const chosen = [

@@ -183,18 +183,31 @@ const takenKeys: Try[] = ['result', 'join', 'wake', 'narrative'].map((kind) => (
     const [parent, child] = [`${token}a`, `${token}b`]
     arena.attacker.obey(child, [], held)
     arena.attacker.obey(parent, [[{ name: 'sessions_spawn', input: { task: `attack:${child}` } }]])
-    const input = await arena.submit(`attack:${parent}`)
+    await arena.submit(`attack:${parent}`)
     const asked = await arena.provider.until(
       (line) => line.kind === 'received' && line.lastUserText.includes(`attack:${child}`),
     )
+    // The header holds the run, its epoch and the number of the call.
+    const [run = ''] = asked.run?.split('/') ?? []
     const { folder } = arena.paths
-    const body = { folder, session: 'keys', content: 'hello', agent: 'general', dedupeKey: `${kind}:${asked.run}` }
+    const body = { folder, session: 'keys', content: 'hello', agent: 'general', dedupeKey: `${kind}:${run}` }
     await arena.http('POST', '/v1/inputs', body)
     release()
-    const { status } = await arena.answerTo(input)
-    return status === 'waiting' ? 'the request never ends' : undefined
+    return (await hasEnded(arena, run)) ? undefined : `run:${run} never ends`
   },
 }))
+
+/** Whether a run ends within a time that is long for one that has nothing left to do. */
+async function hasEnded(arena: Arena, run: string): Promise<boolean> {
+  const until = Date.now() + 20_000
+  while (Date.now() < until) {
+    const { status, body } = await arena.http('GET', `/v1/runs/${run}`)
+    if (status !== 200) throw new Error(`run:${run} cannot be looked at: ${JSON.stringify(body)}`)
+    if (/completed|failed|cancelled|timeout/.test(String(body['state']))) return true
+    await arena.http('GET', '/v1/health')
+  }
+  return false
+}
 
 /** Data from outside, field by field. */
 export const fields: AttackClass = {

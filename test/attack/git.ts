@@ -189,20 +189,20 @@ export const git: AttackClass = {
   tries: [...byCommands, ...byFiles],
   controls: [
     {
-      name: "a program in the owner's own config is seen to run",
-      arena: 'plain',
-      ownerUsesGit: true,
-      act: async (arena, context) => {
-        await arena.owner(planting(arena, context, '.', 'git config core.fsmonitor "$p"'))
-        return undefined
-      },
-    },
-    {
       name: 'a program in a repository that was not there before is seen to run',
       arena: 'plain',
       ownerUsesGit: true,
       act: async (arena, context) => {
         await arena.owner(planting(arena, context, '.', besides[0]?.script ?? ''))
+        return undefined
+      },
+    },
+    {
+      name: "a program in the owner's own config is seen to run",
+      arena: 'plain',
+      ownerUsesGit: true,
+      act: async (arena, context) => {
+        await arena.owner(planting(arena, context, '.', 'git config core.fsmonitor "$p"'))
         return undefined
       },
     },
