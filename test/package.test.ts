@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { installPackage } from './setup/install-package.ts'
 import { oldNodes } from './setup/old-nodes.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -27,8 +27,9 @@ afterAll(() => rmSync(place, { recursive: true, force: true }))
 
 describe('the packed package, installed elsewhere', () => {
   beforeAll(() => {
-    unpack(pack())
-    symlinkInstalled()
+    installPackage(place)
+    mkdirSync(join(project, 'node_modules/.bin'))
+    symlinkSync('../heddle/bin/heddle', join(project, 'node_modules/.bin/heddle'))
   }, 300_000)
 
   test('holds the built program and no sources or tests', () => {
@@ -108,35 +109,6 @@ describe('the packed package, installed elsewhere', () => {
     expect(run([process.execPath, tsc, '-p', project])).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 })
-
-/** Packs a copy, so that neither a second test run nor the developer's own dist is disturbed. */
-function pack(): string {
-  const workshop = join(place, 'workshop')
-  mkdirSync(workshop)
-  const names = ['package.json', 'agents', 'bin', 'src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE']
-  for (const name of names) {
-    cpSync(join(root, name), join(workshop, name), { recursive: true })
-  }
-  // Not as a link: npm packs what lies there.
-  const copied = spawnSync('cp', ['-al', join(root, 'node_modules'), join(workshop, 'node_modules')])
-  if (copied.status !== 0) cpSync(join(root, 'node_modules'), join(workshop, 'node_modules'), { recursive: true })
-  const npm = spawnSync('npm', ['pack', '--pack-destination', place], { cwd: workshop, encoding: 'utf8' })
-  if (npm.status !== 0) throw new Error(`npm pack failed:\n${npm.stdout}${npm.stderr}`)
-  return join(place, `heddle-${manifest.version}.tgz`)
-}
-
-/** Does what npm does with a tarball, without asking the registry for dependencies that are here already. */
-function unpack(tarball: string): void {
-  mkdirSync(installed, { recursive: true })
-  const tar = spawnSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'], { encoding: 'utf8' })
-  if (tar.status !== 0) throw new Error(`tar failed:\n${tar.stderr}`)
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }))
-}
-
-function symlinkInstalled(): void {
-  mkdirSync(join(project, 'node_modules/.bin'))
-  symlinkSync('../heddle/bin/heddle', join(project, 'node_modules/.bin/heddle'))
-}
 
 function publicNames(module: string): string[] {
   const door = module === 'heddle' ? 'index: ' : 'testing: '
