@@ -7,12 +7,13 @@ import {
   lstatSync,
   opendirSync,
   openSync,
+  readdirSync,
   readlinkSync,
   readSync,
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { lstat, mkdir, open, opendir, readlink, realpath, rename, symlink, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, opendir, readdir, readlink, realpath, rename, symlink, unlink } from 'node:fs/promises'
 
 type Awaitable<T> = T | Promise<T>
 
@@ -26,6 +27,8 @@ export interface Disk {
   /** Opens for reading: follows no link at the end, and waits for nobody. */
   open(path: string): Awaitable<Descriptor>
   entries(path: string): Iterable<Dirent> | AsyncIterable<Dirent>
+  /** All of them at once, which is faster. */
+  list(path: string): Awaitable<Dirent[]>
   /** Makes a file and opens it for writing: refuses a name that is taken, also by a link that leads nowhere. */
   create(path: string): Promise<NewFile>
   makeDirectory(path: string): Promise<void>
@@ -108,6 +111,7 @@ export const patientDisk: Disk = {
   async *entries(path) {
     yield* await opendir(path, { bufferSize: entriesAtOnce })
   },
+  list: (path) => readdir(path, { withFileTypes: true }),
 }
 
 /** The disk as seen from a thread that may be held up: several times as fast. */
@@ -127,6 +131,7 @@ export const directDisk: Disk = {
       close: () => closeSync(fd),
     }
   },
+  list: (path) => readdirSync(path, { withFileTypes: true }),
   *entries(path) {
     const directory = opendirSync(path, { bufferSize: entriesAtOnce })
     try {

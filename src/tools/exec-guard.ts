@@ -14,13 +14,12 @@ import {
 import { directRoot } from './handle.ts'
 import type { Root } from './inside.ts'
 import { otherNamesOf, type TrustedInodes } from './other-names.ts'
+import { isAmong } from './protected-places.ts'
 
 /** Entries of a folder that are looked through before and after each command; with more, no command runs. */
 export const maxGuardedEntries = 1_000_000
 /** The names under which something was moved aside. */
 export const asideName = /\.untrusted(-\d+)?$/
-// Packages bring no repositories, and most entries of a folder are theirs.
-const packages = 'node_modules'
 // Where a git directory keeps those of submodules and of further work trees.
 const inGitDirectory = ['modules', 'worktrees']
 
@@ -229,40 +228,39 @@ async function walk(
   inodes: TrustedInodes | undefined,
 ): Promise<Walked | 'tooMany'> {
   const found: Walked = { directories: [], pointers: [], named: [], otherNames: [] }
-  const looksForNames = inodes !== undefined && inodes.size > 0
+  const wanted = inodes && inodes.size > 0 ? inodes : undefined
   let left = maxGuardedEntries
   const queue = [{ path: root.path, isForGit: true }]
   // Grows while it is gone through.
   for (const { path, isForGit } of queue) {
+    const entries = await listed(root, path)
+    left -= entries.length
     if (left < 0) return 'tooMany'
-    await inDirectory(root, path, async (_, base) => {
-      const names = new Set<string>()
-      const below: string[] = []
-      for (const entry of await entriesOf(root, base)) {
-        left--
-        names.add(entry.name)
-        if (entry.isDirectory()) below.push(entry.name)
-        else if (looksForNames && entry.isFile()) {
-          const stats = await root.disk.find(join(base, entry.name))
-          const place = stats && inodes.get(identityOf(stats))
-          if (place) found.otherNames.push({ path: join(path, entry.name), isHidden: place === 'hidden' })
-        }
-      }
-      if (isForGit) await noteGit(root, { path, base, names }, found, globalHooksPath)
-      const isGit = basename(path) === '.git' || isGitDirectory(names)
-      for (const name of below) {
-        const isNext = isForGit && name !== packages && (!isGit || inGitDirectory.includes(name))
-        if (isNext || looksForNames) queue.push({ path: join(path, name), isForGit: isNext })
-      }
-    })
+    for (const entry of wanted ? entries.filter((each) => each.isFile()) : []) {
+      const stats = await root.disk.find(join(path, entry.name))
+      const place = stats && wanted?.get(identityOf(stats))
+      if (place) found.otherNames.push({ path: join(path, entry.name), isHidden: place === 'hidden' })
+    }
+    const names = new Set(entries.map(({ name }) => name))
+    if (isForGit) await noteGit(root, { path, names }, found, globalHooksPath)
+    const isGit = basename(path) === '.git' || isGitDirectory(names)
+    for (const entry of entries) {
+      if (!entry.isDirectory()) continue
+      const isNext = isForGit && (!isGit || inGitDirectory.includes(entry.name))
+      if (isNext || wanted) queue.push({ path: join(path, entry.name), isForGit: isNext })
+    }
   }
   return found
 }
 
-async function entriesOf({ disk }: Root, base: string) {
-  const entries = []
-  for await (const entry of disk.entries(base)) entries.push(entry)
-  return entries
+/** By its path alone: whatever a walk finds is opened safely before anything is made of it. */
+async function listed({ disk, places }: Root, path: string) {
+  if (isAmong(places.hidden, path)) return []
+  try {
+    return await disk.list(path)
+  } catch {
+    return []
+  }
 }
 
 function fromFolder(root: Root, path: string): string {

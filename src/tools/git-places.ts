@@ -35,23 +35,23 @@ export interface GitPlaces {
 /** The entries of one directory, as a walk through a folder meets it. */
 export interface VisitedDirectory {
   path: string
-  /** Leads to the directory, whatever its name leads to by now. */
-  base: string
   names: ReadonlySet<string>
 }
 
 /** Notes what a directory has to do with git. */
 export async function noteGit(
   root: Root,
-  { path, base, names }: VisitedDirectory,
+  { path, names }: VisitedDirectory,
   places: GitPlaces,
   globalHooksPath: string | undefined,
 ): Promise<void> {
-  if (names.has('.git')) {
-    const found = await root.disk.find(`${base}/.git`)
-    if (found?.isDirectory()) await noteGitDirectory(root, join(path, '.git'), path, places, globalHooksPath)
-    else if (found) places.pointers.push({ path: join(path, '.git'), state: await stateAt(root, `${base}/.git`) })
-  }
+  if (names.has('.git'))
+    await inDirectory(root, path, async (_, base) => {
+      const state = await stateAt(root, `${base}/.git`)
+      if (state.startsWith('directory '))
+        await noteGitDirectory(root, join(path, '.git'), path, places, globalHooksPath)
+      else if (state !== 'missing') places.pointers.push({ path: join(path, '.git'), state })
+    })
   if (isGitDirectory(names) && basename(path) !== '.git')
     await noteGitDirectory(root, path, path, places, globalHooksPath)
 }
