@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import type { Millis } from '../domain/clock.ts'
+import { HeddleError } from '../domain/errors.ts'
 import type { PathAddress } from '../domain/path-handle.ts'
 import { isWithin } from '../domain/within.ts'
 import {
@@ -258,9 +259,17 @@ async function listed({ disk, places }: Root, path: string) {
   if (isAmong(places.hidden, path)) return []
   try {
     return await disk.list(path)
-  } catch {
+  } catch (error) {
+    // One of ours that cannot be listed could hold anything; what is another's, commands cannot write to either.
+    const isDenied = (error as NodeJS.ErrnoException).code === 'EACCES'
+    if (isDenied && (await disk.find(path))?.uid === process.getuid?.()) throw unlistable(path)
     return []
   }
+}
+
+function unlistable(path: string): HeddleError {
+  const message = `${path} cannot be listed, so nobody can tell what lies in it, and no command runs`
+  return new HeddleError('forbidden', message, `tell the user to run: chmod u+rx '${path}'`)
 }
 
 function fromFolder(root: Root, path: string): string {

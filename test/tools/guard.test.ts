@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -13,8 +15,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { asNobody } from '../setup/as-nobody.ts'
+import { isRoot } from '../setup/root.ts'
 import { untilSo } from '../setup/until.ts'
-import { type CommandFolder, commandFolder } from './command-folder.ts'
+import { type CommandFolder, commandFolder, nobody } from './command-folder.ts'
 
 let folder: CommandFolder
 const at = (...names: string[]) => join(folder.path, ...names)
@@ -162,6 +166,25 @@ describe('what appears while a command runs is moved aside and named', () => {
     await expect(stopped).rejects.toThrow('stopped')
     expect(existsSync(at('gone', '.git', 'config'))).toBe(false)
   })
+})
+
+test('where a directory cannot be listed no command runs, so that none can hide a repository in it', () => {
+  const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-unlisted-')))
+  if (isRoot) chownSync(place, nobody, nobody)
+  const [program, args] = asNobody(
+    join(import.meta.dirname, 'exec-program.ts'),
+    place,
+    'mkdir sub && git init -q sub/r && chmod 300 sub',
+    'true',
+  )
+  const said = execFileSync(program, args, { encoding: 'utf8', cwd: '/' })
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(said[0]).toContain('[heddle: the folder could not be looked through afterwards')
+  expect(said[1]).toMatchObject({ status: 'forbidden', remedy: `tell the user to run: chmod u+rx '${place}/sub'` })
+  chmodSync(join(place, 'sub'), 0o700)
+  rmSync(place, { recursive: true })
 })
 
 test('what one command has just made is not known to another beside it, which could change it later', async () => {

@@ -8,7 +8,7 @@ const failedToConfigure =
 /** What a model must be told besides a command's own output: what was moved aside, and why git could not do something. */
 export function guardNotes({ done, findings }: Guarded<Ended>): string[] {
   if (!findings)
-    return ['[heddle: the folder could not be looked through afterwards; this is done when heddle starts again]']
+    return ['[heddle: the folder could not be looked through afterwards; heddle looks again after the next command]']
   return [...new Set(findings.movedAside.map(({ path }) => dirname(path)))]
     .map((directory) => {
       const names = findings.movedAside.filter(({ path }) => dirname(path) === directory)
