@@ -12,6 +12,7 @@ import { narrator } from './migrations/0009-narrator.ts'
 import { finding } from './migrations/0010-finding.ts'
 import { homeFiles } from './migrations/0011-home-files.ts'
 import { meaning } from './migrations/0012-meaning.ts'
+import { approvals } from './migrations/0013-approvals.ts'
 
 /** Every step of the schema, in order. */
 export const migrations: readonly Migration[] = [
@@ -27,6 +28,7 @@ export const migrations: readonly Migration[] = [
   finding,
   homeFiles,
   meaning,
+  approvals,
 ]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */

@@ -1,10 +1,17 @@
 import type { PathAddress } from '../domain/path-handle.ts'
+import type { Baseline, BaselineComparison, FrozenCommand } from './baseline.ts'
 import type { Listing } from './listing.ts'
 import type { FoundFile, Search, Searched } from './search.ts'
 import type { Comparison, survey, touchedSince } from './survey.ts'
 
 /** Work on files that may take long, or for ever: it is done in a thread that can be stopped. */
-export type FileJob = { list: PathAddress } | { search: Search } | { survey: PathAddress } | { compare: Comparison }
+export type FileJob =
+  | { list: PathAddress }
+  | { search: Search }
+  | { survey: PathAddress }
+  | { compare: Comparison }
+  | { freeze: FrozenCommand }
+  | { compareFrozen: BaselineComparison }
 
 /** What comes of a job. */
 export type JobResult<J extends FileJob> = J extends { list: unknown }
@@ -13,7 +20,11 @@ export type JobResult<J extends FileJob> = J extends { list: unknown }
     ? Searched
     : J extends { survey: unknown }
       ? Awaited<ReturnType<typeof survey>>
-      : Awaited<ReturnType<typeof touchedSince>>
+      : J extends { compare: unknown }
+        ? Awaited<ReturnType<typeof touchedSince>>
+        : J extends { freeze: unknown }
+          ? Baseline
+          : string[]
 
 /** What a thread says: once that it is there, files as they are found, and in the end the result or why there is none. */
 export type ThreadSays =

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { HeddleError } from '../domain/errors.ts'
+import { changesSince, takeBaseline } from './baseline.ts'
 import type { FileJob, ThreadSays } from './file-job.ts'
 import { listDirectory } from './listing.ts'
 import { search } from './search.ts'
@@ -19,7 +20,9 @@ say({ ready: true })
 function perform(job: FileJob) {
   if ('list' in job) return listDirectory(job.list)
   if ('search' in job) return search(job.search, (found) => say({ found }))
-  return 'survey' in job ? survey(job.survey) : touchedSince(job.compare)
+  if ('survey' in job) return survey(job.survey)
+  if ('compare' in job) return touchedSince(job.compare)
+  return 'freeze' in job ? takeBaseline(job.freeze) : changesSince(job.compareFrozen)
 }
 
 function told(error: unknown) {

@@ -102,6 +102,7 @@ export const handlesOnly = {
     'src/tools/disk.ts': ['src/tools/handle.ts'],
     'src/tools/handle.ts': [
       ...['src/tools/call.ts', 'src/tools/listing.ts', 'src/tools/search.ts', 'src/tools/survey.ts'],
+      ...['src/tools/baseline.ts', 'src/tools/named-files.ts'],
       ...['src/engine/undo.ts', 'src/engine/artifacts.ts', 'src/engine/claimed-files.ts', 'src/engine/file-now.ts'],
     ],
   } as Record<string, readonly string[]>,

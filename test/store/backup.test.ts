@@ -13,7 +13,7 @@ import { start } from '../contract/program.ts'
 import { databases } from '../setup/places.ts'
 import { backupOf, backupOptions, newFolder, readLines, writeLines } from './backup-lines.ts'
 import { emptyPlace, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
-import { laterMigrations, schemaLater } from './later-schema.ts'
+import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 describe.each(databases)('a backup of %s', (database) => {
   test('is one file of plain lines, for its owner only, and leaves nothing else behind', async () => {
@@ -48,13 +48,20 @@ describe.each(databases)('a backup of %s', (database) => {
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
-      schema: 12,
+      schema: schemaNow,
       heddle: '0.1.0',
       createdAt: '2026-11-07T00:00:00.000Z',
       tables,
     })
     expect(lines[2]).toEqual([2, { hash: expect.any(String), text: 'You are calm.\u2028' }])
-    expect(Object.keys((lines.at(-2) as [number, object])[1])).toEqual(['run_id', 'seq', 'kind', 'payload_json', 'at'])
+    expect(Object.keys((lines.at(-2) as [number, object])[1])).toEqual([
+      'run_id',
+      'seq',
+      'kind',
+      'payload_json',
+      'at',
+      'touched_folder',
+    ])
     expect(lines.at(-1)).toEqual({
       rows: expect.objectContaining({ meta: 0, turns: filledTurns, sessions: 3 }),
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
