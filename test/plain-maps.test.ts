@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { wishIn } from '../src/cli/chat-commands.ts'
-import { answerFrom } from '../src/cli/deciding.ts'
+import { answerFrom } from '../src/cli/shown-question.ts'
 import { readableText } from '../src/tools/fetch/readable.ts'
 import { matchesGlob, readGlob } from '../src/tools/glob.ts'
 import { readTree, type SourceFile } from './architecture/tree.ts'

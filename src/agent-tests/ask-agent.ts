@@ -36,9 +36,11 @@ export async function askAgent(app: App, { folder, agent, task, model, until }: 
 
 /** Nobody is there to be asked: an agent whose own file wants questions gets the answer that the folder allows. */
 async function decideAlone(app: App): Promise<void> {
-  for (const { id, tool } of await app.approvals()) {
+  for (const { id, tool, hash } of await app.approvals()) {
     const isHarmless = harmless.includes(tool)
-    const said = isHarmless ? { answer: 'once' as const } : { answer: 'no' as const, reason: 'nobody can be asked' }
+    const said = isHarmless
+      ? { answer: 'once' as const, hash }
+      : { answer: 'no' as const, reason: 'nobody can be asked' }
     await app.decide(`approval:${id}`, said)
   }
 }

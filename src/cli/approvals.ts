@@ -1,12 +1,19 @@
-import type { Answered } from '../domain/app.ts'
-import type { Answer as Said } from '../domain/approval.ts'
+import type { Answered, GrantView } from '../domain/app.ts'
+import type { Decision, Scope } from '../domain/approval.ts'
 import { Misuse } from '../domain/errors.ts'
+import type { Door } from '../gateway/api.ts'
 import { answerPage } from './answer-page.ts'
 import type { Answer, Here, Register } from './cli.ts'
+import { answerQuestions, askOnTerminal } from './deciding.ts'
+import { ForeignText } from './foreign-text.ts'
 import { noteAndLeave } from './note-and-leave.ts'
-import { questionPage, questionRow } from './question-page.ts'
-import { printable, table } from './screen.ts'
-import { exitCodeOf, needsYouLine } from './waiting.ts'
+import { canAsk } from './prompt.ts'
+import { approveLine, questionPage, questionRow } from './question-page.ts'
+import { printable, type Screen, table, wrapped } from './screen.ts'
+import { answeredJson, exitCodeOf, needsYouLine } from './waiting.ts'
+
+/** Rows of a text that a list shows; `show` shows all. */
+const mostRows = 40
 
 const scopes = ['once', 'session', 'agent'] as const
 
@@ -20,25 +27,34 @@ export const registerApprovals: Register = (program, run) => {
         const approvals = await (await here.door()).approvals()
         const [only] = approvals
         if (!only) return { json: { approvals }, text: 'nothing waits for you    heddle grants shows what you allowed' }
-        const text =
-          approvals.length === 1 ? questionPage(here.screen, only) : table(here.screen, approvals.map(questionRow), 3)
-        const id = approvals.length === 1 ? only.id : 'ID'
-        return { json: { approvals }, text: `${text}\nheddle approve ${id}    heddle deny ${id} --reason "…"` }
+        const page =
+          approvals.length === 1
+            ? `${questionPage(here.screen, only, { most: mostRows })}\n${approveLine(only)}    heddle deny ${only.id} --reason "…"`
+            : `${table(here.screen, approvals.map(questionRow), 3)}\nheddle show approval:ID    heddle approve ID    heddle deny ID --reason "…"`
+        const json = approvals.map((each) => ({ ...each, approve: approveLine(each) }))
+        return { json: { approvals: json }, text: page }
       }),
     )
 
   program
     .command('approve <id>')
     .helpGroup('DECIDE')
-    .description('let a call that waits be made, exactly as it was shown')
+    .description('let a call that waits be made, exactly as it is shown')
     .option('--scope <scope>', 'once; session: also later ones like it here; agent: this agent in this folder', 'once')
+    .option(
+      '--hash <hash>',
+      'of what you were shown, as `heddle show approval:ID` tells it; without a terminal it is needed',
+    )
     .option('--no-wait', 'only say it; `heddle up` does the work')
-    .addHelpText('after', '\nExample: heddle approve 3 --scope session')
+    .addHelpText('after', '\nExamples: heddle approve 3 --scope session    heddle approve 3 --hash 1a2b3c4d5e6f')
     .action(
-      run((here, [id = ''], options) => {
+      run(async (here, [id = ''], options) => {
         const scope = scopes.find((known) => known === options['scope'])
         if (!scope) throw new Misuse(`"${options['scope']}" is no scope`, `use --scope ${scopes.join(', ')}`)
-        return decide(here, id, { answer: scope }, options['wait'] !== false)
+        const hash = options['hash'] === undefined ? undefined : String(options['hash'])
+        const said = hash === undefined ? await askBefore(here, id, scope) : { answer: scope, hash }
+        if (said === undefined) return { json: { ok: false }, text: `approval:${id} still waits for you`, code: 1 }
+        return decide(here, id, said, options['wait'] !== false)
       }),
     )
 
@@ -66,13 +82,8 @@ export const registerApprovals: Register = (program, run) => {
     .action(
       run(async (here) => {
         const found = await (await here.door()).grants()
-        const rows = found.map((grant) => [
-          String(grant.id),
-          grant.scope === 'session' ? `session ${printable(grant.session ?? '–')}` : `@${printable(grant.agent)}`,
-          printable(grant.folder),
-          printable(grant.covers),
-        ])
-        const text = found.length > 0 ? `${table(here.screen, rows, 3)}\nheddle grants revoke ID` : 'nothing is granted'
+        const lines = found.flatMap((grant) => grantLines(here.screen, grant))
+        const text = found.length > 0 ? `${lines.join('\n')}\nheddle grants revoke ID` : 'nothing is granted'
         return { json: { grants: found }, text }
       }),
     )
@@ -88,8 +99,36 @@ export const registerApprovals: Register = (program, run) => {
     )
 }
 
+/** Who it holds for, and below it what it covers: all of it, over as many rows as it needs. */
+function grantLines(screen: Screen, grant: GrantView): string[] {
+  const { id, scope, session, agent, folder, covers, lapses } = grant
+  const who = scope === 'session' ? `every agent in session ${printable(session ?? '–')}` : `@${printable(agent)}`
+  const until = lapses ? ', until a run changes a file there' : ''
+  const head = wrapped(`${id}  ${who}, ${printable(folder)}${until}`, screen.columns, { words: true, hang: '   ' })
+  return [...head, ...new ForeignText(screen, covers).rows(Number.POSITIVE_INFINITY)]
+}
+
+/**
+ * Shows the question and has it answered; undefined when the person leaves. Where nobody can be shown anything, a yes must
+ * say what it is for.
+ */
+async function askBefore(here: Here, id: string, scope: Scope): Promise<Decision | undefined> {
+  const door = await here.door()
+  const question = (await door.approvals()).find((each) => id === String(each.id) || id === `approval:${each.id}`)
+  // Whatever else there is to say about it is said by whoever knows.
+  if (!question) return { answer: scope, hash: 'not shown' }
+  if (here.json || !canAsk())
+    throw new Misuse(
+      `without a terminal a yes must name what it is for: approval:${question.id} was not shown to you here`,
+      `heddle show approval:${question.id} shows it, and the command that approves it`,
+      'hash_missing',
+    )
+  const said = await askOnTerminal(here, door, question, here.stopped, scope)
+  return said === 'answered' ? { answer: scope, hash: question.hash } : said
+}
+
 /** Says it, and, unless a daemon does the work, goes on with the request here until it is done or asks again. */
-async function decide(here: Here, id: string, said: { answer: Said; reason?: string }, wait: boolean): Promise<Answer> {
+async function decide(here: Here, id: string, said: Decision, wait: boolean): Promise<Answer> {
   const daemon = await here.daemon()
   const door = daemon ?? (await here.door())
   const since = here.clock.monotonic()
@@ -100,15 +139,31 @@ async function decide(here: Here, id: string, said: { answer: Said; reason?: str
     return { json: { ok: true, ...decided }, text: `${told}${work}` }
   }
   here.tell(told)
-  const { folder, session, itemId } = decided
+  const { folder, session } = decided
   const work = daemon ? undefined : await (await here.app()).work({ folder, session })
   try {
-    const answer = await door.answer(folder, itemId, here.stopped)
+    const answer = await answerTo(here, door, decided)
     const after = () => noteAndLeave(here, work, { ...answer, folder })
-    return { json: answer, text: pageOf(here, answer, since), code: exitCodeOf(answer), after }
+    return { json: answeredJson(answer), text: pageOf(here, answer, since), code: exitCodeOf(answer), after }
   } catch (error) {
     await work?.stop()
     throw error
+  }
+}
+
+/** Waits for the request; whoever is there is asked what it asks next. */
+async function answerTo(
+  here: Here,
+  door: Door,
+  { folder, itemId }: { folder: string; itemId: string },
+): Promise<Answered> {
+  const signal = here.stopped
+  const policy = canAsk() && !here.json ? 'wait' : 'fail'
+  for (;;) {
+    const answer = await door.answer(folder, itemId, signal)
+    const asking = { policy, call: async () => undefined, signal } as const
+    if (!answer.approvals || signal.aborted || !(await answerQuestions(here, door, answer.approvals, asking)))
+      return answer
   }
 }
 

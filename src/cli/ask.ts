@@ -17,7 +17,7 @@ import { Progress } from './progress.ts'
 import { printable } from './screen.ts'
 import { markSeen } from './seen.ts'
 import { placeFor } from './smart-session.ts'
-import { exitCodeOf, needsYouLine } from './waiting.ts'
+import { answeredJson, exitCodeOf, needsYouLine } from './waiting.ts'
 
 export const registerAsk: Register = (program, run) => {
   program
@@ -60,7 +60,7 @@ export const registerAsk: Register = (program, run) => {
             : await ask(here, question, { seconds, asking })
         if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(stood)
         return {
-          json: routed ? { ...answer, routed } : answer,
+          json: { ...answeredJson(answer), ...(routed && { routed }) },
           text: await page(here, answer, here.clock.monotonic() - since),
           code: exitCodeOf(answer),
           ...(after && { after }),

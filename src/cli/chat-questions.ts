@@ -4,10 +4,10 @@ import { HeddleError } from '../domain/errors.ts'
 import type { Event } from '../domain/event.ts'
 import type { Here } from './cli.ts'
 import type { Connection } from './connection.ts'
-import { answerFrom, choices } from './deciding.ts'
-import { type GateAround, PlanGate } from './plan-deciding.ts'
+import { type GateAround, type Passed, PlanGate } from './plan-deciding.ts'
 import { planAsked, planQuestionPage } from './plan-question.ts'
-import { questionPage, taskOf } from './question-page.ts'
+import { taskOf } from './question-page.ts'
+import { ShownQuestion, type Taken } from './shown-question.ts'
 
 /** The questions of one talk: shown one at a time, and answered by what is typed next. */
 export class ChatQuestions {
@@ -18,6 +18,8 @@ export class ChatQuestions {
   #shown: string | undefined
   /** Of a plan that waits for its start. */
   #gate: PlanGate | undefined
+  /** Of every other call. */
+  #question: ShownQuestion | undefined
 
   constructor(connection: Connection, here: Here, talk: Pick<GateAround, 'print' | 'lend'>) {
     this.#connection = connection
@@ -33,7 +35,7 @@ export class ChatQuestions {
   /** What stands before the line while there is a question. */
   get prompt(): string | undefined {
     const { current } = this
-    return current && (this.#gate?.prompt ?? `approval:${current.id} y/s/a/n> `)
+    return current && (this.#gate ?? this.#question)?.prompt
   }
 
   /** Whether Enter alone is an answer. */
@@ -54,11 +56,12 @@ export class ChatQuestions {
     this.#open = open.filter((each) => each.requestSession === session && each.folder === folder)
     const { current } = this
     // A plan that is changed is asked about anew, under the number it has.
-    const shown = current && `${current.id} ${current.hash} ${current.change}`
+    const shown = current && `${current.id} ${current.hash}`
     if (shown === this.#shown) return
     this.#shown = shown
     const asked = current && (await this.#ask(current))
     this.#gate = asked?.gate
+    this.#question = asked?.question
     if (asked) this.#talk.print(`\n${asked.page}`)
   }
 
@@ -68,7 +71,7 @@ export class ChatQuestions {
     const gate = this.#gate
     // Enter was an answer when it was typed, and what it answered is gone.
     if (line === '' && !gate) return true
-    const said = gate ? await gate.take(line) : answerFrom(line)
+    const said = gate ? await gate.take(line) : passed(this.#question?.take(line), this.#talk.print)
     if (!current || !said) return false
     if (typeof said === 'object') {
       const decision = { ...said, hash: current.hash }
@@ -83,19 +86,28 @@ export class ChatQuestions {
     return true
   }
 
-  async #ask(question: ApprovalView): Promise<{ page: string; gate?: PlanGate }> {
+  async #ask(question: ApprovalView): Promise<{ page: string; gate?: PlanGate; question?: ShownQuestion }> {
     const here = this.#here
     const id = planAsked(question)
     if (id === undefined) {
       const task = await this.#connection.ask((door) => taskOf(door, question.runId))
-      return { page: `${questionPage(here.screen, question, { task })}\n${choices(here, question)}` }
+      const shown = new ShownQuestion(here.screen, question, { task })
+      return { page: shown.begin(), question: shown }
     }
     const { agents } = await (await import('./set-up.ts')).load(here)
     const plan = await this.#connection.ask((door) => door.plan(`plan:${id}`))
     const ask: GateAround['ask'] = (what) => this.#connection.ask(what)
     const page = planQuestionPage(here.screen, question, plan, { most: agents.maxConcurrent })
-    return { page, gate: new PlanGate(plan, { here, ask, ...this.#talk }) }
+    const gate = new PlanGate(plan, { here, ask, ...this.#talk }, page)
+    return { page: gate.begin(), gate }
   }
+}
+
+/** What a line comes to at a question: what it has to say is said, and it stays open. */
+function passed(taken: Taken | undefined, print: (text: string) => void): Passed | undefined {
+  if (!taken || 'answer' in taken) return taken
+  print(taken.say)
+  return 'open'
 }
 
 /** What is answered has become something else: it is shown anew, and nothing is said to it yet. */

@@ -1,5 +1,5 @@
 import type { ApprovalView } from '../domain/app.ts'
-import type { Answer } from '../domain/approval.ts'
+import type { Decision, Scope } from '../domain/approval.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { Door } from '../gateway/api.ts'
@@ -7,8 +7,8 @@ import type { Here } from './cli.ts'
 import { askAboutPlan } from './plan-asking.ts'
 import { planAsked } from './plan-question.ts'
 import { askLine, canAsk } from './prompt.ts'
-import { questionPage, taskOf } from './question-page.ts'
-import { paint, printable } from './screen.ts'
+import { taskOf } from './question-page.ts'
+import { ShownQuestion } from './shown-question.ts'
 
 const patience = 1000
 
@@ -51,7 +51,7 @@ export async function answerQuestions(
     const said = policy === 'deny' ? nobodyThere : await askPerson(here, door, question, { call, signal })
     if (!said) return false
     if (said === 'answered') continue
-    await door.decide(String(id), { hash: question.hash, ...said }).catch((error) => askedAgain(here, error))
+    await door.decide(String(id), said).catch((error) => askedAgain(here, error))
   }
   return true
 }
@@ -60,39 +60,30 @@ const nobodyThere = { answer: 'no' as const, reason: 'nobody was there to ask' }
 
 /** Shows a question on the terminal until it is answered. Undefined when the person leaves instead. */
 async function askPerson(here: Here, door: Door, question: ApprovalView, { call, signal }: Omit<Deciding, 'policy'>) {
-  const plan = planAsked(question)
   await call(`run:${tail(question.runId)} needs you: approval`)
+  return askOnTerminal(here, door, question, signal)
+}
+
+/** The same for somebody who has come to answer this very question; a `scope` is what their yes means. */
+export async function askOnTerminal(
+  here: Here,
+  door: Door,
+  question: ApprovalView,
+  signal: AbortSignal,
+  scope?: Scope,
+): Promise<Decision | 'answered' | undefined> {
+  const plan = planAsked(question)
   if (plan !== undefined) return askAboutPlan(here, door, { approval: question.id, plan }, signal)
-  here.tell(questionPage(here.screen, question, { task: await taskOf(door, question.runId) }))
+  const task = await taskOf(door, question.runId)
+  const shown = new ShownQuestion(here.screen, question, { task, ...(scope && { scope }) })
+  here.tell(shown.begin())
   for (;;) {
-    const typed = await askLine(choices(here, question), signal).catch(() => undefined)
+    const typed = await askLine(shown.prompt, signal).catch(() => undefined)
     if (typed === undefined) return undefined
-    const said = answerFrom(typed)
-    if (said) return said
-    here.tell('type y, s, a, or n and why')
+    const taken = shown.take(typed)
+    if (taken && 'answer' in taken) return { ...taken, hash: question.hash }
+    here.tell(taken ? taken.say : `type ${shown.keys}`)
   }
-}
-
-/** What a person typed as an answer: a letter or a word, and after no the reason. */
-export function answerFrom(typed: string): { answer: Answer; reason?: string } | undefined {
-  const [word = '', ...rest] = typed.trim().split(/\s+/)
-  const reason = rest.join(' ')
-  const answer = answerWords.get(word.toLowerCase())
-  if (answer === 'no') return { answer, ...(reason !== '' && { reason }) }
-  return answer === undefined || reason !== '' ? undefined : { answer }
-}
-
-const answerWords = new Map<string, Answer>(
-  Object.entries({
-    ...{ y: 'once', yes: 'once', once: 'once' },
-    ...{ s: 'session', session: 'session', a: 'agent', agent: 'agent' },
-    ...{ n: 'no', no: 'no' },
-  }),
-)
-
-export function choices(here: Pick<Here, 'screen'>, { agent }: Pick<ApprovalView, 'agent'>): string {
-  const key = (letter: string) => paint(here.screen, 'bold', letter)
-  return `  ${key('y')} once  ${key('s')} in this session  ${key('a')} @${printable(agent)} in this folder  ${key('n')} no, and why: `
 }
 
 /** Somebody else was faster: fine. What was changed meanwhile is shown anew. */

@@ -26,8 +26,10 @@ export async function askAboutPlan(
   for (;;) {
     const question = (await door.approvals()).find(({ id }) => id === asked.approval)
     if (!question) return 'answered'
-    const gate = new PlanGate(await door.plan(`plan:${asked.plan}`), around)
-    here.tell(planQuestionPage(here.screen, question, gate.plan, { most: agents.maxConcurrent }))
+    const plan = await door.plan(`plan:${asked.plan}`)
+    const page = planQuestionPage(here.screen, question, plan, { most: agents.maxConcurrent })
+    const gate = new PlanGate(plan, around, page)
+    here.tell(gate.begin())
     for (let passed: Passed | undefined = 'open'; passed !== 'changed'; ) {
       const typed = await askLine(gate.prompt, signal).catch(() => undefined)
       if (typed === undefined) return undefined

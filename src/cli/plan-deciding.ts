@@ -6,6 +6,7 @@ import type { Here } from './cli.ts'
 import { editedBrief } from './plan-brief.ts'
 import { atGate, type GateDecision, type GateState, stepThroughGate } from './plan-gate.ts'
 import { briefsPage, gatePrompt } from './plan-question.ts'
+import { lines } from './question-page.ts'
 import { printable } from './screen.ts'
 
 /** What a gate needs of whoever shows it. */
@@ -26,14 +27,30 @@ export class PlanGate {
   readonly plan: PlanView
   readonly #around: GateAround
   #state: GateState = atGate
+  /** Rows of its page that were not shown yet. */
+  #unseen: string[]
 
-  constructor(plan: PlanView, around: GateAround) {
+  constructor(plan: PlanView, around: GateAround, page: readonly string[] = []) {
     this.plan = plan
     this.#around = around
+    this.#unseen = [...page]
+  }
+
+  /** The page as far as the screen has room for it. */
+  begin(): string {
+    return this.#more()
   }
 
   get prompt(): string {
-    return gatePrompt(this.plan.id, this.#state)
+    return this.#unseen.length > 0 ? `plan:${this.plan.id} v/n> ` : gatePrompt(this.plan.id, this.#state)
+  }
+
+  #more(): string {
+    const shown = this.#unseen.splice(0, Math.max(4, this.#around.here.screen.rows - 3))
+    const left = this.#unseen.length
+    return [...shown, ...(left > 0 ? [`  … ${lines(left)} you have not seen   v next page   n no, and why`] : [])].join(
+      '\n',
+    )
   }
 
   /** Undefined when the line is no answer, but a command to whoever shows the gate. */
@@ -45,6 +62,11 @@ export class PlanGate {
       left.map(({ id }) => id),
     )
     if (!step) return undefined
+    if (this.#unseen.length > 0 && step.decision.kind !== 'no') {
+      const isPaging = step.decision.kind === 'briefs'
+      this.#around.print(isPaging ? this.#more() : 'not yet: you have not seen all of it. v shows more; n says no')
+      return 'open'
+    }
     this.#state = step.state
     return this.#act(step.decision)
   }

@@ -1,8 +1,9 @@
 import type { ApprovalView } from '../domain/app.ts'
 import type { PlanView, TaskView } from '../domain/plan-views.ts'
+import { ForeignText } from './foreign-text.ts'
 import type { GateState } from './plan-gate.ts'
 import { drawPlan } from './plan-graph.ts'
-import { carefulLine } from './question-page.ts'
+import { carefulLine, factLines } from './question-page.ts'
 import { paint, printable, type Screen, wrapped } from './screen.ts'
 
 /** The plan that a question asks to start; undefined for every other question. */
@@ -12,28 +13,29 @@ export function planAsked({ tool, input }: Pick<ApprovalView, 'tool' | 'input'>)
   return Number.isSafeInteger(id) && id > 0 ? id : undefined
 }
 
-/** A plan that waits for its start, as a person must see it to decide: all of it, what it may cost, and the keys. */
+/** A plan that waits for its start, as a person must see it to decide: what it may cost, all of it, and the keys. */
 export function planQuestionPage(
   screen: Screen,
   approval: ApprovalView,
   plan: PlanView,
   { most }: { most: number },
-): string {
+): string[] {
+  const drawn = drawPlan({ ...plan, status: 'proposed' }, { ...screen, rows: Number.POSITIVE_INFINITY }, { most })
+  const all = drawn.join('\n')
+  // The drawing has room for so much of a title; what it cuts is told whole.
+  const cut = plan.tasks.filter(({ title }) => !all.includes(printable(title)))
+  const titles = [
+    ...(all.includes(printable(plan.title)) ? [] : [plan.title]),
+    ...cut.map(({ id, title }) => `${id}  ${printable(title)}`),
+  ]
+  const whole = new ForeignText(screen, titles.join('\n'))
   return [
-    ...drawPlan({ ...plan, status: 'proposed' }, { ...screen, rows: Number.POSITIVE_INFINITY }, { most }),
-    ...(approval.trusted ? [] : [carefulLine(screen, approval)]),
-    ...costLines(approval.change).flatMap((line) => wrapped(printable(line), screen.columns, { words: true })),
+    ...approval.facts.filter(({ name }) => name !== 'plan').flatMap((fact) => factLines(screen, fact)),
+    ...(approval.trusted ? [] : carefulLine(screen, approval).split('\n')),
+    ...drawn,
+    ...(titles.length > 0 ? whole.rows(Number.POSITIVE_INFINITY) : []),
     gateKeys(screen),
-  ].join('\n')
-}
-
-/** What stands below the tasks in the text that was asked with: tasks are indented there, what they may cost is not. */
-export function costLines(change: string): string[] {
-  const lines = change.split('\n')
-  return lines.slice(lines.findLastIndex((line) => line.startsWith(' ')) + 1).filter((line, at) => {
-    const isTitle = at === 0 && !lines.some((each) => each.startsWith(' '))
-    return line.trim() !== '' && !isTitle
-  })
+  ]
 }
 
 function gateKeys(screen: Screen): string {

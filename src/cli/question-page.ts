@@ -1,65 +1,103 @@
 import type { ApprovalView } from '../domain/app.ts'
+import type { Fact } from '../domain/approval.ts'
 import { tail } from '../domain/id.ts'
 import type { TaskLine } from '../domain/plan-views.ts'
+import { visible } from '../domain/visible.ts'
 import type { Door } from '../gateway/api.ts'
-import { cut, paint, printable, type Screen } from './screen.ts'
+import { ForeignText } from './foreign-text.ts'
+import { cut, paint, printable, type Screen, wrapped } from './screen.ts'
 
-const mostLines = 40
+const nameWidth = 9
 
-/** A question as a person must see it to decide: who asks, for what, what will change, and on whose words. */
-export function questionPage(
-  screen: Screen,
-  approval: ApprovalView,
-  { whole = false, task }: { whole?: boolean; task?: TaskLine | undefined } = {},
-): string {
-  const { id, agent, tool, runId, request, trusted } = approval
-  const width = Math.max(40, screen.columns - 12)
-  const lines = approval.change.split('\n')
-  const shown = whole ? lines : lines.slice(0, mostLines)
-  const left = lines.length - shown.length
-  return [
-    `${paint(screen, 'yellow', `approval:${id}`)}  @${printable(agent)} wants ${paint(screen, 'bold', printable(tool))}`,
-    fact(screen, 'asked', cut(printable(request), width)),
-    fact(screen, 'run', `run:${tail(runId)} in ${printable(approval.folder ?? '–')}`),
-    ...(task ? [fact(screen, 'task', cut(taskWords(task), width))] : []),
-    fact(screen, 'why', printable(approval.reason)),
-    ...(trusted ? [] : [carefulLine(screen, approval)]),
-    ...shown.map((line) => `  ${coloured(screen, printable(line))}`),
-    ...(left > 0 ? [paint(screen, 'dim', `  … ${left} more lines: heddle show approval:${id}`)] : []),
-  ].join('\n')
+/** A question as a list of commands shows it: the facts, and the text of others as far as there is room for it. */
+export function questionPage(screen: Screen, approval: ApprovalView, { most }: { most: number }): string {
+  const text = new ForeignText(screen, approval.change)
+  const shown = text.rows(most)
+  const left = text.isSeen
+    ? []
+    : [paint(screen, 'dim', `  … ${lines(text.linesLeft)} more: heddle show approval:${approval.id}`)]
+  return [...questionFacts(screen, approval), ...shown, ...left].join('\n')
 }
+
+/** Everything about a question, to be read elsewhere than at its prompt. */
+export function wholeQuestion(screen: Screen, approval: ApprovalView): string {
+  const page = questionPage(screen, approval, { most: Number.POSITIVE_INFINITY })
+  return approval.answer === undefined
+    ? `${page}\n${approveLine(approval)}    heddle deny ${approval.id} --reason "…"`
+    : `${page}\n${factLines(screen, { name: 'answered', value: answeredWords(approval) }).join('\n')}`
+}
+
+/** The command that approves exactly what is shown. */
+export function approveLine({ id, hash }: Pick<ApprovalView, 'id' | 'hash'>): string {
+  return `heddle approve ${id} --hash ${hash.slice(0, 12)}`
+}
+
+/** What the runtime says about a call, before any text of others: who wants what, what bounds it, where, and why it asks. */
+export function questionFacts(screen: Screen, approval: ApprovalView, task?: TaskLine): string[] {
+  const { id, agent, tool, runId, request, reason, facts, trusted, folder } = approval
+  const room = Math.max(40, screen.columns - 2 - nameWidth)
+  const isPlaced = facts.some(({ name }) => name === 'where')
+  const known: Fact[] = [
+    ...facts,
+    { name: 'why', value: reason },
+    ...(trusted ? [] : [{ name: 'careful', value: `it has read ${sourcesOf(approval)}` }]),
+    { name: 'asked', value: cut(oneLine(request), room) },
+    { name: 'run', value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder ?? '–'}`}` },
+    ...(task ? [{ name: 'task', value: cut(taskWords(task), room) }] : []),
+  ]
+  const wants = `@${oneLine(agent)} wants ${paint(screen, 'bold', oneLine(tool))}`
+  return [`${paint(screen, 'yellow', `approval:${id}`)}  ${wants}`, ...known.flatMap((fact) => factLines(screen, fact))]
+}
+
+/** A fact, over as many rows as it needs: none of them begins where a name could. */
+export function factLines(screen: Screen, { name, value }: Fact): string[] {
+  const label = `  ${paint(screen, 'dim', oneLine(name).padEnd(nameWidth - 1))} `
+  const told =
+    loud.has(name) || /^WITHOUT A SANDBOX/.test(value) ? paint(screen, 'red', oneLine(value)) : oneLine(value)
+  return wrapped(label + told, screen.columns, { words: true, hang: ' '.repeat(2 + nameWidth) })
+}
+
+const loud = new Set(['changed', 'careful', 'lapsed'])
 
 /** The task that a run which asks something is for; undefined for one that is for none. */
 export async function taskOf(door: Pick<Door, 'tasks'>, runId: string): Promise<TaskLine | undefined> {
   return (await door.tasks({ status: 'running' })).find((task) => task.runId === runId)
 }
 
-function taskWords({ id, planId, title }: TaskLine): string {
-  return `task:${id} of plan:${planId}, ${printable(title)}`
-}
-
 /** Whose words an agent has read that asks, besides those of people and of this folder. */
-export function carefulLine(screen: Screen, { sources }: Pick<ApprovalView, 'sources'>): string {
-  const read = `it has read ${sourcesOf(sources, Math.max(40, screen.columns - 12))}`
-  return fact(screen, 'careful', paint(screen, 'red', read))
+export function carefulLine(screen: Screen, approval: Pick<ApprovalView, 'sources'>): string {
+  return factLines(screen, { name: 'careful', value: `it has read ${sourcesOf(approval)}` }).join('\n')
 }
 
 /** One line in a list. */
 export function questionRow(approval: ApprovalView): string[] {
-  const [first = ''] = approval.change.split('\n').filter((line) => line.trim() !== '')
-  return [`approval:${approval.id}`, `@${printable(approval.agent)}`, printable(approval.tool), printable(first)]
+  const [first = ''] = approval.change.split('\n', 50).filter((line) => line.trim() !== '')
+  return [
+    `approval:${approval.id}`,
+    `@${oneLine(approval.agent)}`,
+    oneLine(approval.tool),
+    oneLine(first.slice(0, 500)),
+  ]
 }
 
-function sourcesOf(sources: string[], width: number): string {
-  return cut(sources.map((source) => printable(source)).join(', ') || 'words of strangers', width)
+export function lines(count: number): string {
+  return count === 1 ? '1 line' : `${count.toLocaleString('en')} lines`
 }
 
-function fact(screen: Screen, name: string, value: string): string {
-  return `  ${paint(screen, 'dim', name.padEnd(8))}${value}`
+function taskWords({ id, planId, title }: TaskLine): string {
+  return `task:${id} of plan:${planId}, ${oneLine(title)}`
 }
 
-/** A diff in its colours. */
-function coloured(screen: Screen, line: string): string {
-  if (line.startsWith('+')) return paint(screen, 'green', line)
-  return line.startsWith('-') ? paint(screen, 'red', line) : line
+function sourcesOf({ sources }: Pick<ApprovalView, 'sources'>): string {
+  return sources.map(oneLine).join(', ') || 'words of strangers'
+}
+
+function answeredWords({ answer, answerReason }: ApprovalView): string {
+  const said = { once: 'yes', session: 'yes, in this session', agent: 'yes, for this agent', no: 'no' }[answer ?? 'no']
+  return answerReason === undefined ? said : `${said}: ${answerReason}`
+}
+
+/** Words that may come from anywhere, in one line that holds nothing invisible. */
+function oneLine(text: string): string {
+  return printable(visible(text))
 }

@@ -8,7 +8,7 @@ import { facts } from './facts.ts'
 import { memoryPage, remindersLines } from './memory-page.ts'
 import { narrativePage } from './narrative-page.ts'
 import { planPage, resultPage, taskPage } from './plan-page.ts'
-import { questionPage } from './question-page.ts'
+import { wholeQuestion } from './question-page.ts'
 import { ago, paint, printable, table } from './screen.ts'
 
 export const registerShow: Register = (program, run) => {
@@ -33,7 +33,7 @@ function page(here: Here, shown: Shown): string {
     case 'run':
       return runPage(here, shown)
     case 'approval':
-      return questionPage(here.screen, shown, { whole: true })
+      return wholeQuestion(here.screen, shown)
     case 'result':
       return resultPage(here.screen, shown)
     case 'plan':

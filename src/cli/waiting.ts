@@ -1,5 +1,6 @@
 import type { Answered } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
+import { approveLine } from './question-page.ts'
 import { printable } from './screen.ts'
 
 const needsYou = 3
@@ -10,10 +11,16 @@ export function exitCodeOf({ status, approvals }: Pick<Answered, 'status' | 'app
   return { completed: 0, accepted: 0, failed: 1, timeout: 124, waiting: 124, cancelled: 130 }[status]
 }
 
-/** What is said when nothing goes on without a person. */
-export function needsYouLine({ approvals = [], session, runId }: Answered): string {
+/** What is said when nothing goes on without a person, with the command that approves the first question as it is. */
+export function needsYouLine({ questions = [], session, runId }: Answered): string {
   const run = runId ? `run:${tail(runId)}` : printable(session)
-  const [first] = approvals
-  const others = approvals.length > 1 ? `, and ${approvals.length - 1} more` : ''
-  return `${run} needs you: approval:${first}${others}    heddle approvals, heddle approve ${first}, heddle deny ${first}`
+  const [first] = questions
+  const others = questions.length > 1 ? `, and ${questions.length - 1} more: heddle approvals` : ''
+  if (!first) return `${run} needs you    heddle approvals`
+  return `${run} needs you: approval:${first.id}${others}    heddle show approval:${first.id}, ${approveLine(first)}, heddle deny ${first.id}`
+}
+
+/** The same for programs. */
+export function answeredJson(answer: Answered): object {
+  return answer.questions ? { ...answer, approve: answer.questions.map(approveLine) } : answer
 }

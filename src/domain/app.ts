@@ -1,5 +1,6 @@
 import type { Agent } from './agent.ts'
-import type { Answer, Decision, Scope } from './approval.ts'
+import type { Decision } from './approval.ts'
+import type { ApprovalView, GrantView } from './approval-views.ts'
 import type { Millis } from './clock.ts'
 import type { TurnDraft } from './draft.ts'
 import type { Event } from './event.ts'
@@ -17,6 +18,8 @@ import type { StatusView } from './status-view.ts'
 import type { UnsafeCall } from './touched.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
 import type { WhyView } from './why.ts'
+
+export type { ApprovalView, GrantView }
 
 /** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
 export interface TurnLine {
@@ -228,45 +231,8 @@ export interface Answered {
   error?: RunError
   /** Questions without whose answers nothing of it goes on; it is `waiting` then. */
   approvals?: number[]
-}
-
-/** A call that waits for a person, with what they need to decide. */
-export interface ApprovalView {
-  id: number
-  runId: string
-  agent: string
-  session: string | null
-  folder: string | null
-  /** The beginning of what a person asked for, and where they did. */
-  request: string
-  requestSession: string | null
-  tool: string
-  input: unknown
-  /** What will change: a diff, the exact command, or the call as it is. Nothing invisible is left in it. */
-  change: string
-  reason: string
-  /** Where the words that led here came from besides people and this folder. */
-  sources: string[]
-  trusted: boolean
-  hash: string
-  /** What an answer for more than this call would cover. */
-  covers: string
-  askedAt: string
-  scopes: Scope[]
-  answer?: Answer
-  answerReason?: string
-}
-
-/** An answer that holds until it is taken back. */
-export interface GrantView {
-  id: number
-  scope: 'session' | 'agent'
-  session: string | null
-  agent: string
-  folder: string
-  tool: string
-  covers: string
-  since: string
+  /** The same with the hash of what each is about: a yes must name it. */
+  questions?: { id: number; hash: string }[]
 }
 
 export const spendingKeys = ['model', 'session', 'agent', 'run', 'day'] as const

@@ -25,6 +25,7 @@ export const eventKinds = [
   'run.ended',
   'approval.asked',
   'approval.answered',
+  'grant.lapsed',
   'grant.revoked',
   'sandbox.off',
   'run.undone',

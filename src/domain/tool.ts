@@ -1,3 +1,4 @@
+import type { Coverage, Fact } from './approval.ts'
 import type { Millis } from './clock.ts'
 import type { Fetched, SafeFetch } from './fetch.ts'
 import type { Label } from './label.ts'
@@ -36,11 +37,18 @@ export interface Rest {
 
 /** What a call would do, told before it does it. */
 export interface Preview {
-  /** In words, as a diff or as the exact command; nothing invisible is left in it. */
+  /** What the runtime knows about it: never a word that a model or a file wrote, except names and paths. */
+  facts: Fact[]
+  /** The foreign text alone: the exact command, a diff, the input. Nothing invisible is left in it. */
   change: string
   /** Everything outside the input that decides what the call does: it must be the same when the call is made. */
   frozen: unknown
+  /** The files of the folder as they are now, packed; `changedSince` compares with it. */
+  baseline?: string
 }
+
+/** Files that a request has changed itself, by path from the folder on: the hashes it left, or null where none is known. */
+export type OwnChanges = Record<string, string[] | null>
 
 export interface SeenFile {
   /** From the folder on. */
@@ -117,8 +125,10 @@ export type Tool<T = unknown> = ToolSpec & {
          * Changes nothing; throws what the call would be refused with.
          */
         preview?(input: T, call: Call): Promise<Preview>
+        /** What became of the folder since a preview, one line each; own changes count only in files that the call names. */
+        changedSince?(baseline: string, input: T, call: Call, own: OwnChanges): Promise<string[]>
         /** What somebody grants who says yes for more than this call; without it, exactly this call. */
-        covers?(input: T): string
+        covers?(input: T, call: Call): Promise<Coverage>
         run(input: T, call: Call): Promise<ToolOutcome>
       }
     | {

@@ -13,7 +13,7 @@ import { lastCall } from '../store/usage.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext, timeNote } from './context.ts'
-import { Journal, signOf } from './journal.ts'
+import { Journal, signOf, touchedFolder } from './journal.ts'
 import { Lanes } from './lanes.ts'
 import { type Shown, toolSpecs } from './model-request.ts'
 import { labelOfReminders, type Reminders, reminderNote, remindersFor } from './reminders.ts'
@@ -251,7 +251,7 @@ export class ActiveRun {
   /** Adds one step in a transaction that already holds the run; `journal.add` it after COMMIT. */
   async insert(tx: Tx, step: Step): Promise<void> {
     step.at = this.engine.clock.now()
-    await insertStep(tx, step)
+    await insertStep(tx, step, touchedFolder(step, this.claimed.session.folder))
     await recordEvent(tx, {
       at: step.at,
       kind: 'run.step',

@@ -27,7 +27,7 @@ export async function answer(world: World, folder: string, itemId: string, signa
       folder,
       model: { requested: null, actual: null },
       usage: noUsage,
-      ...(request && { approvals: request.approvals }),
+      ...(request && { approvals: request.approvals.map(({ id }) => id), questions: request.approvals }),
     }
   const { turn } = request.answer
   return {

@@ -1,23 +1,26 @@
-import { createHash } from 'node:crypto'
-import type { Approval, Decision } from '../domain/approval.ts'
+import { type Approval, type Decision, lapses, shortestHash } from '../domain/approval.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
-import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import type { ToolOutcome } from '../domain/tool.ts'
+import { visible } from '../domain/visible.ts'
 import {
   answerApproval,
   approvalsOf,
+  askAgain,
   findApproval,
   insertApproval,
   insertGrant,
-  isGranted,
+  lapseGrant,
+  revokeGrantsOf,
 } from '../store/approvals.ts'
 import { recordEvent } from '../store/events.ts'
 import { findRun, parkRun, requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { coveredBy, explained, prepareCall, previewCall, type ReadyCall } from '../tools/call.ts'
+import { coverageOf, explained, prepareCall, type ReadyCall } from '../tools/call.ts'
 import type { ActiveRun } from './active-run.ts'
+import { changesSinceAsked, type FrozenCall, freezeCall } from './frozen-call.ts'
+import { agentOf, grantFor, type Lapsed, lapsedFact } from './grants.ts'
 import { whyNotMade } from './making.ts'
 import { lockedRun } from './recover.ts'
 import { notFound } from './route.ts'
@@ -27,8 +30,11 @@ import type { World } from './world.ts'
 const mostQuestions = 20
 
 /** What somebody must be asked before a call is made. */
-export interface Question extends Pick<Approval, 'change' | 'reason' | 'hash' | 'pattern'> {
+export interface Question extends FrozenCall {
   ready: ReadyCall
+  reason: string
+  /** What was granted for such calls and does not hold any more. */
+  lapsed: Lapsed[]
 }
 
 /** What is to become of each call of a reply. */
@@ -60,38 +66,55 @@ export async function weigh(run: ActiveRun, calls: RequestedCall[]): Promise<Wei
       continue
     }
     const reason = await whyAsk(run, prepared)
-    const pattern = coveredBy(prepared)
-    if (reason === undefined || (await wasGranted(run, call.name, pattern))) weighed.allowed.push(prepared)
-    else if (weighed.questions.length === mostQuestions) weighed.refused.push({ call, outcome: tooManyQuestions })
+    if (reason === undefined) weighed.allowed.push(prepared)
+    // What cannot be done is not worth a question.
     else
-      await frozen(run, prepared).then(
-        ({ change, hash }) =>
-          weighed.questions.push({ ready: prepared, change, reason: reason + whereTo(prepared), hash, pattern }),
-        // What cannot be done is not worth a question.
-        (error) => weighed.refused.push({ call, outcome: explained(error) }),
+      await askAbout(run, prepared, reason, weighed).catch((error) =>
+        weighed.refused.push({ call, outcome: explained(error) }),
       )
   }
   return weighed
 }
 
+/** Puts a call where it belongs that somebody must be asked about, unless they have granted it. */
+async function askAbout(run: ActiveRun, ready: ReadyCall, reason: string, weighed: Weighed): Promise<void> {
+  const coverage = await coverageOf(ready, run.contextOf(ready.call.id))
+  const { isGranted, lapsed } = await grantFor(run, coverage)
+  if (isGranted) weighed.allowed.push(lapses(coverage) ? { ...ready, grant: coverage } : ready)
+  else if (weighed.questions.length === mostQuestions)
+    weighed.refused.push({ call: ready.call, outcome: tooManyQuestions })
+  else {
+    const { facts, ...frozen } = await freezeCall(run, ready)
+    const all = [...lapsed.map(lapsedFact), ...facts]
+    weighed.questions.push({ ready, ...frozen, facts: all, reason: reason + whereTo(ready), lapsed })
+  }
+}
+
+/** Whether a call that was allowed by a grant is still covered: what was made before it may have changed files. */
+export async function isStillGranted(run: ActiveRun, ready: ReadyCall): Promise<boolean> {
+  if (!ready.grant) return true
+  const now = await coverageOf(ready, run.contextOf(ready.call.id))
+  return now.cwd === ready.grant.cwd && (await grantFor(run, now)).isGranted
+}
+
 /** Puts a question where people find it, in the commit that journals the reply it came with. */
-export async function putQuestion(tx: Tx, run: ActiveRun, { ready, ...question }: Question): Promise<void> {
+export async function putQuestion(tx: Tx, run: ActiveRun, { ready, lapsed, ...question }: Question): Promise<void> {
   const { engine, claimed, label } = run
   const askedAt = engine.clock.now()
   const { id: callId, name: tool, input } = ready.call
   const asked = { runId: claimed.run.id, callId, tool, input, label }
   const id = await insertApproval(tx, { ...asked, ...question, askedAt })
-  await recordEvent(tx, {
-    at: askedAt,
-    kind: 'approval.asked',
-    subject: `approval:${id}`,
-    payload: {
-      run: claimed.run.id,
-      root: claimed.run.rootRunId,
-      tool: ready.call.name,
-      session: claimed.session.label,
-    },
-  })
+  for (const { id, why } of lapsed) {
+    await lapseGrant(tx, id, askedAt, why)
+    await recordEvent(tx, { at: askedAt, kind: 'grant.lapsed', subject: `grant:${id}`, payload: { why } })
+  }
+  await tellAsked(tx, run, { id, tool })
+}
+
+function tellAsked(tx: Tx, { engine, claimed }: ActiveRun, { id, tool }: { id: number; tool: string }): Promise<void> {
+  const { run, session } = claimed
+  const payload = { run: run.id, root: run.rootRunId, tool, session: session.label }
+  return recordEvent(tx, { at: engine.clock.now(), kind: 'approval.asked', subject: `approval:${id}`, payload })
 }
 
 /** What people said about the calls that wait for it. */
@@ -99,12 +122,19 @@ export interface Answers {
   approved: ReadyCall[]
   /** Refused by people, or not what they approved any more. */
   refused: Refused[]
+  /** How many questions are asked once more: what they are about has changed. */
+  askedAgain: number
 }
 
+/**
+ * What is to be made now of what was answered. A call that rests on the files of the folder comes alone and after the
+ * others: whatever is made before it may have changed them.
+ */
 export async function heardAnswers(run: ActiveRun): Promise<Answers> {
   const { engine, claimed, journal } = run
   const asked = await engine.store.read((rows) => approvalsOf(rows, claimed.run.id))
-  const heard: Answers = { approved: [], refused: [] }
+  const heard: Answers = { approved: [], refused: [], askedAgain: 0 }
+  const agreed: { ready: ReadyCall; approval: Approval }[] = []
   for (const call of journal.pending) {
     const approval = asked.find(({ callId }) => callId === call.id)
     if (!approval) throw new Error(`nobody was asked about ${call.id}`)
@@ -113,13 +143,48 @@ export async function heardAnswers(run: ActiveRun): Promise<Answers> {
     if (approval.answer === 'no')
       heard.refused.push({ call, outcome: denial(approval.answerReason, afterNo(prepared)) })
     else if ('refused' in prepared) heard.refused.push({ call, outcome: prepared.refused })
-    else {
-      const now = await frozen(run, prepared).catch(explained)
-      if ('hash' in now && now.hash === approval.hash) heard.approved.push(prepared)
-      else heard.refused.push({ call, outcome: 'hash' in now ? changedSince : now })
-    }
+    else agreed.push({ ready: prepared, approval })
   }
+  const simple = agreed.filter(({ ready }) => !restsOnFolder(ready))
+  for (const each of simple.length > 0 ? simple : agreed.slice(0, 1)) await checkApproved(run, each, heard)
   return heard
+}
+
+/** Lets a call be made that is still what was approved; asks once more otherwise, and the second time refuses it. */
+async function checkApproved(
+  run: ActiveRun,
+  { ready, approval }: { ready: ReadyCall; approval: Approval },
+  heard: Answers,
+): Promise<void> {
+  const found = await changesSinceAsked(run, ready, approval).catch(explained)
+  if (!('now' in found)) heard.refused.push({ call: ready.call, outcome: found })
+  else if (found.changed.length === 0) heard.approved.push(ready)
+  // A file that is written rests on what the model has read of it: it must read it again first.
+  else if (approval.isAskedAgain || ready.tool.effect === 'idempotent')
+    heard.refused.push({ call: ready.call, outcome: changedSince })
+  else {
+    await askOnceMore(run, approval, found)
+    heard.askedAgain++
+  }
+}
+
+/** Opens a question again, with what has changed before everything else; what its answer granted does not hold. */
+async function askOnceMore(
+  run: ActiveRun,
+  approval: Approval,
+  { changed, now }: { changed: string[]; now: FrozenCall },
+): Promise<void> {
+  const fact = { name: 'changed', value: `since you were asked: ${visible(changed.join('; '))}` }
+  const askedAt = run.engine.clock.now()
+  await run.write('step', async (tx) => {
+    await askAgain(tx, approval.id, { ...now, hash: now.hashAgain, facts: [fact, ...now.facts], askedAt })
+    await revokeGrantsOf(tx, approval.id, askedAt)
+    await tellAsked(tx, run, approval)
+  })
+}
+
+function restsOnFolder({ tool }: ReadyCall): boolean {
+  return tool.effect !== 'transactional' && tool.changedSince !== undefined
 }
 
 /** Parks the run until somebody answers: no slot, no clock. False when somebody has answered meanwhile. */
@@ -141,9 +206,10 @@ export function waitForAnswers(run: ActiveRun): Promise<boolean> {
 
 /** Says yes or no to a call that waits. Its run goes on as soon as a process has a slot for it. */
 export async function decide(world: World, id: number, said: Decision): Promise<{ approval: Approval; run: Run }> {
-  const { approval, known } = await world.store.read(async (rows) => {
+  const { approval, known, root } = await world.store.read(async (rows) => {
     const approval = await findApproval(rows, id)
-    return { approval, known: approval && (await findRun(rows, approval.runId)) }
+    const known = approval && (await findRun(rows, approval.runId))
+    return { approval, known, root: known && (await findRun(rows, known.rootRunId)) }
   })
   if (!approval || !known) throw notFound('approval', String(id))
   const at = world.clock.now()
@@ -152,16 +218,16 @@ export async function decide(world: World, id: number, said: Decision): Promise<
     if (!found || found.run.finishedAt !== null) throw tooLate(known)
     // Whoever says no means whatever it has become; whoever says yes has seen what they say it to.
     const now = await findApproval(tx, id)
-    if (said.answer !== 'no' && said.hash !== undefined && now?.hash !== said.hash) throw changedMeanwhile(approval)
+    if (now?.answer) throw answeredBefore(approval)
+    if (said.answer !== 'no' && said.hash !== undefined && !isHashOf(now, said.hash)) throw changedMeanwhile(approval)
     if (!(await noteAnswer(tx, world, { id, run: found.run }, said))) throw answeredBefore(approval)
-    if (said.answer === 'session' || said.answer === 'agent')
+    if ((said.answer === 'session' || said.answer === 'agent') && now?.coverage)
       await insertGrant(tx, {
+        ...now.coverage,
         scope: said.answer,
-        sessionId: said.answer === 'session' ? found.session.id : null,
+        // The person's own session: whatever agent asked, the next one of theirs is not to ask again.
+        sessionId: said.answer === 'session' ? (root?.sessionId ?? found.session.id) : null,
         agent: agentOf(known, found.session.personaId),
-        folder: found.session.folder,
-        tool: approval.tool,
-        pattern: approval.pattern,
         approvalId: id,
         createdAt: at,
       })
@@ -170,6 +236,11 @@ export async function decide(world: World, id: number, said: Decision): Promise<
     approval: { ...approval, answer: said.answer, answerReason: said.reason ?? null, answeredAt: at },
     run: known,
   }
+}
+
+/** Whether these are the first characters of a question's hash, enough of them. */
+function isHashOf(approval: Approval | undefined, begin: string): boolean {
+  return begin.length >= shortestHash && approval?.hash.startsWith(begin) === true
 }
 
 /** Writes an answer down, and lets the run that waits for it go on; false where there is one already. The run must be locked. */
@@ -188,43 +259,11 @@ export async function noteAnswer(
   return true
 }
 
-/** The name under which an agent is granted something. */
-export function agentOf(run: Pick<Run, 'agent' | 'parentRunId'>, personaId: Persona['id'] | null): string {
-  const [first, second] = run.parentRunId === null ? [personaId, run.agent] : [run.agent, personaId]
-  return first ?? second ?? 'general'
-}
-
 /** What a person should know of a call whose input leaves the folder. */
 function whereTo({ tool }: ReadyCall): string {
   return tool.sink === undefined
     ? ''
     : `; what it is given goes to ${{ network: 'the network', agents: 'another agent' }[tool.sink]}`
-}
-
-/** A child has what was granted to the request that it belongs to, and nothing that was granted to its siblings. */
-function wasGranted(run: ActiveRun, tool: string, pattern: string): Promise<boolean> {
-  const { engine, claimed } = run
-  const { session, persona } = claimed
-  return engine.store.read(async (rows) => {
-    const root = await findRun(rows, claimed.run.rootRunId)
-    const sessionIds = [session.id, ...(root?.sessionId ? [root.sessionId] : [])]
-    const agent = agentOf(claimed.run, persona?.id ?? null)
-    return isGranted(rows, { tool, pattern, sessionIds, agent, folder: session.folder })
-  })
-}
-
-/** A call as it would be shown now, and a mark that changes with anything that decides what it does. */
-async function frozen(run: ActiveRun, ready: ReadyCall): Promise<{ change: string; hash: string }> {
-  const { change, frozen } = await previewCall(ready, run.contextOf(ready.call.id))
-  const { name, input } = ready.call
-  return { change, hash: markOf({ name, input }, run.claimed.session.folder, frozen) }
-}
-
-/** The mark of a call in a folder, and of what it rests on. */
-export function markOf({ name, input }: { name: string; input: unknown }, folder: string, frozen: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify([name, input, folder, frozen]))
-    .digest('hex')
 }
 
 /** The owner's lists, the agent's own, and what the tool thinks of this very call. */
@@ -249,6 +288,16 @@ const changedSince: ToolOutcome = {
     status: 'error',
     error: 'what this call rests on was changed after the user approved it, so it was not made',
     remedy: 'look again, and call it again if it still makes sense: the user will be asked again',
+  },
+}
+
+/** A call that was allowed by a grant which ended before it was its turn. */
+export const lapsedMeanwhile: ToolOutcome = {
+  status: 'forbidden',
+  output: {
+    status: 'error',
+    error: 'the user allowed this as the folder was then, and a file in it was changed before this call was made',
+    remedy: 'call it again if it still makes sense: the user will be asked',
   },
 }
 

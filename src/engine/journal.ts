@@ -43,6 +43,16 @@ export interface CompactStep {
   summary: string
 }
 
+/** Where the call that a step ends has changed files, or may have without anybody seeing it. */
+export function touchedFolder({ kind, payload }: Step, folder: string): string | null {
+  if (kind !== 'ended') return null
+  const { touched, status } = payload as EndedStep
+  if (!touched) return status === 'unknown' ? folder : null
+  if ('unseen' in touched) return folder
+  const { created, changed, removed } = touched
+  return created.length + changed.length + removed.length > 0 ? touched.folder : null
+}
+
 /** A command that changed files. */
 export interface Touch {
   /** In words, as authors of files are told. */

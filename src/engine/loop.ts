@@ -9,7 +9,15 @@ import type { Tx } from '../store/store.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
 import { explained, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
-import { heardAnswers, putQuestion, type Refused, waitForAnswers, weigh } from './approve.ts'
+import {
+  heardAnswers,
+  isStillGranted,
+  lapsedMeanwhile,
+  putQuestion,
+  type Refused,
+  waitForAnswers,
+  weigh,
+} from './approve.ts'
 import { changeFor } from './change.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
@@ -76,9 +84,9 @@ async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<'parke
 /** Makes what was approved and tells what was not; waits for the rest. */
 async function finishAsked(run: ActiveRun): Promise<'parked' | undefined> {
   while (run.journal.pending.length > 0) {
-    const { approved, refused } = await heardAnswers(run)
+    const { approved, refused, askedAgain } = await heardAnswers(run)
     if (approved.length + refused.length === 0) {
-      if (await waitForAnswers(run)) return 'parked'
+      if (askedAgain === 0 && (await waitForAnswers(run))) return 'parked'
       continue
     }
     await run.record(begin(run, run.journal.pending, approved, refused))
@@ -126,6 +134,8 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   signal.throwIfAborted()
   const context = { ...run.contextOf(ready.call.id), change: changeFor(run, ready.call.id) }
   if (ready.tool.effect === 'transactional') return finishInside(run, ready, context)
+  if (!(await isStillGranted(run, ready)))
+    return run.record([run.journal.next('ended', ended(ready.call, lapsedMeanwhile))])
   engine.crash('tool.before_run')
   run.mayAct()
   const outcome = await run.until(makeInTime(engine.clock, ready, context))

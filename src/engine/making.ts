@@ -31,12 +31,13 @@ export async function makeInTime(clock: Clock, ready: ReadyCall, context: CallCo
   }
 }
 
-/** Makes calls side by side, and then those that come last. */
+/** Makes calls side by side, then one by one those that rest on a grant which could lapse, then those that come last. */
 export async function sideBySide(calls: ReadyCall[], make: (call: ReadyCall) => Promise<void>): Promise<void> {
   await together(
-    calls.filter(({ tool }) => !tool.comesLast),
+    calls.filter(({ tool, grant }) => !tool.comesLast && !grant),
     make,
   )
+  for (const call of calls.filter(({ grant }) => grant)) await make(call)
   await together(
     calls.filter(({ tool }) => tool.comesLast),
     make,

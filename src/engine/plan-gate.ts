@@ -10,7 +10,8 @@ import { findSessions } from '../store/sessions.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { tasksOf } from '../store/tasks.ts'
 import { spentBy } from '../store/usage.ts'
-import { markOf, noteAnswer } from './approve.ts'
+import { noteAnswer } from './approve.ts'
+import { hashOfCall } from './frozen-call.ts'
 import { tokensIn } from './weight.ts'
 import type { Engine } from './world.ts'
 
@@ -44,12 +45,12 @@ export async function planPage(rows: Reading, engine: Engine, plan: Plan, rootRu
   const spent = await spentBy(rows, { rootRunId })
   const { usd } = engine.limits.perRequest
   const listed = tasks.map((task) => taskLine(engine, task, numbers, folder))
-  const lines = [
-    `Plan ${plan.id} · ${tasks.length} tasks, at most ${engine.limits.maxChildren} at a time: ${plan.title}`,
-    ...listed,
-    `${costLine(engine, tasks, folder)}; this request has cost $${spent.costUsd.toFixed(2)} of at most $${usd.toFixed(2)}`,
+  const facts = [
+    { name: 'plan', value: `${plan.id}, ${tasks.length} tasks, at most ${engine.limits.maxChildren} at a time` },
+    { name: 'costs', value: costLine(engine, tasks, folder) },
+    { name: 'spent', value: `$${spent.costUsd.toFixed(2)} of at most $${usd.toFixed(2)} for this request` },
   ]
-  return { change: visible(lines.join('\n')), frozen: frozenPlan(plan, tasks, listed) }
+  return { facts, change: visible([plan.title, ...listed].join('\n')), frozen: frozenPlan(plan, tasks, listed) }
 }
 
 /** Whether a plan is still what the call that starts it was approved with; the plan's session must be locked. */
@@ -62,7 +63,8 @@ export async function isAsApproved(
   const approval = (await approvalsOf(rows, run.id)).find((each) => each.callId === callId)
   if (!approval) return true
   const { frozen } = await planPage(rows, engine, plan, run.rootRunId)
-  return markOf({ name: gateTool, input: approval.input }, folder, frozen) === approval.hash
+  const call = { name: gateTool, input: approval.input }
+  return hashOfCall(call, folder, frozen, approval.isAskedAgain) === approval.hash
 }
 
 /** Brings the question about a plan up to date after somebody changed the plan: the answer is about what is shown. */
@@ -72,9 +74,10 @@ export async function refreshQuestion(tx: Tx, engine: Engine, plan: Plan): Promi
     if (approval.tool !== gateTool || project_id !== plan.id) continue
     const run = await findRun(tx, approval.runId)
     const [session] = await findSessions(tx, { id: run?.sessionId ?? '' })
-    const { change, frozen } = await planPage(tx, engine, plan, run?.rootRunId ?? plan.rootRunId)
-    const hash = markOf({ name: gateTool, input: approval.input }, session?.folder ?? '', frozen)
-    await reviseApproval(tx, approval.id, { change, hash })
+    const { facts, change, frozen } = await planPage(tx, engine, plan, run?.rootRunId ?? plan.rootRunId)
+    const call = { name: gateTool, input: approval.input }
+    const hash = hashOfCall(call, session?.folder ?? '', frozen, approval.isAskedAgain)
+    await reviseApproval(tx, approval.id, { facts, change, hash })
   }
 }
 

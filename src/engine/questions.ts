@@ -1,5 +1,5 @@
 import type { ApprovalView, GrantView } from '../domain/app.ts'
-import { type Approval, answers } from '../domain/approval.ts'
+import { type Approval, answers, coverageWords, lapses } from '../domain/approval.ts'
 import { Misuse } from '../domain/errors.ts'
 import { findApproval, listGrants, openApprovals, revokeGrant } from '../store/approvals.ts'
 import { recordEvent } from '../store/events.ts'
@@ -7,7 +7,7 @@ import { itemsOfRun } from '../store/inbox.ts'
 import { findRun } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
 import type { Reading } from '../store/store.ts'
-import { agentOf } from './approve.ts'
+import { agentOf } from './grants.ts'
 import { preview } from './history.ts'
 import { notFound } from './route.ts'
 import type { World } from './world.ts'
@@ -47,12 +47,15 @@ async function viewApproval(rows: Reading, approval: Approval): Promise<Approval
     requestSession: asked?.label ?? null,
     tool: approval.tool,
     input: approval.input,
+    facts: approval.facts,
     change: approval.change,
     reason: approval.reason,
     sources: approval.label.sources,
     trusted: approval.label.integrity === 'trusted',
     hash: approval.hash,
-    covers: approval.pattern,
+    covers: approval.covers,
+    coverage: approval.coverage,
+    isAskedAgain: approval.isAskedAgain,
     askedAt: new Date(approval.askedAt).toISOString(),
     scopes: answers.filter((answer) => answer !== 'no'),
     ...(approval.answer && { answer: approval.answer }),
@@ -66,7 +69,8 @@ export async function viewGrants(rows: Reading): Promise<GrantView[]> {
   return (await listGrants(rows)).map(({ sessionId, createdAt, pattern, revokedAt: _, ...grant }) => ({
     ...grant,
     session: sessionId === null ? null : (sessions.get(sessionId) ?? null),
-    covers: pattern,
+    covers: coverageWords({ ...grant, pattern }),
+    lapses: lapses(grant),
     since: new Date(createdAt).toISOString(),
   }))
 }

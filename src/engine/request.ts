@@ -22,7 +22,7 @@ export interface Request {
 
 /** What keeps a request from going on: questions that only people answer. */
 export interface Stuck {
-  approvals: number[]
+  approvals: { id: number; hash: string }[]
 }
 
 /**
@@ -78,9 +78,9 @@ function concerns(hint: Hint, rootRunId: string | undefined): boolean {
 }
 
 /** What people are asked, when everything else that the request could do is done. */
-async function questionsOf(rows: Reading, rootRunId: string): Promise<number[]> {
+async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck['approvals']> {
   if (await hasGoingOn(rows, rootRunId)) return []
-  return (await openApprovals(rows, rootRunId)).map(({ id }) => id)
+  return (await openApprovals(rows, rootRunId)).map(({ id, hash }) => ({ id, hash }))
 }
 
 /** The request, if it is quiet; otherwise what is known of it. */

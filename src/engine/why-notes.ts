@@ -229,6 +229,7 @@ function inShort(change: string): string {
   if (path === undefined) return preview(change)
   const lines = change.split('\n').slice(2)
   const [more, less] = ['+', '-'].map((sign) => lines.filter((line) => line.startsWith(sign)).length)
+  // Earlier versions kept only the beginning of a long one.
   const atLeast = lines.at(-1)?.startsWith('… [cut') ? 'at least ' : ''
   return `a change of ${path}: ${atLeast}${more} lines more, ${less} less`
 }

@@ -3,7 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { type App, spendingKeys } from '../domain/app.ts'
-import { answers } from '../domain/approval.ts'
+import { answers, shortestHash } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { thinkingLevels } from '../domain/message.ts'
@@ -113,6 +113,7 @@ export function routes(app: App, doorway: Doorway): Hono<{ Bindings: HttpBinding
   http.get(routeNames.approvals, async (c) => c.json({ approvals: await app.approvals() }))
   http.post(routeNames.decide, async (c) => {
     const said = withoutGaps(await body(c, decision))
+    if (said.answer !== 'no' && said.hash === undefined) throw hashMissing(c.req.param('id'))
     return c.json({ ok: true, ...(await app.decide(c.req.param('id'), said)) })
   })
   http.get(routeNames.grants, async (c) => c.json({ grants: await app.grants() }))
@@ -272,6 +273,15 @@ function statusOf(error: unknown) {
   if (known) return known
   if (error instanceof Misuse) return 400
   return error.retry === 'later' ? 503 : 409
+}
+
+/** Who says yes from elsewhere must say to what: the question may be another one by now. */
+function hashMissing(id: string): Misuse {
+  return new Misuse(
+    'a yes must name what it is for: hash is missing',
+    `GET ${routeNames.approvals} tells the hash of ${id}; send it, or at least its first ${shortestHash} characters`,
+    'bad_request',
+  )
 }
 
 function noRoute(c: Context): Misuse {

@@ -1,15 +1,18 @@
 import type { Selectable } from 'kysely'
-import type { Answer, Approval, Grant } from '../domain/approval.ts'
+import type { Answer, Approval, Coverage, Grant } from '../domain/approval.ts'
 import type { Millis } from '../domain/clock.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
+/** A question as it is asked. */
+export interface Asked extends Omit<Approval, 'id' | 'isAskedAgain' | 'answer' | 'answerReason' | 'answeredAt'> {
+  /** The files of the folder, packed; null where they are not compared. */
+  baseline: string | null
+}
+
 /** Asks about a call; the run's row must be locked. Answers the small number people name the question by. */
-export async function insertApproval(
-  tx: Tx,
-  asked: Omit<Approval, 'id' | 'answer' | 'answerReason' | 'answeredAt'>,
-): Promise<number> {
+export async function insertApproval(tx: Tx, asked: Asked): Promise<number> {
   const row = await tx.first(
     tx.build
       .insertInto('approvals')
@@ -18,25 +21,57 @@ export async function insertApproval(
         call_id: asked.callId,
         tool: asked.tool,
         input_json: JSON.stringify(asked.input ?? null),
-        change_text: asked.change,
         reason: asked.reason,
-        hash: asked.hash,
-        pattern: asked.pattern,
         integrity: asked.label.integrity,
         sources_json: JSON.stringify(asked.label.sources),
-        asked_at: asked.askedAt,
-        answer: null,
-        answer_reason: null,
-        answered_at: null,
+        asked_again: 0,
+        ...shownColumns(asked),
+        ...unanswered,
       })
       .returning('id'),
   )
   return Number(row?.id)
 }
 
+/** Asks a question that was answered once more, as it is now: its call was not made. The run's row must be locked. */
+export async function askAgain(tx: Tx, id: number, now: Shown): Promise<void> {
+  const asked = { ...shownColumns(now), ...unanswered, asked_again: 1 }
+  await tx.run(tx.build.updateTable('approvals').set(asked).where('id', '=', id))
+}
+
+type Shown = Pick<Asked, 'facts' | 'change' | 'hash' | 'covers' | 'coverage' | 'baseline' | 'askedAt'>
+
+function shownColumns(shown: Shown) {
+  return {
+    facts_json: JSON.stringify(shown.facts),
+    change_text: shown.change,
+    hash: shown.hash,
+    pattern: shown.covers,
+    coverage_json: shown.coverage && JSON.stringify(shown.coverage),
+    baseline: shown.baseline,
+    asked_at: shown.askedAt,
+  }
+}
+
+const unanswered = { answer: null, answer_reason: null, answered_at: null }
+
+// Everything but the baseline, which is as large as the folder.
+const columns = [
+  ...(['id', 'run_id', 'call_id', 'tool', 'input_json', 'facts_json', 'change_text', 'reason', 'hash'] as const),
+  ...(['pattern', 'coverage_json', 'asked_again', 'integrity', 'sources_json', 'asked_at'] as const),
+  ...(['answer', 'answer_reason', 'answered_at'] as const),
+] as const
+const qualified = columns.map((column) => `approvals.${column}` as const)
+
 export async function findApproval(rows: Reading, id: number): Promise<Approval | undefined> {
-  const row = await rows.first(rows.build.selectFrom('approvals').selectAll().where('id', '=', id))
+  const row = await rows.first(rows.build.selectFrom('approvals').select(columns).where('id', '=', id))
   return row && approvalFrom(row)
+}
+
+/** The files of the folder as they were when a question was asked, packed. */
+export async function baselineOf(rows: Reading, id: number): Promise<string | null> {
+  const row = await rows.first(rows.build.selectFrom('approvals').select('baseline').where('id', '=', id))
+  return row?.baseline ?? null
 }
 
 /** What a run has asked, oldest first. */
@@ -49,7 +84,7 @@ export async function openApprovals(rows: Reading, rootRunId?: string): Promise<
   let query = rows.build
     .selectFrom('approvals')
     .innerJoin('runs', 'runs.id', 'approvals.run_id')
-    .selectAll('approvals')
+    .select(qualified)
     .where('approvals.answer', 'is', null)
     .where('runs.finished_at', 'is', null)
   if (rootRunId !== undefined) query = query.where('runs.root_run_id', '=', rootRunId)
@@ -58,8 +93,12 @@ export async function openApprovals(rows: Reading, rootRunId?: string): Promise<
 }
 
 /** Shows an open question as it is now: what it is about was changed by its owner. */
-export async function reviseApproval(tx: Tx, id: number, now: Pick<Approval, 'change' | 'hash'>): Promise<void> {
-  const shown = { change_text: now.change, hash: now.hash }
+export async function reviseApproval(
+  tx: Tx,
+  id: number,
+  now: Pick<Approval, 'facts' | 'change' | 'hash'>,
+): Promise<void> {
+  const shown = { facts_json: JSON.stringify(now.facts), change_text: now.change, hash: now.hash }
   await tx.run(tx.build.updateTable('approvals').set(shown).where('id', '=', id).where('answer', 'is', null))
 }
 
@@ -90,43 +129,50 @@ export async function insertGrant(
       agent: grant.agent,
       folder: grant.folder,
       tool: grant.tool,
+      cwd: grant.cwd,
       pattern: grant.pattern,
+      confinement: grant.confinement,
       approval_id: grant.approvalId,
       created_at: grant.createdAt,
       revoked_at: null,
+      lapsed_why: null,
     }),
   )
 }
 
-/** Whether somebody has granted this before, to one of these sessions or to the agent in its folder. */
-export async function isGranted(
-  rows: Reading,
-  call: { tool: string; pattern: string; sessionIds: readonly string[]; agent: string; folder: string },
-): Promise<boolean> {
-  const found = await rows.all(standing({ pattern: call.pattern }))
-  return found.some((grant) =>
-    grant.scope === 'session'
-      ? call.sessionIds.includes(grant.session_id ?? '')
-      : grant.agent === call.agent && grant.folder === call.folder,
-  )
+/** What holds for these calls, whoever it was granted to. */
+export async function grantsFor(rows: Reading, covered: Coverage): Promise<Grant[]> {
+  return (await rows.all(standing({ tool: covered.tool })))
+    .filter(
+      ({ cwd, pattern, confinement }) =>
+        cwd === covered.cwd && pattern === covered.pattern && confinement === covered.confinement,
+    )
+    .map(grantFrom)
 }
 
-/** What was granted and not taken back, newest first. */
+/** What was granted and still holds, newest first. */
 export async function listGrants(rows: Reading): Promise<Grant[]> {
   const found = await rows.all(
     rows.build.selectFrom('grants').selectAll().where('revoked_at', 'is', null).orderBy('id', 'desc'),
   )
-  return found.map((row) => ({
-    id: row.id,
-    scope: row.scope,
-    sessionId: row.session_id,
-    agent: row.agent,
-    folder: row.folder,
-    tool: row.tool,
-    pattern: row.pattern,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at,
-  }))
+  return found.map(grantFrom)
+}
+
+/** Ends a grant that nobody took back, and keeps why. */
+export async function lapseGrant(tx: Tx, id: number, at: Millis, why: string): Promise<void> {
+  const ended = { revoked_at: at, lapsed_why: why }
+  await tx.run(tx.build.updateTable('grants').set(ended).where('id', '=', id).where('revoked_at', 'is', null))
+}
+
+/** Ends what was granted with the answer to a question: the question is open again. */
+export async function revokeGrantsOf(tx: Tx, approvalId: number, at: Millis): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('grants')
+      .set({ revoked_at: at })
+      .where('approval_id', '=', approvalId)
+      .where('revoked_at', 'is', null),
+  )
 }
 
 /** False when there is no such grant, or it was taken back before. */
@@ -140,28 +186,47 @@ export async function revokeGrant(tx: Tx, id: number, at: Millis): Promise<boole
 }
 
 const ofRun = statement((db, arg: { runId: string }) =>
-  db.selectFrom('approvals').selectAll().where('run_id', '=', arg.runId).orderBy('id'),
+  db.selectFrom('approvals').select(columns).where('run_id', '=', arg.runId).orderBy('id'),
 )
 
-const standing = statement((db, arg: { pattern: string }) =>
-  db.selectFrom('grants').selectAll().where('pattern', '=', arg.pattern).where('revoked_at', 'is', null),
+const standing = statement((db, arg: { tool: string }) =>
+  db.selectFrom('grants').selectAll().where('tool', '=', arg.tool).where('revoked_at', 'is', null).orderBy('id'),
 )
 
-function approvalFrom(row: Selectable<Tables['approvals']>): Approval {
+function approvalFrom(row: Omit<Selectable<Tables['approvals']>, 'baseline'>): Approval {
   return {
     id: row.id,
     runId: row.run_id,
     callId: row.call_id,
     tool: row.tool,
     input: JSON.parse(row.input_json),
+    facts: JSON.parse(row.facts_json),
     change: row.change_text,
     reason: row.reason,
     label: { integrity: row.integrity, sources: JSON.parse(row.sources_json) },
     hash: row.hash,
-    pattern: row.pattern,
+    covers: row.pattern,
+    coverage: row.coverage_json === null ? null : JSON.parse(row.coverage_json),
+    isAskedAgain: row.asked_again === 1,
     askedAt: row.asked_at,
     answer: row.answer,
     answerReason: row.answer_reason,
     answeredAt: row.answered_at,
+  }
+}
+
+function grantFrom(row: Selectable<Tables['grants']>): Grant {
+  return {
+    id: row.id,
+    scope: row.scope,
+    sessionId: row.session_id,
+    agent: row.agent,
+    folder: row.folder,
+    tool: row.tool,
+    cwd: row.cwd,
+    pattern: row.pattern,
+    confinement: row.confinement,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
   }
 }

@@ -12,6 +12,7 @@ import { narrator } from './migrations/0009-narrator.ts'
 import { finding } from './migrations/0010-finding.ts'
 import { homeFiles } from './migrations/0011-home-files.ts'
 import { meaning } from './migrations/0012-meaning.ts'
+import { approvals } from './migrations/0013-approvals.ts'
 import { clientKeys } from './migrations/0014-client-keys.ts'
 
 /** Every step of the schema, in order. */
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   finding,
   homeFiles,
   meaning,
+  approvals,
   clientKeys,
 ]
 

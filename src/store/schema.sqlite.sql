@@ -31,7 +31,7 @@ CREATE TABLE approvals (
   asked_at      INTEGER NOT NULL,
   answer        TEXT CHECK (answer = 'once' OR answer = 'session' OR answer = 'agent' OR answer = 'no'),
   answer_reason TEXT,
-  answered_at   INTEGER,
+  answered_at   INTEGER, facts_json TEXT NOT NULL DEFAULT '[]', coverage_json TEXT, asked_again INTEGER NOT NULL DEFAULT 0, baseline TEXT,
   UNIQUE (run_id, call_id),
   CHECK ((answer IS NULL) = (answered_at IS NULL))
 ) STRICT;
@@ -70,6 +70,8 @@ CREATE TABLE file_changes (
   undone_at   INTEGER
 ) STRICT;
 
+CREATE INDEX file_changes_by_folder ON file_changes (folder, at);
+
 CREATE INDEX file_changes_by_path ON file_changes (folder, path, id);
 
 CREATE INDEX file_changes_by_run ON file_changes (run_id);
@@ -90,11 +92,11 @@ CREATE TABLE grants (
   pattern     TEXT NOT NULL,
   approval_id INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
-  revoked_at  INTEGER,
+  revoked_at  INTEGER, cwd TEXT NOT NULL DEFAULT '', confinement TEXT CHECK (confinement = 'sandbox' OR confinement = 'network' OR confinement = 'none'), lapsed_why TEXT,
   CHECK ((scope = 'session') = (session_id IS NOT NULL))
 ) STRICT;
 
-CREATE INDEX grants_by_pattern ON grants (pattern) WHERE revoked_at IS NULL;
+CREATE INDEX grants_standing ON grants (tool) WHERE revoked_at IS NULL;
 
 CREATE TABLE home_files (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -397,9 +399,11 @@ CREATE TABLE "steps" (
   seq          INTEGER NOT NULL CHECK (seq > 0),
   kind         TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'begun' OR kind = 'ended' OR kind = 'steer' OR kind = 'compact'),
   payload_json TEXT NOT NULL,
-  at           INTEGER,
+  at           INTEGER, touched_folder TEXT,
   PRIMARY KEY (run_id, seq)
 ) STRICT;
+
+CREATE INDEX steps_that_touched ON steps (touched_folder, at) WHERE touched_folder IS NOT NULL;
 
 CREATE TABLE task_edges (
   task_id  INTEGER NOT NULL REFERENCES tasks (id) DEFERRABLE,

@@ -4,7 +4,8 @@ import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 
-export async function insertStep(tx: Tx, step: Step): Promise<void> {
+/** `touchedFolder`: where the call that this step ends has changed files, or may have. */
+export async function insertStep(tx: Tx, step: Step, touchedFolder: string | null = null): Promise<void> {
   await tx.run(
     insert({
       run_id: step.runId,
@@ -12,6 +13,7 @@ export async function insertStep(tx: Tx, step: Step): Promise<void> {
       kind: step.kind,
       payload_json: JSON.stringify(step.payload),
       at: step.at,
+      touched_folder: touchedFolder,
     }),
   )
 }
@@ -52,5 +54,6 @@ const insert = statement((db, row: Tables['steps']) =>
     kind: row.kind,
     payload_json: row.payload_json,
     at: row.at,
+    touched_folder: row.touched_folder,
   }),
 )

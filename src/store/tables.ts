@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely'
-import type { Answer } from '../domain/approval.ts'
+import type { Answer, Confinement } from '../domain/approval.ts'
 import type { EventKind } from '../domain/event.ts'
 import type { InboxKind } from '../domain/inbox.ts'
 import type { Integrity } from '../domain/label.ts'
@@ -206,10 +206,16 @@ export interface Tables {
     call_id: string
     tool: string
     input_json: string
+    facts_json: string
     change_text: string
     reason: string
     hash: string
+    /** What a wider answer would cover, in words; `coverage_json` is what counts. */
     pattern: string
+    coverage_json: string | null
+    asked_again: number
+    /** The files of the folder when it was asked, packed. Large: read it only to compare. */
+    baseline: string | null
     integrity: Integrity
     sources_json: string
     asked_at: number
@@ -224,10 +230,14 @@ export interface Tables {
     agent: string
     folder: string
     tool: string
+    cwd: string
     pattern: string
+    confinement: Confinement | null
     approval_id: number
     created_at: number
     revoked_at: number | null
+    /** Why it ended without anybody taking it back. */
+    lapsed_why: string | null
   }
   /** By a run's call, or by nobody's: an undo. */
   file_changes: {
@@ -258,7 +268,15 @@ export interface Tables {
     counted: Generated<number>
   }
   request_totals: { root_run_id: string; tokens: number; cost_usd: number }
-  steps: { run_id: string; seq: number; kind: StepKind; payload_json: string; at: number | null }
+  steps: {
+    run_id: string
+    seq: number
+    kind: StepKind
+    payload_json: string
+    at: number | null
+    /** The folder in which the call that ended was seen to change files, or may have. */
+    touched_folder: string | null
+  }
   turns: {
     id: string
     run_id: string

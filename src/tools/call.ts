@@ -1,6 +1,7 @@
+import type { Coverage } from '../domain/approval.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
-import type { Call, CallContext, Effect, Preview, Tool, ToolOutcome } from '../domain/tool.ts'
+import type { Call, CallContext, Effect, OwnChanges, Preview, Tool, ToolOutcome } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
 import { pathHandle } from './handle.ts'
 
@@ -9,6 +10,8 @@ export interface ReadyCall {
   call: RequestedCall
   tool: Tool
   value: unknown
+  /** What allowed it, where that ends as soon as a file is changed: it is made alone, and looked at again before. */
+  grant?: Coverage
 }
 
 /**
@@ -43,16 +46,29 @@ export async function makeCall({ tool, value }: ReadyCall, context: CallContext)
 
 /** What a call would do, for whoever is asked about it. Tools without a preview are shown as they are called. */
 export async function previewCall({ call, tool, value }: ReadyCall, context: CallContext): Promise<Preview> {
-  const plain = { change: visible(`${call.name} ${JSON.stringify(call.input, null, 2)}`), frozen: null }
+  const plain = { facts: [], change: visible(JSON.stringify(call.input ?? {}, null, 2)), frozen: null }
   if (!tool.preview) return plain
   if (tool.effect === 'transactional') return tool.preview(value, context)
   return tool.preview(value, callFor({ tool, value }, context))
 }
 
 /** What an answer for more than one call would cover. */
-export function coveredBy({ call, tool, value }: ReadyCall): string {
-  const covers = tool.effect === 'transactional' ? undefined : tool.covers?.(value)
-  return covers ?? `${call.name} ${JSON.stringify(call.input)}`
+export async function coverageOf({ call, tool, value }: ReadyCall, context: CallContext): Promise<Coverage> {
+  const { folder } = context
+  if (tool.effect !== 'transactional' && tool.covers) return tool.covers(value, callFor({ tool, value }, context))
+  const pattern = JSON.stringify({ input: call.input ?? null })
+  return { tool: call.name, folder, cwd: folder, pattern, confinement: null }
+}
+
+/** What became of the folder since a call was previewed, one line each. */
+export async function changedSincePreview(
+  { tool, value }: ReadyCall,
+  baseline: string,
+  context: CallContext,
+  own: OwnChanges,
+): Promise<string[]> {
+  if (tool.effect === 'transactional' || !tool.changedSince) return []
+  return tool.changedSince(baseline, value, callFor({ tool, value }, context), own)
 }
 
 /** A call with what its tool may reach: the paths and URLs that it was asked for, and nothing else. */

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Coverage } from '../domain/approval.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { FilePlace, FoundFile } from '../domain/path-handle.ts'
-import type { Call, ToolOutcome } from '../domain/tool.ts'
+import type { Call, Preview, ToolOutcome } from '../domain/tool.ts'
 import { refuseGuarded } from './guarded-places.ts'
+import { shownName } from './shown-name.ts'
 import { headBytes, kindOfText } from './text-kind.ts'
 import { unifiedDiff } from './unified-diff.ts'
 
@@ -10,7 +13,18 @@ import { unifiedDiff } from './unified-diff.ts'
 export type Make = (before: FoundFile | undefined, shown: string) => Buffer
 
 /** What somebody grants who says yes for more than one change: the path is the model's to choose, the folder is not. */
-export const writingHere = 'writing files in this folder'
+export function coversWriting({ handle }: Pick<Call, 'handle'>): Promise<Coverage> {
+  return handle('path').replaceFile(async ({ folder }) => {
+    const answer = {
+      tool: 'write_file',
+      folder,
+      cwd: folder,
+      pattern: JSON.stringify({ path: '**' }),
+      confinement: null,
+    }
+    return { fate: 'kept', answer }
+  })
+}
 
 /** Makes a change and keeps it, with what was there before. */
 export async function changeFile(call: Call, make: Make): Promise<ToolOutcome> {
@@ -22,14 +36,18 @@ export async function changeFile(call: Call, make: Make): Promise<ToolOutcome> {
 }
 
 /** What a change would be, and the file that it would be made to. */
-export function previewChange(call: Call, make: Make): Promise<{ change: string; frozen: unknown }> {
+export function previewChange(call: Call, make: Make): Promise<Preview> {
   const handle = call.handle('path')
   return handle.replaceFile(async (place) => {
     const { before } = place
     const path = pathOf(place)
     const after = textIn(made(place, make, handle.shown))
     const change = unifiedDiff(path, before && textIn(before.bytes, `[${before.bytes.length} binary bytes]\n`), after)
-    return { fate: 'kept', answer: { change, frozen: { path, before: before ? hashOf(before.bytes) : null } } }
+    const facts = [
+      { name: 'where', value: shownName(join(place.folder, path)) },
+      { name: 'does', value: before ? 'changes this file' : 'makes this file' },
+    ]
+    return { fate: 'kept', answer: { facts, change, frozen: { path, before: before ? hashOf(before.bytes) : null } } }
   })
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HeddleError } from '../domain/errors.ts'
 import type { Tool } from '../domain/tool.ts'
-import { changeFile, type Make, previewChange, writingHere } from './change-file.ts'
+import { changeFile, coversWriting, type Make, previewChange } from './change-file.ts'
 import { editText } from './edit-text.ts'
 import { readEncoded } from './encoded-text.ts'
 import { parsedBy } from './tool-input.ts'
@@ -39,7 +39,7 @@ export const editFile: Tool<Edit> = {
   paths: ['path'],
   parse: parsedBy(input),
   run: async (edit, call) => changeFile(call, edited(edit)),
-  covers: () => writingHere,
+  covers: (_, call) => coversWriting(call),
   preview: async (edit, call) => previewChange(call, edited(edit)),
 }
 

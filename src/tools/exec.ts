@@ -1,19 +1,20 @@
 import { constants } from 'node:os'
 import { z } from 'zod'
+import type { Confinement } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Label } from '../domain/label.ts'
-import type { PathHandle } from '../domain/path-handle.ts'
-import type { Tool } from '../domain/tool.ts'
+import type { PathAddress, PathHandle } from '../domain/path-handle.ts'
+import type { Call, Tool } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
 import type { FileThreads } from './file-threads.ts'
-import { operandsOf } from './operands.ts'
 import { guardNotes } from './sandbox/guard-notes.ts'
 import type { GuardRecords } from './sandbox/guard-records.ts'
 import { runGuarded } from './sandbox/guarded-run.ts'
 import type { Ended } from './sandbox/launch.ts'
 import type { Mount } from './sandbox/mounts.ts'
 import type { Runner } from './sandbox/runner.ts'
+import { shownName } from './shown-name.ts'
 import { parsedBy } from './tool-input.ts'
 import { touching } from './touching.ts'
 
@@ -62,25 +63,38 @@ export function exec(
     paths: ['cwd'],
     deadlineMs: (maxTimeoutSeconds + 30) * 1000,
     parse: parsedBy(inputOf(maxTimeoutSeconds)),
-    preview: async ({ command, timeout_seconds: seconds = usual }, { handle }) => {
-      const cwd = handle('cwd')
-      const path = await directoryAt(cwd)
-      const where = `in ${cwd.shown}, for at most ${seconds} s, ${reachOf(settings)}`
+    preview: async ({ command, timeout_seconds: seconds = usual }, call) => {
+      const { path, names } = await directoryAt(call.handle('cwd'))
       const { network, isConfined } = settings
-      const frozen = {
-        path,
-        timeoutSeconds,
-        maxTimeoutSeconds,
-        network,
-        isConfined,
-        operands: await operandsOf(cwd, command),
+      const frozen = { path, network, isConfined, seconds }
+      const freeze = { folder: folderOf(call), cwd: names, command }
+      const taken = await threads.perform({ freeze }, call.signal)
+      const uncovered = taken === 'late' ? ['any file: looking through the folder took too long'] : taken.uncovered
+      return {
+        facts: [
+          { name: 'runs', value: `${reachOf(settings)}, for at most ${seconds} s` },
+          { name: 'where', value: shownName(path) },
+          ...(uncovered.length > 0 ? [{ name: 'unseen', value: `changes in ${uncovered.join(', ')}` }] : []),
+        ],
+        change: visible(command),
+        frozen,
+        ...(taken !== 'late' && { baseline: taken.packed }),
       }
-      return { change: `$ ${visible(command)}\n${where}`, frozen }
+    },
+    changedSince: async (packed, { command }, call, own) => {
+      const { names } = await directoryAt(call.handle('cwd'))
+      const compareFrozen = { folder: folderOf(call), cwd: names, command, packed, own }
+      const changed = await threads.perform({ compareFrozen }, call.signal)
+      return changed === 'late' ? ['the folder, perhaps: looking through it took too long'] : changed
     },
     // Never by its first word: a shell behind it could be anything.
-    covers: ({ command, cwd = '.' }) => `exec in ${cwd}: ${command}`,
+    covers: async ({ command }, call) => {
+      const { path, names } = await directoryAt(call.handle('cwd'))
+      const folder = names.length === 0 ? path : path.slice(0, -names.join('/').length - 1) || '/'
+      return { tool: 'exec', folder, cwd: path, pattern: JSON.stringify({ command }), confinement: wallsOf(settings) }
+    },
     async run({ command, timeout_seconds: seconds = usual }, { handle, folder, protect, signal }) {
-      const cwd = await directoryAt(handle('cwd'))
+      const { path: cwd } = await directoryAt(handle('cwd'))
       const address = { folder, path: '.', protect }
       const run = (mounts: readonly Mount[]) =>
         runner({ command, folder, protect, mounts, cwd, timeoutMs: seconds * 1000, signal })
@@ -102,6 +116,15 @@ const fromNetwork: Label = { integrity: 'untrusted', sources: ['exec:network'] }
 function reachOf({ isConfined, network }: ExecSettings): string {
   if (!isConfined) return 'WITHOUT A SANDBOX: it can do whatever you can'
   return network ? 'in the sandbox, with the network' : 'in the sandbox, without the network'
+}
+
+function wallsOf({ isConfined, network }: ExecSettings): Confinement {
+  if (!isConfined) return 'none'
+  return network ? 'network' : 'sandbox'
+}
+
+function folderOf({ folder, protect }: Pick<Call, 'folder' | 'protect'>): PathAddress {
+  return { folder, path: '.', protect }
 }
 
 function inputOf(maxTimeoutSeconds: number) {
@@ -130,9 +153,9 @@ function describe({ network, isConfined }: ExecSettings): string {
   )
 }
 
-async function directoryAt(handle: PathHandle): Promise<string> {
+async function directoryAt(handle: PathHandle): Promise<{ path: string; names: string[] }> {
   const sight = await handle.look()
-  if (sight.kind === 'directory') return sight.path
+  if (sight.kind === 'directory') return sight
   if (sight.kind === 'outside')
     throw new HeddleError('forbidden', `${handle.shown} leads out of the session's folder`, 'give a cwd inside of it')
   const what = sight.kind === 'missing' ? `there is no ${handle.shown}` : `${handle.shown} is not a directory`

@@ -1,4 +1,5 @@
 import type { PathAddress } from '../domain/path-handle.ts'
+import type { Baseline, BaselineComparison, FrozenCommand } from './baseline.ts'
 import type { GuardedState, GuardRequest, guardedState, undoHiddenChanges, VetRequest, vetted } from './exec-guard.ts'
 import type { Listing } from './listing.ts'
 import type { FoundFile, Search, Searched } from './search.ts'
@@ -13,6 +14,8 @@ export type FileJob =
   | { guard: GuardRequest }
   | { vet: VetRequest }
   | { undoHiddenChanges: GuardRequest & { before: GuardedState } }
+  | { freeze: FrozenCommand }
+  | { compareFrozen: BaselineComparison }
 
 /** What comes of a job. */
 export type JobResult<J extends FileJob> = J extends { list: unknown }
@@ -27,7 +30,11 @@ export type JobResult<J extends FileJob> = J extends { list: unknown }
           ? Awaited<ReturnType<typeof guardedState>>
           : J extends { vet: unknown }
             ? Awaited<ReturnType<typeof vetted>>
-            : Awaited<ReturnType<typeof undoHiddenChanges>>
+            : J extends { undoHiddenChanges: unknown }
+              ? Awaited<ReturnType<typeof undoHiddenChanges>>
+              : J extends { freeze: unknown }
+                ? Baseline
+                : string[]
 
 /** What a thread says: once that it is there, files as they are found, and in the end the result or why there is none. */
 export type ThreadSays =

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { HeddleError } from '../domain/errors.ts'
+import { changesSince, takeBaseline } from './baseline.ts'
 import { guardedState, undoHiddenChanges, vetted } from './exec-guard.ts'
 import type { FileJob, ThreadSays } from './file-job.ts'
 import { listDirectory } from './listing.ts'
@@ -22,8 +23,10 @@ function perform(job: FileJob) {
   if ('search' in job) return search(job.search, (found) => say({ found }))
   if ('survey' in job) return survey(job.survey)
   if ('compare' in job) return touchedSince(job.compare)
+  if ('guard' in job) return guardedState(job.guard)
   if ('vet' in job) return vetted(job.vet)
-  return 'guard' in job ? guardedState(job.guard) : undoHiddenChanges(job.undoHiddenChanges)
+  if ('undoHiddenChanges' in job) return undoHiddenChanges(job.undoHiddenChanges)
+  return 'freeze' in job ? takeBaseline(job.freeze) : changesSince(job.compareFrozen)
 }
 
 function told(error: unknown) {

@@ -15,8 +15,8 @@ const ignoreFile = /(^|\/)\.(git)?ignore$/
  * thread to thread. Meant for a thread of its own.
  */
 export async function survey(folder: PathAddress): Promise<{ marks: string } | 'tooMany'> {
-  const marks = await marksIn(directHandle(folder))
-  return marks === 'tooMany' ? marks : { marks: [...marks].flat().join('\0') }
+  const surveyed = await marksIn(directHandle(folder))
+  return surveyed === 'tooMany' ? surveyed : { marks: writeMarks(surveyed.marks) }
 }
 
 /** What is compared: a folder with what a survey of it said before. */
@@ -28,13 +28,14 @@ export interface Comparison {
 /** What became of a folder since it was surveyed. */
 export async function touchedSince({ folder, before }: Comparison): Promise<TouchedFiles | 'tooMany'> {
   const handle = directHandle(folder)
-  const after = await marksIn(handle)
-  if (after === 'tooMany') return after
-  const earlier = readMarks(before)
-  const paths = [...after.keys()].sort()
-  const changed = paths.filter((path) => earlier.has(path) && earlier.get(path) !== after.get(path))
-  const created = paths.filter((path) => !earlier.has(path))
-  const gone = [...earlier.keys()].filter((path) => !after.has(path)).sort()
+  const surveyed = await marksIn(handle)
+  if (surveyed === 'tooMany') return surveyed
+  const found = [...differences(readMarks(before), surveyed.marks)]
+  const paths = (wanted: (change: Difference) => boolean) =>
+    found.flatMap(([path, change]) => (wanted(change) ? [path] : [])).sort()
+  const changed = paths(({ was, is }) => was !== undefined && is !== undefined)
+  const created = paths(({ was }) => was === undefined)
+  const gone = paths(({ is }) => is === undefined)
   const isOtherwiseHidden = [...changed, ...created, ...gone].some((path) => ignoreFile.test(path))
   const removed = isOtherwiseHidden ? await missingOf(folder, gone) : gone
   const sight = await handle.look()
@@ -71,15 +72,37 @@ function named(folder: string, touched: Pick<TouchedFiles, 'changed' | 'removed'
   return { folder, created, changed, removed, more: all - (mostNamed - room) }
 }
 
-function readMarks(text: string): Map<string, string> {
+/** The marks of a file, before and after; undefined where there was none. */
+export interface Difference {
+  was: string | undefined
+  is: string | undefined
+}
+
+export function differences(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): Map<string, Difference> {
+  const paths = new Set([...before.keys(), ...after.keys()])
+  const all = [...paths].map((path): [string, Difference] => [path, { was: before.get(path), is: after.get(path) }])
+  return new Map(all.filter(([, { was, is }]) => was !== is))
+}
+
+export function writeMarks(marks: ReadonlyMap<string, string>): string {
+  return [...marks].flat().join('\0')
+}
+
+export function readMarks(text: string): Map<string, string> {
   const marks = new Map<string, string>()
   const words = text === '' ? [] : text.split('\0')
   for (let at = 0; at < words.length; at += 2) marks.set(words[at] ?? '', words[at + 1] ?? '')
   return marks
 }
 
-async function marksIn(folder: PathHandle): Promise<Map<string, string> | 'tooMany'> {
-  const surveyed: Surveyed = { marks: new Map(), left: mostSurveyed }
+/** The marks of all files of a folder, and what kinds of them were passed over. */
+export async function marksIn(
+  folder: PathHandle,
+): Promise<{ marks: Map<string, string>; passedOver: string[] } | 'tooMany'> {
+  const surveyed: Surveyed = { marks: new Map(), passedOver: new Set(), left: mostSurveyed }
   const below = await folder.openDirectory(async (directory) =>
     takeMarks(surveyed, '', directory, await ignoringIn(directory)),
   )
@@ -90,14 +113,19 @@ async function marksIn(folder: PathHandle): Promise<Map<string, string> | 'tooMa
       .openDirectory(async (directory) =>
         takeMarks(surveyed, `${path}/`, directory, await ignoring.below(name, directory)),
       )
-      .catch(() => [])
+      .catch(() => {
+        surveyed.passedOver.add('directories that cannot be read')
+        return []
+      })
     below.push(...deeper)
   }
-  return surveyed.left < 0 ? 'tooMany' : surveyed.marks
+  if (surveyed.left < 0) return 'tooMany'
+  return { marks: surveyed.marks, passedOver: [...surveyed.passedOver].sort() }
 }
 
 interface Surveyed {
   marks: Map<string, string>
+  passedOver: Set<string>
   /** How many more entries may come. */
   left: number
 }
@@ -119,7 +147,10 @@ async function takeMarks(
   const below: Below[] = []
   for await (const { name, kind } of directory.entries()) {
     if (--surveyed.left < 0) break
-    if (name === passedOver || ignoring.hides(name, kind === 'directory')) continue
+    if (name === passedOver || ignoring.hides(name, kind === 'directory')) {
+      surveyed.passedOver.add(name === passedOver || name === '.git' ? name : 'ignored files')
+      continue
+    }
     const path = prefix + name
     if (kind === 'directory') below.push({ path, name, handle: directory.at(name), ignoring })
     else {

@@ -1,20 +1,15 @@
 import { visible } from '../domain/visible.ts'
 
 const around = 3
-const mostLines = 200
-const longestLine = 500
 // Differences that are looked for line by line; beyond that the whole is one difference.
 const mostDifferences = 1000
 
-/** What changes in a text, as people read it before they allow it: nothing invisible stays so. */
+/** What changes in a text, as people read it before they allow it: all of it, and nothing invisible stays so. */
 export function unifiedDiff(path: string, before: string | undefined, after: string): string {
   const [old, fresh] = [linesOf(before ?? ''), linesOf(after)]
   const name = visible(path)
   const head = [`--- ${before === undefined ? '/dev/null' : `a/${name}`}`, `+++ b/${name}`]
-  const lines = hunks(script(old, fresh)).flatMap(shownHunk)
-  const all = [...head, ...lines]
-  if (all.length <= mostLines) return all.join('\n')
-  return [...all.slice(0, mostLines - 1), `… [cut: ${all.length - mostLines + 1} more lines]`].join('\n')
+  return [...head, ...hunks(script(old, fresh)).flatMap(shownHunk)].join('\n')
 }
 
 export interface Line {
@@ -119,6 +114,5 @@ function shownHunk({ lines, old, fresh }: Hunk): string[] {
 function shownLine({ sign, text }: Line): string[] {
   const isEnded = text.endsWith('\n')
   const line = isEnded ? text.slice(0, -1) : text
-  const shown = line.length > longestLine ? `${line.slice(0, longestLine).toWellFormed()}… [line cut]` : line
-  return [sign + visible(shown), ...(isEnded ? [] : ['\\ No newline at end of file'])]
+  return [sign + visible(line), ...(isEnded ? [] : ['\\ No newline at end of file'])]
 }

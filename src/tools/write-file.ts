@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { HeddleError } from '../domain/errors.ts'
 import type { Tool } from '../domain/tool.ts'
-import { changeFile, type Make, previewChange, writingHere } from './change-file.ts'
+import { changeFile, coversWriting, type Make, previewChange } from './change-file.ts'
 import { parsedBy } from './tool-input.ts'
 
 const mostBytes = 5 * 1024 * 1024
@@ -30,7 +30,7 @@ export const writeFile: Tool<z.output<typeof input>> = {
   paths: ['path'],
   parse: parsedBy(input),
   run: async ({ content }, call) => changeFile(call, holding(content)),
-  covers: () => writingHere,
+  covers: (_, call) => coversWriting(call),
   preview: async ({ content }, call) => previewChange(call, holding(content)),
 }
 

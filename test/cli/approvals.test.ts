@@ -37,18 +37,29 @@ afterEach(async () => {
 
 const made = () => existsSync(join(heddle.folder, 'made'))
 const approvals = async () => (await heddle.json<{ approvals: ApprovalView[] }>('approvals')).approvals
+const hashOf = async (id: number) => (await approvals()).find((each) => each.id === id)?.hash ?? ''
 
 test('without a terminal a question ends the command with 3, and a yes later completes the run', async () => {
   const asked = await heddle.runWith({}, 'ask', 'run echo hi > made', '--json')
   expect(asked.code).toBe(3)
-  expect(JSON.parse(asked.out)).toMatchObject({ ok: false, status: 'waiting', approvals: [1] })
+  const { approve, ...waiting } = JSON.parse(asked.out)
+  expect(waiting).toMatchObject({ ok: false, status: 'waiting', approvals: [1] })
   expect(made()).toBe(false)
   expect(await approvals()).toMatchObject([{ id: 1, tool: 'exec', agent: 'general', requestSession: 'main' }])
   const page = await heddle.run('approvals')
-  expect(page.out).toContain('$ echo hi > made')
+  expect(page.out).toContain('  │ echo hi > made\nheddle approve 1 --hash ')
+  expect(approve).toEqual([expect.stringMatching(/^heddle approve 1 --hash [0-9a-f]{12}$/)])
   expect((await heddle.run('status')).out).toContain('needs you  1, first approval:1    heddle approvals')
 
-  const approved = await heddle.json<Answered>('approve', '1')
+  // A yes that names nothing, too little, or something else, is none.
+  expect((await heddle.run('approve', '1')).err).toContain('heddle show approval:1 shows it, and the command')
+  for (const hash of ['', '0123456', '0123456789ab'])
+    expect((await heddle.run('approve', '1', '--hash', hash)).err).toContain(
+      'something else now than what you were shown',
+    )
+  expect(made()).toBe(false)
+  const [, , ...line] = approve[0].split(' ')
+  const approved = await heddle.json<Answered>('approve', ...line)
   expect(approved).toMatchObject({ ok: true, status: 'completed', text: expect.stringContaining('[exit 0]') })
   expect(readFileSync(join(heddle.folder, 'made'), 'utf8')).toBe('hi\n')
   expect(await approvals()).toEqual([])
@@ -74,21 +85,24 @@ test('a daemon goes on as soon as somebody says yes, and a kill in between loses
   await daemon.ended
   daemon = heddle.start('up')
   await daemon.says('at work')
-  const approved = await heddle.json<Answered>('approve', 'approval:1', '--scope', 'session')
+  const hash = await hashOf(1)
+  const approved = await heddle.json<Answered>('approve', 'approval:1', '--scope', 'session', '--hash', hash)
   expect(approved).toMatchObject({ ok: true, status: 'completed' })
   expect(made()).toBe(true)
   // What was granted for the session is not asked again, until it is taken back.
   expect(await heddle.json<Answered>('ask', 'run touch made')).toMatchObject({ status: 'completed' })
   const { grants } = await heddle.json<{ grants: GrantView[] }>('grants')
-  expect(grants).toMatchObject([{ scope: 'session', session: 'main', covers: 'exec in .: touch made' }])
+  expect(grants).toMatchObject([
+    { scope: 'session', session: 'main', covers: `exec \`touch made\` in ${heddle.folder}`, lapses: false },
+  ])
   await heddle.run('grants', 'revoke', String(grants[0]?.id))
   expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
 })
 
 test('on a terminal the person is asked, and what they type decides', async () => {
-  const terminal = heddle.terminal('ask', 'run touch made')
-  await terminal.shows('$ touch made')
-  await terminal.shows('in this session')
+  const terminal = heddle.terminalWith({ env: { NO_COLOR: '1' } }, 'ask', 'run touch made')
+  await terminal.shows('  │ touch made')
+  await terminal.shows('every agent in session main: exec `touch made` in')
   terminal.type('perhaps\n')
   await terminal.shows('type y, s, a, or n and why')
   terminal.type('y\n')
@@ -103,12 +117,13 @@ test.each([
   ['sends no escape sequence where none is wanted', { NO_COLOR: '1' }, false],
   ['sends none to a terminal that knows none', { TERM: 'dumb' }, false],
 ])('a question on a terminal %s', async (_, env, isNoticed) => {
-  const [notes, program] = [join(heddle.folder, 'notes'), join(heddle.folder, 'tell-me')]
+  // Beside the folder: what changes in it before the yes would be asked about.
+  const [notes, program] = [join(heddle.home, 'notes'), join(heddle.home, 'tell-me')]
   writeFileSync(program, `#!/bin/sh\nprintf '%s|%s' "$#" "$1" > ${notes}.part\nmv ${notes}.part ${notes}\n`)
   chmodSync(program, 0o755)
   appendFileSync(join(heddle.home, 'heddle.yaml'), `notify: { command: "${program}" }\n`)
   const terminal = heddle.terminalWith({ env: { TERM: 'xterm', ...env } }, 'ask', 'run touch made')
-  await terminal.shows('in this session')
+  await terminal.shows('every agent in session main')
   await vi.waitUntil(() => existsSync(notes), { timeout: 10_000 })
   terminal.type('y\n')
   const { out } = await terminal.ended
@@ -137,7 +152,7 @@ test('in a chat the next line is the answer', async () => {
   const terminal = heddle.terminal('chat')
   await terminal.shows('main>')
   terminal.type('run touch made\r')
-  await terminal.shows('$ touch made')
+  await terminal.shows('touch made')
   await terminal.shows('approval:1 y/s/a/n>')
   terminal.type('n not yet\r')
   await terminal.shows('denied')
@@ -160,7 +175,7 @@ test('a command without a sandbox asks by itself, says so, and leaves a trace', 
 
 test('what cannot be meant is refused in words', async () => {
   expect((await heddle.run('approve', 'seven')).err).toContain('heddle approvals lists them')
-  expect((await heddle.run('approve', '7')).err).toContain('approval')
+  expect((await heddle.run('approve', '7')).err).toContain('there is no approval')
   expect((await heddle.run('approve', '7', '--scope', 'always')).err).toContain('use --scope once, session, agent')
   expect((await heddle.run('grants', 'revoke', 'x')).err).toContain('heddle grants lists them')
   expect((await heddle.run('ask', 'x', '--on-approval', 'maybe')).err).toContain('wait, fail, deny')

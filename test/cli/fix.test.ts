@@ -79,10 +79,10 @@ test('a failing test is mended: one write is approved, the tests run in the sand
   expect({ code: asked.code, out: asked.out }).toMatchObject({ code: 3, out: expect.stringContaining('approval:1') })
   expect(readFileSync(at('src/sum.js'), 'utf8')).toBe(broken)
   const { approvals } = await heddle.json<{ approvals: ApprovalView[] }>('approvals')
-  expect(approvals).toMatchObject([{ tool: 'edit_file', covers: 'writing files in this folder' }])
+  expect(approvals).toMatchObject([{ tool: 'edit_file', covers: `writing files in ${heddle.folder}` }])
   expect(approvals[0]?.change).toContain('-export const sum = (a, b) => a - b\n+export const sum = (a, b) => a + b')
 
-  const answered = await heddle.json<Answered>('approve', '1', '--scope', 'session')
+  const answered = await heddle.json<Answered>('approve', '1', '--scope', 'session', '--hash', approvals[0]?.hash ?? '')
   expect(answered).toMatchObject({ status: 'completed', text: 'Mended. pass 1, fail 0.' })
   const run = await heddle.json<RunView>('show', `run:${answered.runId}`)
   expect(run.steps.filter(({ kind }) => kind === 'ended').map(({ name }) => name)).toEqual([

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Here } from '../../src/cli/cli.ts'
 import { PlanGate } from '../../src/cli/plan-deciding.ts'
 import { atGate, type GateDecision, type GateState, stepThroughGate } from '../../src/cli/plan-gate.ts'
-import { briefsPage, costLines, gatePrompt, planAsked, planQuestionPage } from '../../src/cli/plan-question.ts'
+import { briefsPage, gatePrompt, planAsked, planQuestionPage } from '../../src/cli/plan-question.ts'
 import type { ApprovalView } from '../../src/domain/app.ts'
 import type { Door } from '../../src/gateway/api.ts'
 import { plan, survey, task, taskView } from './plan-views.ts'
@@ -23,13 +23,18 @@ const question: ApprovalView = {
   requestSession: 'main',
   tool: 'run_project',
   input: { project_id: 1 },
-  change:
-    'Plan 1 · 5 tasks\n  1  summarise src/api  @researcher\nA real model would read at least 41k tokens for this.',
+  facts: [
+    { name: 'plan', value: '1, 5 tasks' },
+    { name: 'costs', value: 'at least 41k tokens to read' },
+  ],
+  change: 'survey the shop\n  1  summarise src/api  @researcher',
   reason: 'plans: ask',
   sources: [],
   trusted: true,
   hash: 'h',
   covers: 'this plan',
+  coverage: null,
+  isAskedAgain: false,
   askedAt: '2026-01-01T00:00:00.000Z',
   scopes: ['once'],
 }
@@ -80,19 +85,21 @@ test.each(['/quit', '/stop', '!wait'])('%s is for whoever shows the gate, never 
   expect(stepThroughGate({ at: 'which' }, typed, tasks)).toBeUndefined()
 })
 
-test('the page shows all of the plan, what it may cost, and the keys, as in the first five minutes', () => {
-  expect(planQuestionPage(screen, question, proposed, { most: 3 }).split('\n')).toEqual([
+test('the page shows what it may cost, all of the plan, and the keys, as in the first five minutes', () => {
+  expect(planQuestionPage(screen, question, proposed, { most: 3 })).toEqual([
+    '  costs    at least 41k tokens to read',
     'Plan 1 · survey the shop · 5 tasks, at most 3 at a time',
     '┌ 1  summarise src/api   @researcher',
     '│ 2  summarise src/web   @researcher',
     '└ 3  summarise src/db    @researcher',
     '  4  write REPORT.md     @writer       after 1, 2, 3',
     '  5  check every number  @code-review  after 4',
-    'A real model would read at least 41k tokens for this.',
     '[Enter] run   e edit   v briefs   n no   or say what shall be different',
   ])
   const strange = { ...question, trusted: false, sources: ['https://example.com/\u001b[2J'] }
-  expect(planQuestionPage(screen, strange, proposed, { most: 3 })).toContain('it has read https://example.com/\\u{1b}')
+  expect(planQuestionPage(screen, strange, proposed, { most: 3 }).join('\n')).toContain(
+    'it has read https://example.com/\\u{1b}',
+  )
 })
 
 test('only a question about a plan that it names is one', () => {
@@ -102,10 +109,28 @@ test('only a question about a plan that it names is one', () => {
   expect(planAsked({ tool: 'exec', input: { project_id: 1 } })).toBeUndefined()
 })
 
-test('what a plan may cost is what stands below its tasks', () => {
-  expect(costLines('Plan 1\n  1 a\n  2 b\nabout $1\nor more\n')).toEqual(['about $1', 'or more'])
-  expect(costLines('Plan 1\n  1 a')).toEqual([])
-  expect(costLines('Plan 1\nabout $1')).toEqual(['about $1'])
+test('a title that the drawing has no room for is told whole, behind a gutter', () => {
+  const long = `read ${'every file of the shop and '.repeat(8)}stop`
+  const sly = plan([task(1, { title: long, skill: 'researcher' })], { status: 'proposed' })
+  const page = planQuestionPage(screen, question, sly, { most: 3 })
+  const told = page.filter((line) => /^ {2}[│┆] /.test(line)).map((line) => line.slice(4))
+  expect(told.join('').replace(/\s+/g, ' ')).toContain(long.slice(-80).replace(/\s+/g, ' ').slice(-20))
+  expect(page.every((line) => line.length <= 80)).toBe(true)
+})
+
+test('a plan that is longer than the screen is not started before its end was shown', async () => {
+  const many = plan(
+    Array.from({ length: 60 }, (_, at) => task(at + 1, { title: `step ${at + 1}`, skill: 'researcher' })),
+    { status: 'proposed' },
+  )
+  const { gate, printed } = newGate(many, planQuestionPage(screen, question, many, { most: 3 }))
+  const begin = gate.begin()
+  expect([begin.includes('step 60'), gate.prompt]).toEqual([false, 'plan:1 v/n> '])
+  expect(await gate.take('')).toBe('open')
+  expect(printed.at(-1)).toContain('not yet: you have not seen all of it')
+  while (gate.prompt === 'plan:1 v/n> ') expect(await gate.take('v')).toBe('open')
+  expect([begin, ...printed].join('\n').match(/step \d+/g)).toHaveLength(60)
+  expect(await gate.take('')).toEqual({ answer: 'once' })
 })
 
 test('briefs are shown as their agents read them, with nothing that a terminal obeys', () => {
@@ -117,7 +142,7 @@ test('briefs are shown as their agents read them, with nothing that a terminal o
 })
 
 /** A gate before a heddle that notes what is asked of it. */
-function newGate(view = proposed) {
+function newGate(view = proposed, page: string[] = []) {
   const changes: unknown[] = []
   const printed: string[] = []
   const door = {
@@ -125,12 +150,16 @@ function newGate(view = proposed) {
     changeTask: async (name: string, change: unknown) => changes.push([name, change]),
   } as unknown as Door
   const here = { screen, env: {} } as unknown as Here
-  const gate = new PlanGate(view, {
-    here,
-    ask: (what) => what(door),
-    print: (text) => printed.push(text),
-    lend: (use) => use(),
-  })
+  const gate = new PlanGate(
+    view,
+    {
+      here,
+      ask: (what) => what(door),
+      print: (text) => printed.push(text),
+      lend: (use) => use(),
+    },
+    page,
+  )
   return { gate, changes, printed }
 }
 

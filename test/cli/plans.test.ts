@@ -190,12 +190,15 @@ describe('a plan that waits for its start', () => {
     requestSession: 'main',
     tool: 'run_project',
     input: { project_id: 1 },
-    change: 'Plan 1 · 2 tasks\n  1  one\nA real model would read at least 41k tokens.',
+    facts: [{ name: 'costs', value: 'at least 41k tokens to read' }],
+    change: 'the plan\n  1  one',
     reason: 'plans: ask',
     sources: [],
     trusted: true,
     hash: 'h',
     covers: 'this plan',
+    coverage: null,
+    isAskedAgain: false,
     askedAt: '2026-01-01T00:00:00.000Z',
     scopes: ['once'],
   })
@@ -206,7 +209,7 @@ describe('a plan that waits for its start', () => {
 
   test('is shown by ask on a terminal, changed, and started with Enter', async () => {
     const terminal = heddle.terminalWith({ env: { NO_COLOR: '1' } }, 'ask', 'survey this folder')
-    await terminal.shows('A real model would read at least 41k tokens.')
+    await terminal.shows('at least 41k tokens to read')
     await terminal.shows('plan:1 Enter/e/v/n> ')
     terminal.type('v\r')
     await terminal.shows('the brief of task:2')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Here } from '../../src/cli/cli.ts'
-import { questionPage } from '../../src/cli/question-page.ts'
+import { questionFacts } from '../../src/cli/question-page.ts'
 import { runningRow } from '../../src/cli/status.ts'
 import type { ApprovalView } from '../../src/domain/app.ts'
 import type { PlanLine } from '../../src/domain/plan-views.ts'
@@ -38,14 +38,22 @@ describe('what runs, in one line', () => {
 
 test('a question of an agent that does a task names the task and its plan', () => {
   const approval = { id: 1, runId: '1m7hebw1bjnew7fx88kc', agent: 'writer', tool: 'write_file', request: 'a report' }
-  const asked = { ...approval, change: '+ x', reason: 'it writes', folder: '/shop', trusted: true, sources: [] }
+  const asked = {
+    ...approval,
+    facts: [],
+    change: '+ x',
+    reason: 'it writes',
+    folder: '/shop',
+    trusted: true,
+    sources: [],
+  }
   const task = taskLine(4, { planId: 1, title: 'write REPORT.md' })
-  const page = questionPage(screen, asked as unknown as ApprovalView, { task })
-  expect(page.split('\n').slice(0, 4)).toEqual([
+  expect(questionFacts(screen, asked as unknown as ApprovalView, task)).toEqual([
     'approval:1  @writer wants write_file',
-    '  asked   a report',
-    '  run     run:fx88kc in /shop',
-    '  task    task:4 of plan:1, write REPORT.md',
+    '  why      it writes',
+    '  asked    a report',
+    '  run      run:fx88kc in /shop',
+    '  task     task:4 of plan:1, write REPORT.md',
   ])
-  expect(questionPage(screen, asked as unknown as ApprovalView)).not.toContain('task:')
+  expect(questionFacts(screen, asked as unknown as ApprovalView).join()).not.toContain('task:')
 })

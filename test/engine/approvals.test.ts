@@ -172,23 +172,63 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await under.turns(1)
   })
 
-  test('is not made when what it rests on has changed since it was shown', async () => {
+  test('is asked about once more when what it rests on has changed since it was shown, and then refused', async () => {
     let version = 1
     const careful: Tool = {
       ...(push as Extract<Tool, { run: unknown }>),
-      preview: async () => ({ change: `version ${version}`, frozen: version }),
+      preview: async () => ({ facts: [], change: `version ${version}`, frozen: version }),
     }
     const model = scriptedModel([calling('push'), { text: 'I see' }])
     under = await newEngine(database, model, { tools: [careful], ask: ['push'] })
     await under.work()
-    await under.say('push it')
-    const [question] = await asked()
-    expect(question?.change).toBe('version 1')
+    const { runId } = await under.say('push it')
+    const [first] = await asked()
+    expect(first).toMatchObject({ change: 'version 1', isAskedAgain: false })
     version = 2
-    await say(question?.id ?? 0, 'once')
+    // What was granted with an answer that did not count is not granted.
+    await say(first?.id ?? 0, 'session')
+    const second = await under.until(async (rows) =>
+      (await listApprovals(rows)).find(({ isAskedAgain }) => isAskedAgain),
+    )
+    expect(second).toMatchObject({
+      id: first?.id,
+      change: 'version 2',
+      facts: [{ name: 'changed', value: 'since you were asked: what it would do, or where' }],
+    })
+    expect(second.hash).not.toBe(first?.hash)
+    expect(await under.world.store.read(viewGrants)).toEqual([])
+    await parked(runId)
+    const old = { answer: 'once' as const, hash: first?.hash ?? '' }
+    await expect(decide(under.engine, second.id, old)).rejects.toMatchObject({ code: 'approval_changed' })
+    version = 3
+    await decide(under.engine, second.id, { answer: 'once', hash: second.hash.slice(0, 8) })
     await under.turns(1)
     expect(told(model.requests[1]?.messages)).toContain('was changed after the user approved it')
     expect(pushed).toEqual([])
+  })
+
+  test('that is asked about once more is made when it stays as it is', async () => {
+    let version = 1
+    const careful: Tool = {
+      ...(push as Extract<Tool, { run: unknown }>),
+      preview: async () => ({ facts: [], change: `version ${version}`, frozen: version }),
+    }
+    under = await newEngine(database, scriptedModel([calling('push'), { text: 'done' }]), {
+      tools: [careful],
+      ask: ['push'],
+    })
+    const mortal = startMortal(under)
+    await under.say('push it')
+    const [first] = await asked()
+    version = 2
+    await say(first?.id ?? 0, 'once')
+    await under.until(async (rows) => (await listApprovals(rows)).find(({ isAskedAgain }) => isAskedAgain))
+    // Between the second question and its answer a process may die like anywhere else.
+    mortal.kill()
+    await say(first?.id ?? 0, 'once')
+    await under.work()
+    await under.turns(1)
+    expect(pushed).toHaveLength(1)
   })
 
   test('is not asked about again in a session that was granted it, until that is taken back', async () => {
@@ -218,7 +258,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await expect(revoke(under.engine, grant?.id ?? 0)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('of a child has what its request was granted, and what a child is granted is not the request’s', async () => {
+  test('of a child is granted to the person’s session: the next child is not asked about', async () => {
     const model = scriptedModel(({ messages }) => {
       const last = messages.at(-1)
       if (last?.role === 'tool') return { text: 'done' }
@@ -230,20 +270,20 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await under.say('spawn')
     const [ofChild] = await asked()
     expect(ofChild?.session).toContain(':subagent:')
-    expect(ofChild?.request).toBe('spawn')
+    expect(ofChild).toMatchObject({ request: 'spawn', requestSession: 'main' })
     await say(ofChild?.id ?? 0, 'session')
     await under.turns(2)
-    expect(pushed).toHaveLength(1)
-    // The grant was the child's: its request is asked again, and what it grants, the next child has.
-    await under.say('push it')
-    const [ofParent] = await asked()
-    expect(ofParent?.session).toBe('main')
-    await say(ofParent?.id ?? 0, 'session')
-    await under.turns(3)
+    expect(await under.world.store.read(viewGrants)).toMatchObject([{ scope: 'session', session: 'main' }])
     await under.say('spawn')
+    await under.turns(4)
+    await under.say('push it')
     await under.turns(5)
     expect(pushed).toHaveLength(3)
-    expect(await questions()).toEqual([])
+    // Elsewhere a child is asked about as before.
+    const { runId } = await under.say('spawn', { label: 'other' })
+    await asked()
+    await cancel(under.engine, runId ?? '', 'enough')
+    expect(pushed).toHaveLength(3)
   })
 
   test('comes in numbers that a person can read; the rest is told to ask later', async () => {

@@ -56,6 +56,8 @@ export interface TestEngine {
   say(content: string, more?: Partial<Submission>): Promise<Accepted>
   /** The turns of a session, once there are so many. */
   turns(count: number, label?: string): Promise<PlacedTurn[]>
+  /** The same where the session has another folder. */
+  turnsIn(folder: string, count: number, label: string): Promise<PlacedTurn[]>
   /** Resolves when what is asked of the rows is so; asked again after each change. */
   until<T>(question: (rows: Reading) => Promise<T | undefined | false>): Promise<T>
   /** Lets time pass until a parked run has gone on. */
@@ -120,6 +122,12 @@ export async function newEngine(
       const stop = world.store.onHint(ask)
       ask()
     })
+  const turnsIn: TestEngine['turnsIn'] = (folder, count, label) =>
+    until(async (rows) => {
+      const head = await routeToThread(rows, `session:${label}`, folder).catch(() => undefined)
+      const path = head ? await readPath(rows, head) : []
+      return path.length >= count && path
+    })
   return {
     engine,
     world,
@@ -147,12 +155,8 @@ export async function newEngine(
       const worker = workers.at(-1)
       return worker ? worker.submit(input) : submit(engine, input)
     },
-    turns: (count, label = 'main') =>
-      until(async (rows) => {
-        const head = await routeToThread(rows, `session:${label}`, folder).catch(() => undefined)
-        const path = head ? await readPath(rows, head) : []
-        return path.length >= count && path
-      }),
+    turns: (count, label = 'main') => turnsIn(folder, count, label),
+    turnsIn,
     async pass(clock, runId, tries) {
       const parked = async (rows: Reading) => {
         const run = await findRun(rows, runId ?? '')

@@ -36,10 +36,14 @@ describe.each(databases)('the gate before a plan on %s', (database) => {
     const question = await office.engine.store.read((rows) => findApproval(rows, 1))
     expect(question).toMatchObject({ tool: 'run_project', input: { project_id: 1 } })
     expect(question?.change.split('\n')).toEqual([
-      'Plan 1 · 2 tasks, at most 3 at a time: The plan',
+      'The plan',
       '  1  Task a  @researcher',
       '  2  Task b  @writer  can write_file  after 1',
-      'at least 1k tokens to read, from $0.00; this request has cost $0.00 of at most $5.00',
+    ])
+    expect(question?.facts).toEqual([
+      { name: 'plan', value: '1, 2 tasks, at most 3 at a time' },
+      { name: 'costs', value: 'at least 1k tokens to read, from $0.00' },
+      { name: 'spent', value: '$0.00 of at most $5.00 for this request' },
     ])
     expect(await office.engine.store.read((rows) => viewPlan(rows, { ...office.engine, now: 0 }, '1'))).toMatchObject({
       status: 'proposed',

@@ -2,7 +2,7 @@ import type { Migration } from '../migration.ts'
 
 /** Keys that senders chose get a prefix of their own: before, one of them could take the place of a key of the engine. */
 export const clientKeys: Migration = {
-  id: 13,
+  id: 14,
   name: 'client keys',
   up: () => [
     `UPDATE inbox SET dedupe_key = 'c:owner:' || dedupe_key

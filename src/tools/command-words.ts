@@ -1,0 +1,68 @@
+import { type Glob, matchesGlob, readGlob } from './glob.ts'
+
+const longestWord = 4096
+
+/**
+ * Every word of a command that could be the name of a file. Nobody but a shell knows what a command means, so quotes are
+ * read both as ends of words and as parts of them, and whatever is filled in later counts as `*`.
+ */
+export function wordsOf(command: string): string[] {
+  const filled = command.replace(/\$\{[^}]*\}|\$\([^()]*\)|\$\w+|\{[^{}\s]*,[^{}\s]*\}/g, '*')
+  const quoted = [...filled.matchAll(/'([^']*)'|"([^"]*)"/g)].map(([, single, double]) => single ?? double ?? '')
+  const unquoted = filled.replace(/['"\\]/g, '')
+  const words = [...quoted, ...split(filled.replace(/\\/g, '')), ...split(unquoted)]
+  // Some options have their value right behind them: -fbuild.mk
+  const behind = words.flatMap((word) => /^-\w(.+)$/.exec(word)?.[1] ?? [])
+  const all = [...words, ...behind].map((word) => word.trim())
+  return [...new Set(all)].filter(
+    (word) => word !== '' && word.length <= longestWord && !word.startsWith('-') && !/^[*.]+$/.test(word),
+  )
+}
+
+function split(text: string): string[] {
+  return text.split(/[\s'"`;|&()<>=,]+/)
+}
+
+/** Words with those that begin with one of these folders told from there on, as `./a`: they are the same file. */
+export function wordsBelow(folders: readonly string[], words: readonly string[]): string[] {
+  return words.map((word) => {
+    const folder = folders.find((each) => word.startsWith(each.endsWith('/') ? each : `${each}/`))
+    return folder === undefined ? word : `./${word.slice(folder.length).replace(/^\/+/, '')}`
+  })
+}
+
+/** The names that a word consists of, from where it is used on. */
+export function namesIn(word: string): string[] {
+  const names: string[] = []
+  for (const name of word.split('/')) {
+    if (name === '..') names.pop()
+    else if (name !== '' && name !== '.') names.push(name)
+  }
+  return names
+}
+
+export function isPattern(name: string): boolean {
+  return /[*?[]/.test(name)
+}
+
+/**
+ * Whether a word could mean this file, wherever the command is by then: `run.sh` is `sub/run.sh` after a `cd sub`. Asking
+ * once too often is better than once too little.
+ */
+export function namingOf(words: readonly string[]): (path: string) => boolean {
+  const exact = new Set<string>()
+  const globs: (Glob | undefined)[] = []
+  for (const word of words) {
+    const names = namesIn(word)
+    if (names.length === 0) continue
+    if (!names.some(isPattern)) exact.add(names.join('/'))
+    else globs.push(readGlob(`**/${names.join('/')}`))
+  }
+  return (path) => {
+    const names = path.split('/')
+    return (
+      names.some((_, at) => exact.has(names.slice(at).join('/'))) ||
+      globs.some((glob) => glob && matchesGlob(glob, names))
+    )
+  }
+}
