@@ -70,7 +70,12 @@ export function clientKey(key: string, sender = 'owner'): string {
 
 /** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */
 export function wishesOf(items: InboxItem[]): RunWishes {
-  const wishes: RunWishes = Object.assign({}, ...items.map((item) => item.wishes))
+  const { timeoutMs, ...wishes }: RunWishes = Object.assign({}, ...items.map((item) => item.wishes))
   const priorities = items.map((item) => item.wishes.priority ?? 0)
-  return { ...wishes, priority: priorities.length > 0 ? Math.max(...priorities) : 0 }
+  return {
+    ...wishes,
+    // Earlier versions took fractions of a millisecond in, which no row of a run can hold.
+    ...(timeoutMs !== undefined && { timeoutMs: Math.ceil(timeoutMs) }),
+    priority: priorities.length > 0 ? Math.max(...priorities) : 0,
+  }
 }

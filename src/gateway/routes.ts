@@ -1,13 +1,27 @@
 import type { HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
-import { z } from 'zod'
-import { type App, spendingKeys } from '../domain/app.ts'
-import { answers, shortestHash } from '../domain/approval.ts'
+import type { z } from 'zod'
+import type { App } from '../domain/app.ts'
+import { shortestHash } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
-import { thinkingLevels } from '../domain/message.ts'
-import { taskActions, taskStatuses } from '../domain/plan.ts'
+import {
+  answerQuery,
+  decision,
+  eventsQuery,
+  nothing,
+  plansQuery,
+  question,
+  reason,
+  resultsQuery,
+  runsQuery,
+  statusQuery,
+  taskChange,
+  tasksQuery,
+  undoing,
+  usageQuery,
+} from './accepted.ts'
 import { type Health, routeNames } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type Patience, refusalOf } from './follower.ts'
@@ -16,60 +30,6 @@ import { sendTo } from './stream.ts'
 
 // Files come in base64, beside the words.
 const mostBytes = 32 * 1024 * 1024
-const longestWait = 60
-
-const folder = z.string().startsWith('/', 'must be a whole path').max(4096)
-const part = z.discriminatedUnion('type', [
-  z.strictObject({
-    type: z.literal('image'),
-    path: z.string().max(4096).exactOptional(),
-    mediaType: z.string().max(200),
-    data: z.string(),
-  }),
-  z.strictObject({
-    type: z.literal('file'),
-    path: z.string().max(4096),
-    mediaType: z.string().max(200),
-    data: z.string(),
-  }),
-])
-const question = z.strictObject({
-  folder,
-  session: z.string().max(200),
-  content: z.string(),
-  parts: z.array(part).max(100).optional(),
-  kind: z.enum(['message', 'steer', 'interrupt']).optional(),
-  model: z.string().max(200).optional(),
-  from: z.string().max(200).optional(),
-  thinking: z.strictObject({ level: z.enum(thinkingLevels) }).optional(),
-  agent: z.string().max(200).optional(),
-  attended: z.boolean().optional(),
-  priority: z.int().min(-1000).max(1000).optional(),
-  timeoutSeconds: z.number().positive().max(1_000_000).optional(),
-  dedupeKey: z.string().min(1).max(200).optional(),
-})
-const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(0).max(longestWait).default(0) })
-const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
-const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
-const decision = z.strictObject({
-  answer: z.enum(answers),
-  reason: z.string().max(1000).optional(),
-  hash: z.string().max(200).optional(),
-})
-const nothing = z.strictObject({})
-const plansQuery = z.strictObject({ folder: folder.optional() })
-const tasksQuery = z.strictObject({ plan: z.string().max(100).optional(), status: z.enum(taskStatuses).optional() })
-const resultsQuery = z.strictObject({ unprocessed: z.stringbool().default(false) })
-const taskChange = z.strictObject({
-  action: z.enum(taskActions),
-  context: z.string().min(1).optional(),
-  skill: z.string().min(1).max(200).optional(),
-  reason: z.string().max(1000).optional(),
-})
-const undoing = z.strictObject({ dryRun: z.boolean().default(false) })
-const usageQuery = z.strictObject({ by: z.enum(spendingKeys).default('model'), today: z.stringbool().default(false) })
-const statusQuery = z.strictObject({ folder, since: z.coerce.number().int().min(0).default(0) })
-const eventsQuery = z.strictObject({ after: z.string().max(500).optional(), run: z.string().max(100).optional() })
 
 export interface Doorway {
   health: Health

@@ -30,6 +30,7 @@ test.each([
   ['the home folder of the user', userHome],
   ['a link to it', join(place, 'link')],
   ['the root folder', '/'],
+  ['a folder of the system', '/proc/self'],
   ['the home of heddle', home],
   ['a folder inside it', join(home, 'skills')],
   ['a link into it', join(place, 'link', '.heddle', 'skills')],
