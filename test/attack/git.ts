@@ -99,7 +99,7 @@ const besides: GitWay[] = [
   { name: 'git clone -c', script: 'git clone -q -c core.fsmonitor="$p" . "$s/n"' },
   {
     name: 'git worktree add',
-    script: 'git worktree add -q "$s/n" -b "b-$RANDOM"; cp "$s/evil" .git/worktrees/n/config.worktree',
+    script: 'cd nested; git worktree add -q "$s/n" -b "b-$$"; cp "$s/evil" .git/worktrees/n/config.worktree',
   },
   {
     name: 'a .git file',
@@ -145,7 +145,7 @@ function planting(arena: Arena, { token }: TryContext, repository: string, scrip
     `s=${quoted(scratch)}; p="$s/program"; mkdir -p "$s/hooks"`,
     `printf '#!/bin/sh\\necho > %s\\nexit 0\\n' ${quoted(`${ran}/${token}`)} > "$p"; chmod +x "$p"`,
     'for h in pre-commit post-checkout post-commit; do cp "$p" "$s/hooks/$h"; done',
-    `printf '[core]\\n\\tfsmonitor = %s\\n\\thooksPath = %s\\n' "$p" "$s/hooks" > "$s/evil"`,
+    `printf '[core]\\n\\tbare = false\\n\\tfsmonitor = %s\\n\\thooksPath = %s\\n' "$p" "$s/hooks" > "$s/evil"`,
     `cd ${quoted(repository)} || exit`,
     script,
   ].join('\n')

@@ -154,6 +154,7 @@ function layOutRepositories(folder: string): Place[] {
   repository('nested')
   write(join(folder, 'nested/shared.gitconfig'), '[alias]\n\tst = status\n')
   git('nested', 'config', 'include.path', '../shared.gitconfig')
+  git('nested', 'config', 'extensions.worktreeConfig', 'true')
   git('nested', 'worktree', 'add', '-q', '../tree', '-b', 'tree')
   repository('library')
   repository('.')

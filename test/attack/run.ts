@@ -45,12 +45,15 @@ const sharedAtOnce = 24
 export class Arenas {
   readonly #program: Program
   readonly #open = new Map<ArenaKind, Promise<Arena>>()
+  #isClosed = false
 
   constructor(program: Program) {
     this.#program = program
   }
 
   get(kind: ArenaKind): Promise<Arena> {
+    // The process is about to end: nothing more is tried, and nothing is reported of what was cut off.
+    if (this.#isClosed) return new Promise(() => undefined)
     const open = this.#open.get(kind) ?? openArena(kind, this.#program)
     this.#open.set(kind, open)
     open.catch(() => this.#open.delete(kind))
@@ -64,6 +67,7 @@ export class Arenas {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.all([...this.#open.keys()].map((kind) => this.discard(kind)))
   }
 }
@@ -170,9 +174,7 @@ function judged(group: Made[], results: Result[], arena: Arena): boolean {
 
 /** One try in a request of its own; an arena in which something was broken is not used again. */
 async function makeAlone(each: Try, context: TryContext, arenas: Arenas): Promise<Outcome> {
-  const outcome = await tryOnce(each, context, arenas).catch(
-    (error): Outcome => ({ invalid: error instanceof Error ? error.message : String(error) }),
-  )
+  const outcome = await tryOnce(each, context, arenas).catch((error): Outcome => ({ invalid: messageOf(error) }))
   if (!('held' in outcome)) await arenas.discard(each.arena)
   return outcome
 }
@@ -181,23 +183,28 @@ async function tryOnce(each: Try, context: TryContext, arenas: Arenas): Promise<
   const arena = await arenas.get(each.arena)
   mkdirSync(join(arena.paths.folder, 'w', context.token))
   arena.arm()
-  const told = each.act ? { escaped: await each.act(arena, context) } : await callsOf(each, arena, context)
+  const told = await made(each, arena, context).catch((error) => ({ escaped: undefined, invalid: messageOf(error) }))
   const changed = arena.breaches()
   if (each.ownerUsesGit) await arena.useGit()
   const ran = each.ownerUsesGit ? arena.breaches().filter((breach) => breach.startsWith('code ')) : []
   const escaped = [told.escaped, ...changed, ...ran].filter((breach) => breach !== undefined)
   if (escaped.length > 0) return { escaped: [...new Set(escaped)].join('; ') }
-  if ('invalid' in told && told.invalid !== undefined) return { invalid: told.invalid }
+  if (told.invalid !== undefined) return { invalid: told.invalid }
   if (!(await arena.isAlive())) return { escaped: 'the daemon does not answer any more' }
   arena.tidy()
   return { held: true }
 }
 
-async function callsOf(
-  each: Try,
-  arena: Arena,
-  context: TryContext,
-): Promise<{ escaped?: string | undefined; invalid?: string | undefined }> {
+interface Told {
+  escaped?: string | undefined
+  invalid?: string | undefined
+}
+
+async function made(each: Try, arena: Arena, context: TryContext): Promise<Told> {
+  return each.act ? { escaped: await each.act(arena, context) } : callsOf(each, arena, context)
+}
+
+async function callsOf(each: Try, arena: Arena, context: TryContext): Promise<Told> {
   const rounds = each.calls?.(arena, context) ?? []
   // What the owner prepares for a try is no breach.
   arena.arm()
@@ -215,6 +222,10 @@ function unmade({ name, text }: Result, { kind }: Arena): string | undefined {
   // Where heddle's own program is the folder, commands may be refused altogether.
   if (name !== 'exec' || kind === 'package' || isEnded(text) || text.includes('[killed')) return undefined
   return `the command did not run: ${text.slice(0, 300)}`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** The first round always makes the same choices; later ones depend on the seed. */
