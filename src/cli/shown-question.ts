@@ -32,8 +32,12 @@ export class ShownQuestion {
 
   /** The facts, as much of the text as fits below them, and the choices. */
   begin(): string {
-    const room = Math.max(leastRows, this.#screen.rows - this.#facts.length - rowsBelow)
-    return [...this.#facts, ...this.#text.rows(room), ...this.#choices()].join('\n')
+    const room = this.#screen.rows - this.#facts.length
+    const whole = new ForeignText(this.#screen, this.#approval.change)
+    whole.rows(room - rowsBelow)
+    // Where it does not fit there are fewer choices.
+    const rows = this.#text.rows(Math.max(leastRows, room - (whole.isSeen ? rowsBelow : 3)))
+    return [...this.#facts, ...rows, ...this.#choices()].join('\n')
   }
 
   /** What stands before the line in which the answer is typed. */
@@ -101,7 +105,7 @@ export class ShownQuestion {
   #call(): string {
     const { covers, coverage, tool } = this.#approval
     if (covers.length <= longestNamed && !covers.includes('\n')) return printable(visible(covers))
-    return `this very ${printable(tool)} in ${printable(visible(coverage?.cwd ?? '.'))}`
+    return `${printable(tool)}, exactly as above, in ${printable(visible(coverage?.cwd ?? '.'))}`
   }
 
   #choice(key: string, what: string): string[] {

@@ -58,6 +58,16 @@ test('through the socket everything is answered as by the heddle itself', async 
   expect(await door.run(runId ?? '')).toMatchObject({ via: 'retry' })
 })
 
+test('a yes must name what it is for: without the hash of a question only a no is heard', async () => {
+  for (const answer of ['once', 'session', 'agent'])
+    expect(await send('POST', '/v1/approvals/1', JSON.stringify({ answer }))).toMatchObject({
+      status: 400,
+      body: { error: { code: 'bad_request', remedy: expect.stringContaining('GET /v1/approvals tells the hash') } },
+    })
+  for (const said of [{ answer: 'no' }, { answer: 'once', hash: '0123456789abcdef' }])
+    expect(await send('POST', '/v1/approvals/1', JSON.stringify(said))).toMatchObject({ status: 404 })
+})
+
 test('the same question handed in twice is one', async () => {
   const question = { session: 'main', content: 'once', dedupeKey: 'k' }
   const [first, second] = [await gateway.door.submit(folder, question), await gateway.door.submit(folder, question)]
