@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { newWorkshop, put, run, type Workshop } from './commands.ts'
@@ -92,7 +92,9 @@ describe('a command that waits for a yes', () => {
       const changes = await rows.all(rows.build.selectFrom('file_changes').select('path'))
       return changes.length === 2
     })
-    await vi.waitUntil(() => readFileSync(at('c.txt'), 'utf8') === '3\n', { timeout: 60_000 })
+    await vi.waitUntil(() => existsSync(at('c.txt')) && readFileSync(at('c.txt'), 'utf8') === '3\n', {
+      timeout: 60_000,
+    })
     await shop.say(question, 'once')
     await shop.outcomes(1)
     expect(log()).toBe('one\n')

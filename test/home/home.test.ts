@@ -74,7 +74,6 @@ test('the paths of a home are in one place', () => {
     home: '/h',
     config: '/h/heddle.yaml',
     database: '/h/heddle.db',
-    knownDatabases: '/h/known-databases',
     backups: '/h/backups',
     run: '/h/run',
     guards: '/h/run/guards',

@@ -147,16 +147,16 @@ async function ownNode(): Promise<UserPrograms> {
 
 /** Node, npm and corepack, as they are found below another directory. */
 async function partsOf(program: string, place: string): Promise<Pick<UserPrograms, 'placed' | 'links'>> {
-  const placed: Record<string, string> = { [join(place, 'bin', 'node')]: program }
-  const links: Record<string, string> = {}
+  const placed: [string, string][] = [[join(place, 'bin', 'node'), program]]
+  const links: [string, string][] = []
   for (const [name, [packaged, script]] of Object.entries(scripts)) {
     if (basename(dirname(program)) !== 'bin') break
     const from = join(dirname(dirname(program)), 'lib', 'node_modules', packaged)
     if ((await host.realPath(join(from, script))) === undefined) continue
-    placed[join(place, 'lib', 'node_modules', packaged)] = from
-    links[join(place, 'bin', name)] = join(place, 'lib', 'node_modules', packaged, script)
+    placed.push([join(place, 'lib', 'node_modules', packaged), from])
+    links.push([join(place, 'bin', name), join(place, 'lib', 'node_modules', packaged, script)])
   }
-  return { placed, links }
+  return { placed: Object.fromEntries(placed), links: Object.fromEntries(links) }
 }
 
 const scripts = {
