@@ -54,8 +54,10 @@ export class ShownQuestion {
   take(typed: string): Taken | undefined {
     const [word = '', ...rest] = typed.trim().split(/\s+/)
     const key = word.toLowerCase()
-    if (key === 'v' && !this.#text.isSeen && ['', 'all'].includes(rest.join(' ')))
+    if (key === 'v' && ['', 'all'].includes(rest.join(' '))) {
+      if (this.#text.isSeen) return { say: 'that was all of it' }
       return { say: this.#more(rest.length > 0 ? Number.POSITIVE_INFINITY : this.#screen.rows - 3) }
+    }
     const said = answerFrom(typed)
     if (!said) return undefined
     if (said.answer === 'no') return said

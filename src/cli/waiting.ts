@@ -17,7 +17,8 @@ export function needsYouLine({ questions = [], session, runId }: Answered): stri
   const [first] = questions
   const others = questions.length > 1 ? `, and ${questions.length - 1} more: heddle approvals` : ''
   if (!first) return `${run} needs you    heddle approvals`
-  return `${run} needs you: approval:${first.id}${others}    heddle show approval:${first.id}, ${approveLine(first)}, heddle deny ${first.id}`
+  const look = `${run} needs you: approval:${first.id}${others}    heddle show approval:${first.id}`
+  return `${look}\n${approveLine(first)}    heddle deny ${first.id}`
 }
 
 /** The same for programs. */

@@ -4,6 +4,7 @@ import type { RequestedCall } from '../domain/model.ts'
 import type { Ending, Step } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { toolNamed } from '../domain/tool-names.ts'
+import { dropBaseline } from '../store/approvals.ts'
 import { requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { loseUsage, settleUsage } from '../store/usage.ts'
@@ -89,7 +90,10 @@ async function finishAsked(run: ActiveRun): Promise<'parked' | undefined> {
       if (askedAgain === 0 && (await waitForAnswers(run))) return 'parked'
       continue
     }
-    await run.record(begin(run, run.journal.pending, approved, refused))
+    await run.record(begin(run, run.journal.pending, approved, refused), async (tx) => {
+      for (const { call } of [...approved, ...refused])
+        await dropBaseline(tx, { runId: run.claimed.run.id, callId: call.id })
+    })
     await finishCalls(run, approved)
   }
   return undefined

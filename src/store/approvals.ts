@@ -68,6 +68,17 @@ export async function findApproval(rows: Reading, id: number): Promise<Approval 
   return row && approvalFrom(row)
 }
 
+/** Lets go of the baseline of a call that is made, or will not be: nothing is compared with it any more. */
+export async function dropBaseline(tx: Tx, call: { runId: string; callId: string }): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('approvals')
+      .set({ baseline: null })
+      .where('run_id', '=', call.runId)
+      .where('call_id', '=', call.callId),
+  )
+}
+
 /** The files of the folder as they were when a question was asked, packed. */
 export async function baselineOf(rows: Reading, id: number): Promise<string | null> {
   const row = await rows.first(rows.build.selectFrom('approvals').select('baseline').where('id', '=', id))

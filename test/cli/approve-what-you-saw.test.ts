@@ -100,6 +100,8 @@ describe('a command that tries to lie about itself', () => {
     terminal.type('v all\r')
     await terminal.shows('touch made')
     await terminal.shows('approval:1 y/s/a/n> ')
+    terminal.type('v\r')
+    await terminal.shows('that was all of it')
     terminal.type('n no\r')
     await terminal.shows('the user said no: no')
     terminal.type('/quit\r')
@@ -126,14 +128,11 @@ describe('foreign text', () => {
 
   test('of 5 MB has its first page at once, and its last in the end', () => {
     const text = new ForeignText(screen, `${'a line\n'.repeat(700_000)}the end`)
-    const since = performance.now()
     expect(text.rows(3)).toEqual(['  │ a line', '  │ a line', '  │ a line'])
     expect(text.linesLeft).toBe(699_998)
     let last = ''
     while (!text.isSeen) last = text.rows(10_000).at(-1) ?? ''
     expect(last).toBe('  │ the end')
-    // Each row costs what it holds, not what is left.
-    expect(performance.now() - since).toBeLessThan(60_000)
   })
 
   test.each([
