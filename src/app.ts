@@ -20,7 +20,7 @@ import { answer } from './engine/answer.ts'
 import { append } from './engine/append.ts'
 import { decide } from './engine/approve.ts'
 import { cancel } from './engine/cancel.ts'
-import { acceptPart, addressed, mustAnswer } from './engine/check-input.ts'
+import { acceptPart, addressed, mustAnswer, mustNameWhatItIsFor } from './engine/check-input.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
 import { planNamed, taskNamed, viewPlans, viewResults, viewTasks } from './engine/plan-views.ts'
@@ -308,6 +308,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
     changeTask: async (name, change) => changeTask(engine, await store.read((rows) => taskNamed(rows, name)), change),
     approvals: () => store.read(listApprovals),
     async decide(text, said) {
+      mustNameWhatItIsFor(text, said)
       const { approval, run } = await decide(world, approvalId(text), said)
       return store.read(async (rows) => {
         const root = await findRun(rows, run.rootRunId)

@@ -1,3 +1,4 @@
+import { type Decision, shortestHash } from '../domain/approval.ts'
 import { whyRefused } from '../domain/attachment.ts'
 import { Misuse } from '../domain/errors.ts'
 import type { Part } from '../domain/message.ts'
@@ -29,4 +30,14 @@ export function acceptPart(part: Part, model: Model): void {
   const why = whyRefused(part, model)
   if (why !== undefined)
     throw new Misuse(`${why}.`, 'leave it out, or name a model that can: heddle models', 'part_refused')
+}
+
+/** Whoever says yes says to what: the question may be another one by now. Holds for every way in. */
+export function mustNameWhatItIsFor(approval: string, { answer, hash }: Decision): void {
+  if (answer === 'no' || hash !== undefined) return
+  throw new Misuse(
+    'a yes must name what it is for: hash is missing',
+    `heddle approvals --json and GET /v1/approvals tell the hash of ${approval}; at least ${shortestHash} of its characters`,
+    'bad_request',
+  )
 }

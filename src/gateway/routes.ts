@@ -3,7 +3,6 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { App } from '../domain/app.ts'
-import { shortestHash } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import {
@@ -73,7 +72,6 @@ export function routes(app: App, doorway: Doorway): Hono<{ Bindings: HttpBinding
   http.get(routeNames.approvals, async (c) => c.json({ approvals: await app.approvals() }))
   http.post(routeNames.decide, async (c) => {
     const said = withoutGaps(await body(c, decision))
-    if (said.answer !== 'no' && said.hash === undefined) throw hashMissing(c.req.param('id'))
     return c.json({ ok: true, ...(await app.decide(c.req.param('id'), said)) })
   })
   http.get(routeNames.grants, async (c) => c.json({ grants: await app.grants() }))
@@ -233,15 +231,6 @@ function statusOf(error: unknown) {
   if (known) return known
   if (error instanceof Misuse) return 400
   return error.retry === 'later' ? 503 : 409
-}
-
-/** Who says yes from elsewhere must say to what: the question may be another one by now. */
-function hashMissing(id: string): Misuse {
-  return new Misuse(
-    'a yes must name what it is for: hash is missing',
-    `GET ${routeNames.approvals} tells the hash of ${id}; send it, or at least its first ${shortestHash} characters`,
-    'bad_request',
-  )
 }
 
 function noRoute(c: Context): Misuse {

@@ -62,7 +62,7 @@ test('a yes must name what it is for: without the hash of a question only a no i
   for (const answer of ['once', 'session', 'agent'])
     expect(await send('POST', '/v1/approvals/1', JSON.stringify({ answer }))).toMatchObject({
       status: 400,
-      body: { error: { code: 'bad_request', remedy: expect.stringContaining('GET /v1/approvals tells the hash') } },
+      body: { error: { code: 'bad_request', remedy: expect.stringContaining('GET /v1/approvals tell the hash') } },
     })
   for (const said of [{ answer: 'no' }, { answer: 'once', hash: '0123456789abcdef' }])
     expect(await send('POST', '/v1/approvals/1', JSON.stringify(said))).toMatchObject({ status: 404 })

@@ -36,9 +36,9 @@ async function newPerson() {
     for (;;) {
       const { approvals, text } = await app.answer(folder, itemId, never)
       if (!approvals) return text
-      for (const id of approvals) {
+      for (const { id, hash } of (await app.approvals()).filter((each) => approvals.includes(each.id))) {
         const reason = noes.shift()
-        await app.decide(String(id), reason === undefined ? { answer: 'once' } : { answer: 'no', reason })
+        await app.decide(String(id), reason === undefined ? { answer: 'once', hash } : { answer: 'no', reason })
       }
     }
   }

@@ -20,7 +20,7 @@ async function ask(content: string): Promise<string> {
   const { itemId } = await app.submit(folder, { session: 'main', content, agent: 'general' })
   const never = new AbortController().signal
   let answered = await app.answer(folder, itemId, never)
-  for (const id of answered.approvals ?? []) await app.decide(String(id), { answer: 'once' })
+  for (const { id, hash } of await app.approvals()) await app.decide(String(id), { answer: 'once', hash })
   if (answered.approvals) answered = await app.answer(folder, itemId, never)
   await work.stop()
   return answered.text
