@@ -200,6 +200,7 @@ export function engineOf(
     const found = await execTool(config.tools.exec, {
       clock: world.clock,
       env,
+      crash,
       ...(guardRecords !== undefined && { guardRecords }),
     })
     if (!('tool' in found)) return

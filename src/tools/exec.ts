@@ -2,6 +2,7 @@ import { constants } from 'node:os'
 import { z } from 'zod'
 import type { Confinement } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { CrashPoint } from '../domain/crash-points.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Label } from '../domain/label.ts'
 import type { PathAddress, PathHandle } from '../domain/path-handle.ts'
@@ -30,6 +31,7 @@ export interface ExecSettings {
   env: NodeJS.ProcessEnv
   /** Where it is written down what a crash could leave behind. */
   records?: GuardRecords | undefined
+  crash?: ((point: CrashPoint) => void) | undefined
 }
 
 /** Runs a shell command in the session's folder. */
@@ -98,10 +100,10 @@ export function exec(
       const address = { folder, path: '.', protect }
       const run = (mounts: readonly Mount[]) =>
         runner({ command, folder, protect, mounts, cwd, timeoutMs: seconds * 1000, signal })
-      const { clock, env, records, isConfined } = settings
+      const { clock, env, records, isConfined, crash = () => undefined } = settings
       const { done, touched } = await touching(threads, address, signal, async () =>
         isConfined
-          ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), env, signal }, run)
+          ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), env, signal, crash }, run)
           : { done: await run([]), findings: undefined },
       )
       const output = [tell(done.done), ...(isConfined ? guardNotes(done) : [])].join('\n')

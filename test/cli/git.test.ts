@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { untilSo } from '../setup/until.ts'
@@ -53,3 +53,15 @@ test('what a command left behind whose process was killed is moved aside by the 
   expect(err).toContain('late/.git/config.untrusted')
   expect(existsSync(join(heddle.folder, 'late/.git/config'))).toBe(false)
 })
+
+test.each(['guard.after_record', 'guard.after_command', 'guard.after_look', 'tool.after_run'])(
+  'and so is what one left that was killed at %s',
+  async (point) => {
+    const env = { HEDDLE_CRASH_AT: point }
+    const asked = await heddle.runWith({ env }, 'ask', '@general run "git init -q late"')
+    expect(asked.signal).toBe('SIGKILL')
+    await heddle.run('ask', '@general run "true"', '-s', 'other')
+    expect(existsSync(join(heddle.folder, 'late/.git/config'))).toBe(false)
+    expect(readdirSync(join(heddle.home, 'run/guards'))).toEqual([])
+  },
+)

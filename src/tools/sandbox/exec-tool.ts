@@ -1,3 +1,4 @@
+import type { CrashPoint } from '../../domain/crash-points.ts'
 import type { Tool } from '../../domain/tool.ts'
 import { exec } from '../exec.ts'
 import { fileThreads } from '../file-threads.ts'
@@ -24,7 +25,15 @@ export interface ExecConfig {
  */
 export async function execTool(
   { sandbox, network, memoryMB, processes, ...times }: ExecConfig,
-  { clock, env, guardRecords }: Pick<Machine, 'clock' | 'env'> & { guardRecords?: string },
+  {
+    clock,
+    env,
+    guardRecords,
+    crash,
+  }: Pick<Machine, 'clock' | 'env'> & {
+    guardRecords?: string
+    crash?: (point: CrashPoint) => void
+  },
 ): Promise<{ tool: Tool; leftBehind?: LeftBehind[] } | { obstacle: Obstacle }> {
   const confines: Confines = { network, processes, memoryBytes: memoryMB * 2 ** 20 }
   const machine = { clock, env, self: { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 } }
@@ -40,5 +49,8 @@ export async function execTool(
   if ('obstacle' in proof) return proof
   const records = guardRecords === undefined ? undefined : guardRecordsIn(guardRecords)
   const leftBehind = guardRecords === undefined ? [] : await lookAfterCrashes(guardRecords, threads)
-  return { tool: exec(proof.runner, threads, { ...times, network, isConfined: true, clock, env, records }), leftBehind }
+  return {
+    tool: exec(proof.runner, threads, { ...times, network, isConfined: true, clock, env, records, crash }),
+    leftBehind,
+  }
 }

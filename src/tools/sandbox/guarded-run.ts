@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
+import type { CrashPoint } from '../../domain/crash-points.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import type { PathAddress } from '../../domain/path-handle.ts'
 import {
@@ -26,6 +27,7 @@ export interface Guarding {
   now: Millis
   env: NodeJS.ProcessEnv
   signal: AbortSignal
+  crash(point: CrashPoint): void
 }
 
 /** What a guarded command came to, and what it left behind that was moved aside; undefined where nobody could look. */
@@ -39,7 +41,7 @@ export interface Guarded<T> {
  * afterwards what appeared. A record on the disk lets the next process look where this one is killed meanwhile.
  */
 export async function runGuarded<T>(
-  { threads, folder, records, now, env, signal }: Guarding,
+  { threads, folder, records, now, env, signal, crash }: Guarding,
   run: (mounts: Mount[]) => Promise<T>,
 ): Promise<Guarded<T>> {
   const request: GuardRequest = { folder, now, globalHooksPath: await globalHooksPath(env) }
@@ -51,8 +53,11 @@ export async function runGuarded<T>(
   if (before === 'late') throw tooLarge(folder.folder)
   if (before.otherNames.length > maxOtherNames) throw tooManyNames(folder.folder)
   const record = await records?.write({ ...request, before })
+  crash('guard.after_record')
   const look = async () => {
+    crash('guard.after_command')
     const findings = await lookAfter(threads, { ...request, before })
+    crash('guard.after_look')
     if (findings) await record?.remove()
     return findings
   }
