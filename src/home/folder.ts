@@ -60,7 +60,9 @@ const kernelFolders = ['/proc', '/sys', '/dev']
 async function whyNotToWorkIn(folder: string, own: OwnFolders): Promise<string | undefined> {
   if (folder === '/') return 'the root folder'
   if (kernelFolders.some((place) => isWithin(folder, place))) return 'a folder of the system'
-  if (folder === (await realPath(own.userHome))) return 'your home folder'
+  const userHome = await realPath(own.userHome)
+  if (folder === userHome) return 'your home folder'
+  if (isWithin(userHome, folder)) return 'a folder that holds your home folder'
   return isWithin(folder, await realPath(own.home)) ? 'a part of the home of heddle' : undefined
 }
 

@@ -52,6 +52,12 @@ export function trustedPlaces({ paths, config, env, program = ownProgram() }: Tr
       node,
       launcher,
       ...config.skills,
+      // What the user's own git obeys in every repository.
+      ...[
+        env['GIT_CONFIG_GLOBAL'],
+        join(homedir(), '.gitconfig'),
+        join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'git'),
+      ],
       notify !== undefined && isAbsolute(notify) ? notify : undefined,
     ]),
     noCommands: isCheckout ? [root] : [],

@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import {
+  chmodSync,
   closeSync,
   constants,
   type Dirent,
@@ -29,6 +31,8 @@ export interface Disk {
   entries(path: string): Iterable<Dirent> | AsyncIterable<Dirent>
   /** All of them at once, which is faster. */
   list(path: string): Awaitable<Dirent[]>
+  /** Directories whose names are no UTF-8: no text stands for them. */
+  unnameable(path: string): Awaitable<Buffer[]>
   /** Makes a file and opens it for writing: refuses a name that is taken, also by a link that leads nowhere. */
   create(path: string): Promise<NewFile>
   makeDirectory(path: string): Promise<void>
@@ -36,6 +40,9 @@ export interface Disk {
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
   makeLink(target: string, path: string): Promise<void>
+  renameBytes(from: Buffer, to: string): Promise<void>
+  /** Lets its owner list a directory and change names in it; refuses a link. */
+  open700(path: string): Promise<void>
   /** Where the system tells what a descriptor stands for. */
   descriptors: string
   /** What it tells there. Asked without a detour, since it answers from memory: no disk is waited for. */
@@ -64,10 +71,15 @@ export interface NewFile {
 const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const making = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 const newMode = 0o644
+// Linux's O_PATH, which Node does not name.
+const pathOnly = 0o10000000
 // Most directories come in one piece.
 const entriesAtOnce = 256
 
-const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'remove' | 'makeLink'> = {
+const shared: Pick<
+  Disk,
+  'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'renameBytes' | 'remove' | 'makeLink' | 'open700'
+> = {
   descriptors: '/proc/self/fd',
   behind: (descriptor) => readlinkSync(descriptor),
   async create(path) {
@@ -85,6 +97,16 @@ const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' |
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
   makeLink: (target, path) => symlink(target, path),
+  renameBytes: (from, to) => rename(from, to),
+  async open700(path) {
+    // By a descriptor that needs no permission, so that a link that is put in its place is not followed.
+    const fd = openSync(path, pathOnly | constants.O_NOFOLLOW | constants.O_DIRECTORY)
+    try {
+      chmodSync(`/proc/self/fd/${fd}`, (fstatSync(fd).mode & 0o7777) | 0o700)
+    } finally {
+      closeSync(fd)
+    }
+  },
 }
 
 /** The disk as seen from the main thread, which it never holds up. */
@@ -112,6 +134,7 @@ export const patientDisk: Disk = {
     yield* await opendir(path, { bufferSize: entriesAtOnce })
   },
   list: (path) => readdir(path, { withFileTypes: true }),
+  unnameable: (path) => undecodable(path),
 }
 
 /** The disk as seen from a thread that may be held up: several times as fast. */
@@ -132,6 +155,7 @@ export const directDisk: Disk = {
     }
   },
   list: (path) => readdirSync(path, { withFileTypes: true }),
+  unnameable: (path) => undecodable(path),
   *entries(path) {
     const directory = opendirSync(path, { bufferSize: entriesAtOnce })
     try {
@@ -140,4 +164,10 @@ export const directDisk: Disk = {
       directory.closeSync()
     }
   },
+}
+
+function undecodable(path: string): Buffer[] {
+  return readdirSync(path, { withFileTypes: true, encoding: 'buffer' })
+    .filter((entry) => entry.isDirectory() && !isUtf8(entry.name))
+    .map(({ name }) => name)
 }

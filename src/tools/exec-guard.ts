@@ -1,28 +1,17 @@
 import { basename, dirname, join } from 'node:path'
 import type { Millis } from '../domain/clock.ts'
-import { HeddleError } from '../domain/errors.ts'
 import type { PathAddress } from '../domain/path-handle.ts'
 import { isWithin } from '../domain/within.ts'
-import {
-  type GitPlaces,
-  identityOf,
-  inDirectory,
-  isGitDirectory,
-  noteGit,
-  stateAt,
-  type WatchedPath,
-} from './git-places.ts'
+import { type GitPlaces, identityOf, inDirectory, stateAt, type WatchedPath } from './git-places.ts'
+import { type OtherName, type Walked, walkFolder, wholeWalk } from './guard-walk.ts'
 import { directRoot } from './handle.ts'
 import type { Root } from './inside.ts'
-import { otherNamesOf, type TrustedInodes } from './other-names.ts'
-import { isAmong } from './protected-places.ts'
+import { linksTo } from './links-to.ts'
+import { otherNamesOf } from './other-names.ts'
+import { isAmong, ownSources } from './protected-places.ts'
 
-/** Entries of a folder that are looked through before and after each command; with more, no command runs. */
-export const maxGuardedEntries = 1_000_000
 /** The names under which something was moved aside. */
 export const asideName = /\.untrusted(-\d+)?$/
-// Where a git directory keeps those of submodules and of further work trees.
-const inGitDirectory = ['modules', 'worktrees']
 
 /** A folder whose commands are to be guarded. */
 export interface GuardRequest {
@@ -38,25 +27,95 @@ export interface GuardedState extends GitPlaces {
   folder: string
   /** Links on the way to protected places, and protected places that are not there yet. */
   trusted: WatchedPath[]
-  /** Files in the folder that are, by another name, files of a protected place. */
-  otherNames: { path: string; isHidden: boolean }[]
+  otherNames: OtherName[]
 }
 
-/** What a command left behind that git or Heddle would have run. */
+/** What a command left behind that git or Heddle would have run; paths from the folder on. */
 export interface GuardFindings {
-  /** Moved to a name that nothing runs; paths from the folder on. */
+  /** Moved to a name that nothing runs. */
   movedAside: { path: string; to: string }[]
   /** Links that lead where they did before. */
   restored: string[]
+  /** Git directories that were not there before. */
+  appeared: string[]
+  /** What could not be looked at or moved, in words. */
+  unseen: string[]
 }
 
 /** Looks through a folder for everything that a command must not change. Meant for a thread of its own. */
-export async function guardedState(request: GuardRequest): Promise<GuardedState | 'tooMany'> {
-  const root = await directRoot(request.folder)
+export async function guardedState({ folder, now, globalHooksPath }: GuardRequest): Promise<GuardedState> {
+  const root = await directRoot(folder)
+  if (isAmong([...root.places.noCommands, ...root.places.readOnly], root.path)) throw ownSources(root.path)
   const trusted = await trustedPaths(root)
-  const inodes = await otherNamesOf(root, request.now)
-  const found = await walk(root, request, inodes)
-  return found === 'tooMany' ? found : { folder: root.path, trusted, ...found }
+  const found = await wholeWalk(root, { globalHooksPath, inodes: await otherNamesOf(root, now) })
+  return {
+    ...found,
+    folder: root.path,
+    trusted,
+    otherNames: [...found.otherNames, ...(await gitByOtherNames(root, found))],
+  }
+}
+
+/** Names that the owner has given to files which git obeys, besides those that git knows them by. */
+async function gitByOtherNames(root: Root, { directories, named }: Walked): Promise<OtherName[]> {
+  const known = [...directories.flatMap(({ parts }) => parts), ...named].filter(({ state }) => isMounted(state))
+  const inodes = new Map<string, 'readOnly'>()
+  const look = async (path: string) => {
+    const stats = await root.disk.find(path)
+    if (stats?.isFile() && stats.nlink > 1) inodes.set(identityOf(stats), 'readOnly')
+    if (stats?.isDirectory()) for (const { name } of await root.disk.list(path)) await look(join(path, name))
+  }
+  for (const { path } of known) await look(path).catch(() => undefined)
+  return inodes.size === 0 ? [] : (await wholeWalk(root, { inodes })).otherNames
+}
+
+/** Compares a folder with what it was before a command, and moves aside what appeared. Meant for a thread of its own. */
+export async function undoHiddenChanges(request: GuardRequest & { before: GuardedState }): Promise<GuardFindings> {
+  const root = await directRoot(request.folder)
+  const { before } = request
+  const now = await walkFolder(root, { globalHooksPath: request.globalHooksPath, opens: true })
+  const known = new Set(before.directories.map(({ id }) => id))
+  const findings: GuardFindings = { movedAside: [], restored: [], appeared: [], unseen: [...now.unseen] }
+  for (const { path, id } of now.directories) if (!known.has(id)) findings.appeared.push(fromFolder(root, path))
+  const appeared = [
+    ...newParts(before, now),
+    ...now.pointers.filter((pointer) => !isKnown(before.pointers, pointer)).map(({ path }) => path),
+    ...now.rebases
+      .filter(({ path, commands }) => !before.rebases.some((each) => each.path === path && each.commands === commands))
+      .map(({ path }) => path),
+    // Those that were there are mounted read-only while commands run, and cannot be replaced.
+    ...(await changedAmong(root, before.named)).filter(({ state }) => !isMounted(state)).map(({ path }) => path),
+  ]
+  for (const path of new Set(appeared)) await note(path)
+  for (const { path, state } of await changedAmong(root, before.trusted)) {
+    await note(path)
+    if (!state.startsWith('link ')) continue
+    await attempt(path, () =>
+      inDirectory(root, dirname(path), (_, base) =>
+        root.disk.makeLink(state.slice('link '.length), join(base, basename(path))),
+      ),
+    )
+    findings.restored.push(fromFolder(root, path))
+  }
+  return findings
+
+  async function note(path: string): Promise<void> {
+    await attempt(path, async () => {
+      const to = await moveAside(root, path).catch(async () => {
+        // A command may have closed the directory.
+        await root.disk.open700(dirname(path))
+        return moveAside(root, path)
+      })
+      if (to !== undefined) findings.movedAside.push({ path: fromFolder(root, path), to: fromFolder(root, to) })
+    })
+  }
+
+  /** One that fails keeps none of the others from being moved. */
+  async function attempt(path: string, act: () => Promise<void>): Promise<void> {
+    await act().catch((error) =>
+      findings.unseen.push(`${fromFolder(root, path)}: ${error instanceof Error ? error.message : error}`),
+    )
+  }
 }
 
 /** A state that may hold what another command, still under way, has just made. */
@@ -75,7 +134,7 @@ export async function vetted({ folder, found, unfinished }: VetRequest): Promise
   const root = await directRoot(folder)
   const others = (path: string) => unfinished.filter((state) => isWithin(path, state.folder))
   const isEverywhere = (path: string, watched: (state: GuardedState) => readonly WatchedPath[], state: string) =>
-    others(path).every((other) => watched(other).some((each) => each.state === state))
+    others(path).every((other) => watched(other).some((each) => each.state === state && each.path === path))
   const look = async (
     { path, state }: WatchedPath,
     watched: (state: GuardedState) => readonly WatchedPath[],
@@ -85,7 +144,7 @@ export async function vetted({ folder, found, unfinished }: VetRequest): Promise
   }
   const directories: GuardedState['directories'] = []
   for (const { path, id, parts } of found.directories) {
-    if (!others(path).every((other) => other.directories.some((each) => each.id === id))) continue
+    if (!others(path).every((other) => other.directories.some((each) => each.id === id && each.path === path))) continue
     const ownParts = (state: GuardedState) => state.directories.find((each) => each.id === id)?.parts ?? []
     directories.push({ path, id, parts: await inOrder(parts, (part) => look(part, ownParts)) })
   }
@@ -101,39 +160,6 @@ async function inOrder<T, U>(items: readonly T[], act: (item: T) => Promise<U>):
   const done: U[] = []
   for (const item of items) done.push(await act(item))
   return done
-}
-
-/** Compares a folder with what it was before a command, and moves aside what appeared. Meant for a thread of its own. */
-export async function undoHiddenChanges(
-  request: GuardRequest & { before: GuardedState },
-): Promise<GuardFindings | 'tooMany'> {
-  const root = await directRoot(request.folder)
-  const { before } = request
-  const now = await walk(root, request, undefined)
-  if (now === 'tooMany') return now
-  const findings: GuardFindings = { movedAside: [], restored: [] }
-  const appeared = [
-    ...newParts(before, now),
-    ...now.pointers.filter((pointer) => !isKnown(before.pointers, pointer)).map(({ path }) => path),
-    // Those that were there are mounted read-only while commands run, and cannot be replaced.
-    ...(await changedAmong(root, before.named)).filter(({ state }) => !isMounted(state)).map(({ path }) => path),
-  ]
-  for (const path of new Set(appeared)) await note(path)
-  for (const { path, state } of await changedAmong(root, before.trusted)) {
-    await note(path)
-    if (state.startsWith('link ')) {
-      await inDirectory(root, dirname(path), (_, base) =>
-        root.disk.makeLink(state.slice('link '.length), join(base, basename(path))),
-      )
-      findings.restored.push(fromFolder(root, path))
-    }
-  }
-  return findings
-
-  async function note(path: string): Promise<void> {
-    const to = await moveAside(root, path)
-    if (to !== undefined) findings.movedAside.push({ path: fromFolder(root, path), to: fromFolder(root, to) })
-  }
 }
 
 /** Whether something at a path was mounted while a command ran. */
@@ -189,87 +215,6 @@ async function trustedPaths(root: Root): Promise<WatchedPath[]> {
     for (const path of await linksTo(root, place)) watched.set(path, { path, state: await stateAt(root, path) })
   }
   return [...watched.values()]
-}
-
-const maxLinks = 40
-
-/** The links inside the root that a path leads over, and its end where that is inside and missing. */
-async function linksTo(root: Root, path: string): Promise<string[]> {
-  const found: string[] = []
-  const names = path.split('/').filter(Boolean)
-  let here = '/'
-  for (let links = 0; links <= maxLinks; ) {
-    const name = names.shift()
-    if (name === undefined) return found
-    if (name === '..') {
-      here = dirname(here)
-      continue
-    }
-    const next = join(here, name)
-    const stats = await root.disk.find(next)
-    if (!stats) return isWithin(next, root.path) ? [...found, next] : found
-    if (!stats.isSymbolicLink()) {
-      here = next
-      continue
-    }
-    links++
-    if (isWithin(next, root.path)) found.push(next)
-    const target = await root.disk.readlink(next)
-    names.unshift(...target.split('/').filter((each) => each !== '' && each !== '.'))
-    if (target.startsWith('/')) here = '/'
-  }
-  return found
-}
-
-type Walked = GitPlaces & Pick<GuardedState, 'otherNames'>
-
-async function walk(
-  root: Root,
-  { globalHooksPath }: GuardRequest,
-  inodes: TrustedInodes | undefined,
-): Promise<Walked | 'tooMany'> {
-  const found: Walked = { directories: [], pointers: [], named: [], otherNames: [] }
-  const wanted = inodes && inodes.size > 0 ? inodes : undefined
-  let left = maxGuardedEntries
-  const queue = [{ path: root.path, isForGit: true }]
-  // Grows while it is gone through.
-  for (const { path, isForGit } of queue) {
-    const entries = await listed(root, path)
-    left -= entries.length
-    if (left < 0) return 'tooMany'
-    for (const entry of wanted ? entries.filter((each) => each.isFile()) : []) {
-      const stats = await root.disk.find(join(path, entry.name))
-      const place = stats && wanted?.get(identityOf(stats))
-      if (place) found.otherNames.push({ path: join(path, entry.name), isHidden: place === 'hidden' })
-    }
-    const names = new Set(entries.map(({ name }) => name))
-    if (isForGit) await noteGit(root, { path, names }, found, globalHooksPath)
-    const isGit = basename(path) === '.git' || isGitDirectory(names)
-    for (const entry of entries) {
-      if (!entry.isDirectory()) continue
-      const isNext = isForGit && (!isGit || inGitDirectory.includes(entry.name))
-      if (isNext || wanted) queue.push({ path: join(path, entry.name), isForGit: isNext })
-    }
-  }
-  return found
-}
-
-/** By its path alone: whatever a walk finds is opened safely before anything is made of it. */
-async function listed({ disk, places }: Root, path: string) {
-  if (isAmong(places.hidden, path)) return []
-  try {
-    return await disk.list(path)
-  } catch (error) {
-    // One of ours that cannot be listed could hold anything; what is another's, commands cannot write to either.
-    const isDenied = (error as NodeJS.ErrnoException).code === 'EACCES'
-    if (isDenied && (await disk.find(path))?.uid === process.getuid?.()) throw unlistable(path)
-    return []
-  }
-}
-
-function unlistable(path: string): HeddleError {
-  const message = `${path} cannot be listed, so nobody can tell what lies in it, and no command runs`
-  return new HeddleError('forbidden', message, `tell the user to run: chmod u+rx '${path}'`)
 }
 
 function fromFolder(root: Root, path: string): string {

@@ -98,13 +98,13 @@ export function exec(
     async run({ command, timeout_seconds: seconds = usual }, { handle, folder, protect, signal }) {
       const { path: cwd } = await directoryAt(handle('cwd'))
       const address = { folder, path: '.', protect }
-      const run = (mounts: readonly Mount[]) =>
-        runner({ command, folder, protect, mounts, cwd, timeoutMs: seconds * 1000, signal })
+      const run = (mounts: readonly Mount[], unsure: readonly string[]) =>
+        runner({ command, folder, protect, mounts, unsure, cwd, timeoutMs: seconds * 1000, signal })
       const { clock, env, records, isConfined, crash = () => undefined } = settings
       const { done, touched } = await touching(threads, address, signal, async () =>
         isConfined
           ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), env, signal, crash }, run)
-          : { done: await run([]), findings: undefined },
+          : { done: await run([], []), findings: undefined },
       )
       const output = [tell(done.done), ...(isConfined ? guardNotes(done) : [])].join('\n')
       return { status: 'ok', output, touched, ...(settings.network && { label: fromNetwork }) }

@@ -1,11 +1,16 @@
 import type { Stats } from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isWithin } from '../domain/within.ts'
+import { type GitSetting, inHome, readGitSettings, textOf } from './git-config.ts'
 import { type Opened, openInside, type Root } from './inside.ts'
+import { linksTo } from './links-to.ts'
+import { realOf } from './protected-places.ts'
 
 /** Parts of a git directory that git runs, or that tell it what to run. */
 const gitParts = ['config', 'config.worktree', 'hooks', 'commondir'] as const
-const maxConfigBytes = 1_000_000
+// The steps of a rebase that is under way; some of them run commands.
+const rebaseSteps = 'rebase-merge/git-rebase-todo'
 
 /** What lies at a path: nothing, a file or directory by its identity, or a link by its target. */
 export type PathState = 'missing' | `file ${string}` | `directory ${string}` | `link ${string}`
@@ -28,8 +33,14 @@ export interface GitPlaces {
   directories: GitDirectory[]
   /** `.git` files and links, which name a git directory. */
   pointers: WatchedPath[]
-  /** Hook directories and configuration files that a configuration names. */
+  /** What configurations and links lead to: hook directories, further configuration, scripts. */
   named: WatchedPath[]
+  /** Rebases that would run commands, with those commands. */
+  rebases: { path: string; commands: string }[]
+}
+
+export function noGitPlaces(): GitPlaces {
+  return { directories: [], pointers: [], named: [], rebases: [] }
 }
 
 /** The entries of one directory, as a walk through a folder meets it. */
@@ -45,15 +56,24 @@ export async function noteGit(
   places: GitPlaces,
   globalHooksPath: string | undefined,
 ): Promise<void> {
-  if (names.has('.git'))
+  if (names.has('.git') && basename(path) !== '.git')
     await inDirectory(root, path, async (_, base) => {
       const state = await stateAt(root, `${base}/.git`)
-      if (state.startsWith('directory '))
-        await noteGitDirectory(root, join(path, '.git'), path, places, globalHooksPath)
-      else if (state !== 'missing') places.pointers.push({ path: join(path, '.git'), state })
+      if (state === 'missing' || state.startsWith('directory ')) return
+      places.pointers.push({ path: join(path, '.git'), state })
+      await noteNamed(root, await gitDirectoryBehind(root, join(path, '.git')), path, places, globalHooksPath)
     })
-  if (isGitDirectory(names) && basename(path) !== '.git')
-    await noteGitDirectory(root, path, path, places, globalHooksPath)
+  if (!isGitDirectory(names)) return
+  const workTree = basename(path) === '.git' ? dirname(path) : path
+  await inDirectory(root, path, async (opened, base) => {
+    const parts: WatchedPath[] = []
+    for (const part of gitParts) parts.push({ path: join(path, part), state: await stateAt(root, `${base}/${part}`) })
+    places.directories.push({ path, id: identityOf(opened.stats), parts })
+    await noteNamed(root, path, workTree, places, globalHooksPath)
+    const steps = join(path, rebaseSteps)
+    const commands = commandsIn((await textOf(root.disk, steps)) ?? '')
+    if (commands !== '') places.rebases.push({ path: steps, commands })
+  })
 }
 
 /** As git tells one: also one without `.git` in its path, in which somebody may stand when they call git. */
@@ -61,69 +81,105 @@ export function isGitDirectory(names: ReadonlySet<string>): boolean {
   return names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs')))
 }
 
-async function noteGitDirectory(
-  root: Root,
-  path: string,
-  workTree: string,
-  places: GitPlaces,
-  globalHooksPath: string | undefined,
-): Promise<void> {
-  await inDirectory(root, path, async (opened, base) => {
-    const parts: WatchedPath[] = []
-    for (const part of gitParts) parts.push({ path: join(path, part), state: await stateAt(root, `${base}/${part}`) })
-    places.directories.push({ path, id: identityOf(opened.stats), parts })
-    const text = await textAt(root, join(path, 'config'))
-    const named = namedIn(text, { directory: path, workTree, globalHooksPath })
-    for (const each of named.filter((place) => isWithin(place, root.path)))
-      places.named.push({ path: each, state: await stateAt(root, each) })
-  })
-}
-
-/** The paths that a configuration names from which git takes programs or further configuration. */
-export function namedIn(
-  config: string,
-  {
-    directory,
-    workTree,
-    globalHooksPath,
-  }: { directory: string; workTree: string; globalHooksPath: string | undefined },
-): string[] {
-  const settings = readGitConfig(config)
-  const last = (name: string) => settings.findLast((setting) => setting.name === name)?.value
-  const tree = resolve(directory, last('core.worktree') ?? workTree)
-  const hooksPath = last('core.hookspath') ?? globalHooksPath
-  const included = settings.filter(({ name }) => name === 'include.path' || name === 'includeif.path')
-  return [
-    ...included.map(({ value }) => resolve(directory, value)),
-    ...(hooksPath === undefined ? [] : [resolve(tree, hooksPath)]),
-  ]
-}
-
-/** Whether a configuration of a repository around a path names it, or a directory that holds it. */
-export async function isNamedByGit(root: Root, path: string): Promise<boolean> {
-  for (let workTree = dirname(path); isWithin(workTree, root.path); workTree = dirname(workTree)) {
-    const directory = join(workTree, '.git')
-    if (!(await root.disk.find(directory))?.isDirectory()) continue
-    const config = await textAt(root, join(directory, 'config'))
-    const named = namedIn(config, { directory, workTree, globalHooksPath: undefined })
-    if (named.some((place) => isWithin(path, place))) return true
+/** Whether git would run what stands at a path, or obey it: agents write it by no tool. */
+export async function isRunByGit(root: Root, path: string): Promise<boolean> {
+  for (let above = dirname(path); isWithin(above, root.path); above = dirname(above)) {
+    const [part = ''] = path.slice(above.length + 1).split('/')
+    if ((gitParts as readonly string[]).includes(part) && isGitDirectory(await namesThere(root, above))) return true
+    const state = await stateAt(root, join(above, '.git'))
+    if (state === 'missing') continue
+    const directory = state.startsWith('directory ')
+      ? join(above, '.git')
+      : await gitDirectoryBehind(root, join(above, '.git'))
+    if ((await namedPlaces(root, directory, above, undefined)).some((place) => isWithin(path, place))) return true
   }
   return false
 }
 
-/** The relative hook directory that a person's own configuration names for every repository, if one does. */
-export function hooksPathIn(config: string): string | undefined {
-  return readGitConfig(config).findLast(({ name }) => name === 'core.hookspath')?.value
+async function namesThere(root: Root, directory: string): Promise<Set<string>> {
+  const names = new Set<string>()
+  for (const name of ['HEAD', 'commondir', 'objects', 'refs'])
+    if ((await stateAt(root, join(directory, name))) !== 'missing') names.add(name)
+  return names
 }
 
-/** Settings by section and key, in small letters, without what stands in quotes after a section. */
-function readGitConfig(config: string): { name: string; value: string }[] {
-  let section = ''
-  return config.split('\n').flatMap((line) => {
-    section = /^\s*\[\s*([\w.-]+)/.exec(line)?.[1]?.toLowerCase() ?? section
-    const [, key = '', value = ''] = /(?:^|\])\s*(\w+)\s*=\s*"?([^"#;]*?)"?\s*(?:[#;].*)?$/.exec(line) ?? []
-    return value === '' ? [] : [{ name: `${section}.${key.toLowerCase()}`, value }]
-  })
+async function noteNamed(
+  root: Root,
+  directory: string | undefined,
+  workTree: string,
+  places: GitPlaces,
+  globalHooksPath: string | undefined,
+): Promise<void> {
+  for (const path of await namedPlaces(root, directory, workTree, globalHooksPath))
+    if (!places.named.some((each) => each.path === path)) places.named.push({ path, state: await stateAt(root, path) })
+}
+
+/** The places in the folder that a git directory leads to: by its configuration, and by links in it. */
+async function namedPlaces(
+  root: Root,
+  directory: string | undefined,
+  workTree: string,
+  globalHooksPath: string | undefined,
+): Promise<string[]> {
+  if (directory === undefined) return []
+  const common = resolve(directory, ((await textOf(root.disk, join(directory, 'commondir'))) ?? '.').trim())
+  const configs = [join(common, 'config'), join(directory, 'config'), join(directory, 'config.worktree')]
+  const settings: GitSetting[] = []
+  for (const file of new Set(configs)) settings.push(...(await readGitSettings(root.disk, file, homedir())))
+  const last = (name: string) => settings.findLast((setting) => setting.name === name)?.value
+  const tree = resolve(directory, last('core.worktree') ?? workTree)
+  const hooksPath = last('core.hookspath') ?? globalHooksPath
+  const hooks = hooksPath === undefined ? join(common, 'hooks') : resolve(tree, inHome(hooksPath, homedir()))
+  const asked = [
+    ...configs,
+    ...settings.map(({ file }) => file),
+    ...[hooks, join(common, 'hooks')],
+    ...(await entriesOf(root, hooks)),
+    ...(await entriesOf(root, join(common, 'hooks'))),
+    ...settings.flatMap(({ name, value, file }) =>
+      /^include(if)?\.path$/.test(name) ? [resolve(dirname(file), inHome(value, homedir()))] : [],
+    ),
+  ]
+  const found = new Set<string>()
+  for (const path of asked) for (const each of await insideOf(root, path)) found.add(each)
+  // Whatever a setting runs may be a script of the project.
+  for (const word of settings.flatMap(({ value }) => value.split(/[\s'"`;|&()<>=!]+/))) {
+    const path = resolve(tree, word)
+    if (word !== '' && isWithin(path, root.path) && (await stateAt(root, path)).startsWith('file ')) found.add(path)
+  }
+  // Parts of the directory itself are watched as such.
+  const own = gitParts.flatMap((part) => [join(directory, part), join(common, part)])
+  return [...found].filter((path) => !own.some((part) => isWithin(path, part)))
+}
+
+/** A path, its real path, and the links between them, as far as they lie in the folder. */
+async function insideOf(root: Root, path: string): Promise<string[]> {
+  const real = await realOf(root.disk, path)
+  const places = [...(await linksTo(root, path)), ...(real === undefined ? [] : [real])]
+  // Where no link leads elsewhere the path stands for itself; what is missing is among the links.
+  return places.filter((place) => isWithin(place, root.path) && place !== root.path)
+}
+
+async function entriesOf(root: Root, directory: string): Promise<string[]> {
+  try {
+    return (await root.disk.list(directory)).map(({ name }) => join(directory, name))
+  } catch {
+    return []
+  }
+}
+
+/** What a `.git` file or link leads to, wherever that lies. */
+async function gitDirectoryBehind({ disk }: Root, pointer: string): Promise<string | undefined> {
+  const named = /^gitdir:\s*(.+)$/m.exec((await textOf(disk, pointer)) ?? '')?.[1]
+  if (named !== undefined) return resolve(dirname(pointer), named.trim())
+  return realOf(disk, pointer)
+}
+
+function commandsIn(steps: string): string {
+  return steps
+    .split('\n')
+    .filter((line) => /^\s*(x|exec)\s/.test(line))
+    .join('\n')
 }
 
 /** The state of a path whose directory is known to lie inside. */
@@ -158,18 +214,6 @@ export async function inDirectory(
   if (!opened) return
   try {
     if (opened.stats.isDirectory() && opened.real === path) await use(opened, opened.byDescriptor ?? opened.real)
-  } finally {
-    await opened.file.close()
-  }
-}
-
-async function textAt(root: Root, path: string): Promise<string> {
-  const opened = await openInside(root, path).catch(() => undefined)
-  if (!opened) return ''
-  try {
-    if (!opened.stats.isFile()) return ''
-    const into = Buffer.alloc(Math.min(opened.stats.size, maxConfigBytes))
-    return into.toString('utf8', 0, await opened.file.read(into, 0))
   } finally {
     await opened.file.close()
   }

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import type { Fate, FilePlace, FoundFile } from '../domain/path-handle.ts'
 import type { Descriptor, NewFile } from './disk.ts'
-import { isNamedByGit } from './git-places.ts'
+import { isRunByGit } from './git-places.ts'
 import { notForAgents } from './guarded-places.ts'
 import { type End, namesBelow, type Opened, openInside, type Root, type Way } from './inside.ts'
 import { changed, kindOf, outside, wrongKind } from './path-refusals.ts'
@@ -42,9 +42,7 @@ export async function takePlace(shown: string, { root, end }: Way): Promise<Held
 
 async function whyNotWritten(root: Root, shown: string, path: string): Promise<HeddleError | undefined> {
   if (isAmong(root.places.readOnly, path)) return readOnlyPlace(shown)
-  return (await isNamedByGit(root, path))
-    ? notForAgents(shown, 'the configuration of git names it, and git runs what stands there')
-    : undefined
+  return (await isRunByGit(root, path)) ? notForAgents(shown, 'git runs what stands there, or obeys it') : undefined
 }
 
 /** The directory that is there, and the names from it to the file: more than one where directories are missing. */

@@ -58,7 +58,8 @@ async function realName(disk: Pick<Disk, 'realpath'>, path: string): Promise<str
   return join((await realOf(disk, parent)) ?? (await realName(disk, parent)), basename(path))
 }
 
-async function realOf(disk: Pick<Disk, 'realpath'>, path: string): Promise<string | undefined> {
+/** Where a path really is; undefined when that cannot be told. */
+export async function realOf(disk: Pick<Disk, 'realpath'>, path: string): Promise<string | undefined> {
   try {
     return await disk.realpath(path)
   } catch {
@@ -87,4 +88,11 @@ export async function isHiddenByAnotherName(disk: Disk, hidden: readonly string[
 export function readOnlyPlace(shown: string): HeddleError {
   const message = `${shownName(shown)} belongs to heddle itself, and agents cannot change it`
   return new HeddleError('forbidden', message, 'work elsewhere in the folder, or tell the user what should change')
+}
+
+export function ownSources(folder: string): HeddleError {
+  const message = `no command runs in ${folder}: heddle itself runs from there, and a command could change it`
+  const remedy =
+    'tell the user to work on a copy: clone it into another folder, or install heddle elsewhere and start that one here'
+  return new HeddleError('forbidden', message, remedy)
 }

@@ -1,19 +1,22 @@
 import { execFileSync } from 'node:child_process'
 import {
+  appendFileSync,
   chmodSync,
   chownSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { asNobody } from '../setup/as-nobody.ts'
 import { isRoot } from '../setup/root.ts'
@@ -168,23 +171,119 @@ describe('what appears while a command runs is moved aside and named', () => {
   })
 })
 
-test('where a directory cannot be listed no command runs, so that none can hide a repository in it', () => {
+test('a directory that a command has closed is opened and looked through; one that the owner closed is in the way', () => {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-unlisted-')))
   if (isRoot) chownSync(place, nobody, nobody)
-  const [program, args] = asNobody(
-    join(import.meta.dirname, 'exec-program.ts'),
-    place,
+  const said = (...commands: string[]) => {
+    const [program, args] = asNobody(join(import.meta.dirname, 'exec-program.ts'), place, ...commands)
+    const text = execFileSync(program, args, { encoding: 'utf8', cwd: '/' })
+    return text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+  }
+  const [closed, shut] = said(
     'mkdir sub && git init -q sub/r && chmod 300 sub',
-    'true',
+    'git init -q . && chmod 555 .git && mkdir z && chmod 000 z',
   )
-  const said = execFileSync(program, args, { encoding: 'utf8', cwd: '/' })
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  expect(said[0]).toContain('[heddle: the folder could not be looked through afterwards')
-  expect(said[1]).toMatchObject({ status: 'forbidden', remedy: `tell the user to run: chmod u+rx '${place}/sub'` })
-  chmodSync(join(place, 'sub'), 0o700)
+  expect(closed).toContain('sub/r/.git/config is now sub/r/.git/config.untrusted')
+  expect(shut).toContain('.git/config is now .git/config.untrusted')
+  mkdirSync(join(place, 'owners'))
+  if (isRoot) chownSync(join(place, 'owners'), nobody, nobody)
+  chmodSync(join(place, 'owners'), 0)
+  expect(said('true')).toMatchObject([
+    { status: 'forbidden', error: expect.stringContaining(`chmod u+rx '${place}/owners'`) },
+  ])
   rmSync(place, { recursive: true })
+})
+
+describe('what git runs is found wherever the owner has put it, and read-only there', () => {
+  const script = (path: string) => {
+    mkdirSync(dirname(at(path)), { recursive: true })
+    writeFileSync(at(path), '#!/bin/sh\n', { mode: 0o755 })
+  }
+  const hooksTo = (path: string) => {
+    rmSync(at('.git/hooks'), { recursive: true })
+    symlinkSync(path, at('.git/hooks'))
+  }
+  test.each<[string, string, () => void]>([
+    ['hooks that are a link', 'githooks/pre-commit', () => [script('githooks/pre-commit'), hooksTo('../githooks')]],
+    [
+      'a hook that is a link',
+      'scripts/check',
+      () => [script('scripts/check'), symlinkSync('../../scripts/check', at('.git/hooks/pre-commit'))],
+    ],
+    [
+      'a configuration that is a link',
+      'settings',
+      () => [renameSync(at('.git/config'), at('settings')), symlinkSync('../settings', at('.git/config'))],
+    ],
+    [
+      'hooks named in an included file',
+      '.hooks/pre-commit',
+      () => [
+        script('.hooks/pre-commit'),
+        writeFileSync(at('more'), '[core]\n\thooksPath = .hooks\n'),
+        git('config', 'include.path', '../more'),
+      ],
+    ],
+    [
+      'hooks named with quotes',
+      'my hooks/pre-commit',
+      () => [
+        script('my hooks/pre-commit'),
+        appendFileSync(at('.git/config'), '[core]\n\thooksPath = my" hooks" # ours\n'),
+      ],
+    ],
+    [
+      'hooks of a work tree inside the folder',
+      'tree/.hooks/pre-commit',
+      () => [
+        git('config', 'core.hooksPath', '.hooks'),
+        git('worktree', 'add', '-q', 'tree'),
+        script('tree/.hooks/pre-commit'),
+      ],
+    ],
+    [
+      'a script that a filter runs',
+      'clean.sh',
+      () => [script('clean.sh'), git('config', 'filter.x.clean', 'sh ./clean.sh %f')],
+    ],
+    ['another name of the configuration', 'cfg', () => linkSync(at('.git/config'), at('cfg'))],
+  ])('%s', async (_, path, prepare) => {
+    prepare()
+    const before = readFileSync(at(path), 'utf8')
+    expect(await folder.run(`echo evil >> '${path}'`)).toMatch(/Read-only file system/)
+    expect(readFileSync(at(path), 'utf8')).toBe(before)
+  })
+})
+
+test.each([
+  [
+    'a directory whose name is not UTF-8',
+    `d=$(printf 'sub\\377'); mkdir "$d"; cd "$d"; git init -q`,
+    'renamed-1.untrusted/.git/config',
+  ],
+  [
+    'a repository inside of .git',
+    'git init -q .git/objects/q/app; ln -s .git/objects/q/app app',
+    '.git/objects/q/app/.git/config',
+  ],
+  [
+    'steps of a rebase that run commands',
+    'mkdir .git/rebase-merge; echo "exec evil" > .git/rebase-merge/git-rebase-todo',
+    '.git/rebase-merge/git-rebase-todo',
+  ],
+])('%s hides nothing', async (_, command, path) => {
+  expect(await folder.run(command)).toContain(`${path} is now ${path}.untrusted`)
+})
+
+test('no directory on the way to a repository can be renamed while a command runs: another could mount what is put there', async () => {
+  mkdirSync(at('sub', 'deep'), { recursive: true })
+  execFileSync('git', ['init', '-q', at('sub', 'deep', 'repo')])
+  expect(await folder.run('mv sub other; mv sub/deep x; mv sub/deep/repo y; ls -d sub/deep/repo')).toMatch(
+    /busy.*busy.*busy.*sub\/deep\/repo\n/s,
+  )
 })
 
 test('what one command has just made is not known to another beside it, which could change it later', async () => {

@@ -169,6 +169,11 @@ describe('write_file', () => {
     for (const path of ['.husky/pre-commit', 'shared.gitconfig', 'docs/HEAD'])
       expect(await refusal(path), path).toMatchObject({ status: 'forbidden' })
     expect((await write('.huskyrc')).status).toBe('ok')
+    folder.write({ 'meta/gd/HEAD': 'ref: refs/heads/main', 'meta/gd/objects/x': '', 'meta/gd/refs/x': '' })
+    symlinkSync('../linked', at('.git/hooks'))
+    folder.write({ 'linked/pre-commit': '' })
+    for (const path of ['meta/gd/config', 'meta/gd/hooks/pre-commit', 'linked/pre-commit'])
+      expect(await refusal(path), path).toMatchObject({ status: 'forbidden' })
   })
 
   test('what a killed process left beside a file is removed, what a living one writes is not', async () => {

@@ -48,7 +48,7 @@ export async function lookAfterCrashes(directory: string, threads: FileThreads):
     const findings = request && (await lookAfter(threads, request))
     // A folder that is gone has nothing left to look after.
     const isGone = request && (await host.realPath(request.before.folder)) === undefined
-    if (findings || isGone || !request) await host.remove(`${directory}/${name}`)
+    if (findings?.unseen.length === 0 || isGone || !request) await host.remove(`${directory}/${name}`)
     for (const moved of findings?.movedAside ?? []) found.push({ folder: request?.before.folder ?? '', ...moved })
   }
   return found
@@ -68,5 +68,5 @@ export async function lookAfter(threads: FileThreads, request: Recorded): Promis
   const findings = await threads
     .perform({ undoHiddenChanges: request }, new AbortController().signal)
     .catch(() => undefined)
-  return typeof findings === 'string' ? undefined : findings
+  return findings === 'late' ? undefined : findings
 }

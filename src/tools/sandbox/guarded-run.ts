@@ -3,15 +3,10 @@ import type { Millis } from '../../domain/clock.ts'
 import type { CrashPoint } from '../../domain/crash-points.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import type { PathAddress } from '../../domain/path-handle.ts'
-import {
-  type GuardedState,
-  type GuardFindings,
-  type GuardRequest,
-  isMounted,
-  maxGuardedEntries,
-} from '../exec-guard.ts'
+import { type GuardedState, type GuardFindings, type GuardRequest, isMounted } from '../exec-guard.ts'
 import type { FileThreads } from '../file-threads.ts'
-import { hooksPathIn, type WatchedPath } from '../git-places.ts'
+import { parseGitConfig } from '../git-config.ts'
+import type { WatchedPath } from '../git-places.ts'
 import { type GuardRecords, lookAfter } from './guard-records.ts'
 import { host } from './host.ts'
 import { type Mount, parentsBetween } from './mounts.ts'
@@ -42,11 +37,11 @@ export interface Guarded<T> {
  */
 export async function runGuarded<T>(
   { threads, folder, records, now, env, signal, crash }: Guarding,
-  run: (mounts: Mount[]) => Promise<T>,
+  run: (mounts: Mount[], unsure: string[]) => Promise<T>,
 ): Promise<Guarded<T>> {
   const request: GuardRequest = { folder, now, globalHooksPath: await globalHooksPath(env) }
   const found = await threads.perform({ guard: request }, signal)
-  if (typeof found === 'string') throw tooLarge(folder.folder)
+  if (found === 'late') throw tooLarge(folder.folder)
   // After the walk: a command that ended meanwhile has been looked after, and one that began has a record by now.
   const unfinished = (await records?.unfinished()) ?? []
   const before = await threads.perform({ vet: { folder, found, unfinished } }, signal)
@@ -58,10 +53,11 @@ export async function runGuarded<T>(
     crash('guard.after_command')
     const findings = await lookAfter(threads, { ...request, before })
     crash('guard.after_look')
-    if (findings) await record?.remove()
+    if (findings?.unseen.length === 0) await record?.remove()
     return findings
   }
-  const done = await run(mountsOf(before)).catch(async (error) => {
+  const unsure = unfinished.flatMap(({ trusted }) => trusted.map(({ path }) => path))
+  const done = await run(mountsOf(before), unsure).catch(async (error) => {
     await look()
     throw error
   })
@@ -75,23 +71,24 @@ function mountsOf({ folder, directories, pointers, named, otherNames }: GuardedS
     ...named.filter(({ state }) => isMounted(state)).map(readOnly),
     ...otherNames.map(({ path, isHidden }): Mount => ({ path, kind: isHidden ? 'unreadable-file' : 'read-only' })),
   ]
-  return [
+  const own: Mount[] = [
     ...directories.map(({ path }): Mount => ({ path, kind: 'fixed' })).filter(({ path }) => path !== folder),
     ...[...parts, ...pointers].filter(({ state }) => isMounted(state)).map(readOnly),
-    ...elsewhere,
-    ...elsewhere.flatMap(({ path }) => parentsBetween(folder, path)),
   ]
+  // No directory on the way can be renamed: another command's mounts are made by these very paths.
+  return [...own, ...elsewhere, ...[...own, ...elsewhere].flatMap(({ path }) => parentsBetween(folder, path))]
 }
 
 async function globalHooksPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const { HOME, XDG_CONFIG_HOME = join(HOME ?? '/', '.config') } = env
   const files = [...(HOME ? [join(HOME, '.gitconfig')] : []), join(XDG_CONFIG_HOME, 'git', 'config'), '/etc/gitconfig']
   const texts = await Promise.all(files.map((file) => host.text(file)))
-  return texts.map((text) => hooksPathIn(text ?? '')).find((path) => path !== undefined)
+  const settings = texts.flatMap((text) => parseGitConfig(text ?? '', ''))
+  return settings.find(({ name }) => name === 'core.hookspath')?.value
 }
 
 function tooLarge(folder: string): HeddleError {
-  const message = `${folder} has more than ${maxGuardedEntries.toLocaleString('en')} entries: its repositories cannot be guarded, so no command runs`
+  const message = `looking through ${folder} takes too long to guard its repositories, so no command runs`
   return new HeddleError('too_large', message, 'tell the user to start in a smaller folder')
 }
 

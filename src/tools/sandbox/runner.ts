@@ -14,6 +14,8 @@ import { type Inside, watchFor } from './watch.ts'
 
 const keptBytes = 48_000
 const floodBytes = 256_000_000
+// bubblewrap takes at most 9,000 arguments.
+const maxMounts = 2500
 
 /** A command of an agent. */
 export interface Command {
@@ -22,6 +24,8 @@ export interface Command {
   protect: ProtectedPlaces
   /** Mounts besides those of what is protected. */
   mounts?: readonly Mount[]
+  /** Paths that a command which is under way could turn into a link. */
+  unsure?: readonly string[]
   /** A real path in the folder. */
   cwd: string
   timeoutMs: Millis
@@ -51,9 +55,10 @@ export function inBubblewrap(
   const filter = callFilter(process.arch)
   // In a session of its own, so that `kill 0` in a command hits nothing of ours.
   const { setsid, bash } = programs
-  return async ({ command, folder, protect, mounts = [], cwd, timeoutMs, signal }) => {
+  return async ({ command, folder, protect, mounts = [], unsure = [], cwd, timeoutMs, signal }) => {
     const as = await identityIn(folder, self)
-    const view = await viewOf({ folder, protect, mounts, network }, as, env)
+    const view = await viewOf({ folder, protect, mounts, unsure, network }, as, env)
+    if (view.mounts.length > maxMounts) throw tooManyMounts(folder)
     const walls = bwrapArguments({ view, cwd, network, limits, isFiltered: filter !== undefined })
     const { passwd, group } = userFiles(as)
     const order: Launch = {
@@ -114,6 +119,15 @@ function limited({ memoryBytes, processes }: { memoryBytes: number; processes?: 
   const most = [`-d ${Math.floor((2 * memoryBytes) / 1024)}`, ...(processes === undefined ? [] : [`-u ${processes}`])]
   const script = `${stillWanted}; ulimit -c 0 ${most.join(' ')}; exec "$0" "$@" 2>&1`
   return [shell.at(-1) ?? program, '--norc', '-c', script, program, ...more, '-c']
+}
+
+function tooManyMounts(folder: string): HeddleError {
+  const message = `${folder} holds so many git repositories that they cannot all be protected, so no command runs`
+  return new HeddleError(
+    'too_large',
+    message,
+    'tell the user to start in a smaller folder, or to remove repositories that are not needed',
+  )
 }
 
 function noSandbox(complaint: string): HeddleError {

@@ -177,7 +177,7 @@ function isShared(directory: string, folder: string): boolean {
 }
 
 function personalPlaces(): string[] {
-  return [...homes, homedir(), userInfo().homedir]
+  return [...homes, homedir(), ...accountHome()]
 }
 
 /** Whether a real path belongs to Heddle's own package. */
@@ -190,4 +190,13 @@ async function ownTest(): Promise<OwnTest> {
   const found = await Promise.all([root, around ?? join(root, 'node_modules')].map((path) => host.realPath(path)))
   const places = found.filter((path) => path !== undefined)
   return (path) => places.some((place) => isWithin(path, place))
+}
+
+/** None for a user whom the system does not know, as in many containers. */
+function accountHome(): string[] {
+  try {
+    return [userInfo().homedir]
+  } catch {
+    return []
+  }
 }

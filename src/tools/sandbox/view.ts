@@ -2,7 +2,7 @@ import { delimiter } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import type { ProtectedPlaces } from '../../domain/path-handle.ts'
 import { isWithin } from '../../domain/within.ts'
-import { isAmong, type RealPlaces, realPlaces } from '../protected-places.ts'
+import { isAmong, ownSources, type RealPlaces, realPlaces } from '../protected-places.ts'
 import { host, type Identity } from './host.ts'
 import { inMountOrder, type Mount, parentsBetween } from './mounts.ts'
 import { kernelFolders, storeFolders, systemFolders } from './system-places.ts'
@@ -39,12 +39,14 @@ export interface Seen {
   protect: ProtectedPlaces
   /** Besides those of what is protected. */
   mounts?: readonly Mount[]
+  /** Paths that a command which is under way could turn into a link: nothing is mounted there. */
+  unsure?: readonly string[]
   network: boolean
 }
 
 /** Everything that commands in a folder need to see, and nothing more. */
 export async function viewOf(
-  { folder: given, protect, mounts = [], network }: Seen,
+  { folder: given, protect, mounts = [], unsure = [], network }: Seen,
   who: Identity,
   env: NodeJS.ProcessEnv,
 ): Promise<View> {
@@ -65,7 +67,9 @@ export async function viewOf(
     readable,
     placed: Object.fromEntries(Object.entries(programs.placed).filter(([, source]) => sources.includes(source))),
     links: { ...system.links, ...programs.links },
-    mounts: inMountOrder([...mounts, ...(await mountsFor(places, folder, visible))]),
+    mounts: inMountOrder(
+      [...mounts, ...(await mountsFor(places, folder, visible))].filter(({ path }) => !isAmong(unsure, path)),
+    ),
     path: programs.path.join(delimiter),
   }
 }
@@ -123,13 +127,6 @@ async function existing(paths: string[]): Promise<string[]> {
 function unreachable(folder: string): HeddleError {
   const remedy = 'tell the user; nothing can be run until it is back'
   return new HeddleError('folder_missing', `the folder ${folder} of this session cannot be reached`, remedy)
-}
-
-function ownSources(folder: string): HeddleError {
-  const message = `no command runs in ${folder}: heddle itself runs from there, and a command could change it`
-  const remedy =
-    'tell the user to work on a copy: clone it into another folder, or install heddle elsewhere and start that one here'
-  return new HeddleError('forbidden', message, remedy)
 }
 
 function notAFolderToWorkIn(folder: string): HeddleError {
