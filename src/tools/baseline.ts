@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { OpenFile, PathAddress } from '../domain/path-handle.ts'
 import type { OwnChanges } from '../domain/tool.ts'
-import { namingOf, wordsBelow, wordsOf } from './command-words.ts'
+import { namesAnyFile, namingOf, wordsBelow, wordsOf } from './command-words.ts'
 import { directHandle } from './handle.ts'
 import { type CommandPlace, namedFiles } from './named-files.ts'
 import { shownName } from './shown-name.ts'
@@ -53,7 +53,7 @@ export interface BaselineComparison extends FrozenCommand {
 
 /**
  * What has changed since a baseline was taken, one line each. What the request changed itself is left out, except in
- * files that the command names: an agent must not have something approved and then run something else.
+ * files that the command names, or could find: an agent must not have something approved and then run something else.
  */
 export async function changesSince({ packed, own, command, ...place }: BaselineComparison): Promise<string[]> {
   const kept = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as Kept
@@ -66,7 +66,7 @@ export async function changesSince({ packed, own, command, ...place }: BaselineC
       return [`the folder, which has more than ${mostSurveyed.toLocaleString('en')} entries now`]
     for (const [path, change] of differences(readMarks(kept.marks), surveyed.marks)) changes.set(path, change)
   }
-  const isNamed = namingOf(words)
+  const isNamed = namesAnyFile(command) ? () => true : namingOf(words)
   const lines: string[] = []
   for (const [path, { was, is }] of [...changes].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const counts = before.has(path) || named.marks.has(path) || isNamed(path)

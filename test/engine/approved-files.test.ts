@@ -119,6 +119,23 @@ describe('a command that waits for a yes', () => {
     await shop.outcomes(1)
   })
 
+  test.each(['eval "$(cat deploy.sh)"', 'sh $(echo ZGVwbG95LnNo | base64 -d)', 'find . -type f -exec sh {} +'])(
+    'is asked about again when its own request has changed a file that it could find: %s',
+    async (command) => {
+      shop = await newWorkshop('sqlite', 'none')
+      shop.write({ 'deploy.sh': says('one') })
+      await shop.ask([[...run(command), ...put('deploy.sh', says('evil'))]])
+      const [question] = await shop.asked()
+      await vi.waitUntil(() => readFileSync(at('deploy.sh'), 'utf8') === says('evil'), { timeout: 60_000 })
+      await shop.say(question, 'once')
+      const again = await shop.askedAgain()
+      expect(again.facts[0]?.value).toContain('deploy.sh')
+      await shop.say(again, 'no')
+      await shop.outcomes(1)
+      expect(() => log()).toThrow('ENOENT')
+    },
+  )
+
   test('and one that rewrites its script, approved together, are made one after the other', async () => {
     shop = await newWorkshop('sqlite', 'none', ['exec', 'write_file'])
     shop.write({ 'deploy.sh': says('one') })
