@@ -100,7 +100,7 @@ export class ShownQuestion {
   #until(): string {
     const { coverage } = this.#approval
     if (coverage?.confinement === 'sandbox') return '; the sandbox is the wall'
-    return coverage && lapses(coverage) ? ', until a run changes a file there' : ''
+    return coverage && lapses(coverage) ? ', until a run changes a file there or may have' : ''
   }
 
   /** A long call is not told twice: it stands above. */

@@ -29,6 +29,9 @@ interface Kept {
   named: string
 }
 
+/** How files that no look into the folder can find are told. */
+export const filesOutside = 'files outside the folder'
+
 /** Takes the marks of a folder and of all that a command names. Meant for a thread of its own. */
 export async function takeBaseline({ command, ...place }: FrozenCommand): Promise<Baseline> {
   const surveyed = await marksIn(directHandle({ ...place.folder, path: '.' }))
@@ -40,6 +43,7 @@ export async function takeBaseline({ command, ...place }: FrozenCommand): Promis
     uncovered: [
       ...(surveyed === 'tooMany' ? [tooMany] : surveyed.passedOver),
       ...(named.isCut ? ['some of the many files that the command names'] : []),
+      ...(named.leadsOutside ? [filesOutside] : []),
     ],
   }
 }

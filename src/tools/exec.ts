@@ -8,6 +8,7 @@ import type { Label } from '../domain/label.ts'
 import type { PathAddress, PathHandle } from '../domain/path-handle.ts'
 import type { Call, Tool } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
+import { filesOutside } from './baseline.ts'
 import type { FileThreads } from './file-threads.ts'
 import { guardNotes } from './sandbox/guard-notes.ts'
 import type { GuardRecords } from './sandbox/guard-records.ts'
@@ -71,7 +72,8 @@ export function exec(
       const frozen = { path, network, isConfined, seconds }
       const freeze = { folder: folderOf(call), cwd: names, command }
       const taken = await threads.perform({ freeze }, call.signal)
-      const uncovered = taken === 'late' ? ['any file: looking through the folder took too long'] : taken.uncovered
+      const seen = taken === 'late' ? ['any file: looking through the folder took too long'] : taken.uncovered
+      const uncovered = [...new Set([...seen, ...(isConfined ? [] : [filesOutside])])]
       return {
         facts: [
           { name: 'runs', value: `${reachOf(settings)}, for at most ${seconds} s` },
