@@ -13,7 +13,7 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { lstat, mkdir, open, opendir, readdir, readlink, realpath, rename, symlink, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, opendir, readdir, readlink, realpath, rename, rm, symlink, unlink } from 'node:fs/promises'
 
 type Awaitable<T> = T | Promise<T>
 
@@ -35,6 +35,8 @@ export interface Disk {
   /** Takes the place of what has that name. */
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
+  /** With everything in it; links are removed and not followed. */
+  removeTree(path: string): Promise<void>
   makeLink(target: string, path: string): Promise<void>
   /** Where the system tells what a descriptor stands for. */
   descriptors: string
@@ -67,7 +69,10 @@ const newMode = 0o644
 // Most directories come in one piece.
 const entriesAtOnce = 256
 
-const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'remove' | 'makeLink'> = {
+const shared: Pick<
+  Disk,
+  'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'remove' | 'removeTree' | 'makeLink'
+> = {
   descriptors: '/proc/self/fd',
   behind: (descriptor) => readlinkSync(descriptor),
   async create(path) {
@@ -84,6 +89,7 @@ const shared: Pick<Disk, 'descriptors' | 'behind' | 'create' | 'makeDirectory' |
   makeDirectory: async (path) => void (await mkdir(path)),
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
+  removeTree: (path) => rm(path, { recursive: true, force: true }),
   makeLink: (target, path) => symlink(target, path),
 }
 
