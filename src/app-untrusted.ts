@@ -1,1 +1,1 @@
-export { trustFiles, type Untrusted, untrustedIn } from './tools/untrusted-files.ts'
+export { assertShown, trustFiles, type Untrusted, untrustedIn } from './tools/untrusted-files.ts'

@@ -103,7 +103,7 @@ export const registerApprovals: Register = (program, run) => {
 function grantLines(screen: Screen, grant: GrantView): string[] {
   const { id, scope, session, agent, folder, covers, lapses } = grant
   const who = scope === 'session' ? `every agent in session ${printable(session ?? '–')}` : `@${printable(agent)}`
-  const until = lapses ? ', until a run changes a file there' : ''
+  const until = lapses ? ', until a run changes a file there or may have' : ''
   const head = wrapped(`${id}  ${who}, ${printable(folder)}${until}`, screen.columns, { words: true, hang: '   ' })
   return [...head, ...new ForeignText(screen, covers).rows(Number.POSITIVE_INFINITY)]
 }

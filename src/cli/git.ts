@@ -1,8 +1,11 @@
-import { trustFiles, type Untrusted, untrustedIn } from '../app-untrusted.ts'
+import { assertShown, trustFiles, type Untrusted, untrustedIn } from '../app-untrusted.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
+import { shownPath } from '../domain/visible.ts'
 import type { Here, Register } from './cli.ts'
+import { ForeignText } from './foreign-text.ts'
 import { askLine, canAsk } from './prompt.ts'
-import { paint, printable } from './screen.ts'
+import { lines } from './question-page.ts'
+import { paint, printable, type Screen, wrapped } from './screen.ts'
 
 export const registerGit: Register = (program, run) => {
   const git = program
@@ -12,7 +15,9 @@ export const registerGit: Register = (program, run) => {
     .action(
       run(async (here) => {
         const untrusted = await untrustedIn({ folder: here.folder, path: '.' })
-        const text = untrusted.map((each) => `${page(here, each)}\n${trustCommand(each)}`).join('\n\n')
+        const text = untrusted
+          .map((each) => `${new UntrustedPages(here.screen, each).next()}\n${trustCommand(each)}`)
+          .join('\n\n')
         return { json: { untrusted }, text: text || 'nothing was moved aside in this folder' }
       }),
     )
@@ -36,25 +41,54 @@ async function askedFor(here: Here, directory: string): Promise<string> {
   if (!found)
     throw new Misuse(`nothing was moved aside in ${printable(directory)}`, 'heddle git lists what was', 'not_found')
   if (!canAsk() || here.json) throw new Misuse('say what you have seen', trustCommand(found), 'missing_argument')
-  here.tell(page(here, found))
+  assertShown(found)
+  const pages = new UntrustedPages(here.screen, found)
+  const rows = here.screen.rows - 3
+  here.tell(pages.next(rows))
+  while (pages.linesLeft > 0) {
+    const typed = await askLine(`${lines(pages.linesLeft)} you have not seen: v next page, v all, n no> `)
+    const key = typed.trim().toLowerCase().replace(/\s+/, ' ')
+    if (key === 'v' || key === 'v all') here.tell(pages.next(key === 'v' ? rows : undefined))
+    else if (/^y(es)?$/.test(key)) here.tell('not yet: you have not seen all of it. v shows more; n says no')
+    else throw unchanged()
+  }
   const typed = await askLine('git will run this with your rights. Put it back? y/N ')
-  if (!/^y(es)?$/i.test(typed.trim())) throw new HeddleError('cancelled', 'nothing was changed', 'heddle git shows it')
+  if (!/^y(es)?$/i.test(typed.trim())) throw unchanged()
   return found.hash
+}
+
+function unchanged(): HeddleError {
+  return new HeddleError('cancelled', 'nothing was changed', 'heddle git shows it')
 }
 
 function trustCommand({ directory, hash }: Untrusted): string {
   return `heddle git trust ${printable(directory)} --hash ${hash.slice(0, 12)}`
 }
 
-/** Whole: what is not shown is not trusted. */
-function page({ screen }: Here, { files }: Untrusted): string {
-  return files
-    .flatMap(({ path, isExecutable, content }) => [
-      paint(screen, 'bold', `${printable(path)}${isExecutable ? ' (executable)' : ''}`),
-      ...content
-        .replace(/\n$/, '')
-        .split('\n')
-        .map((line) => `  │ ${printable(line)}`),
-    ])
-    .join('\n')
+/** The files of a directory, page by page, each with its text behind a gutter: what is not shown is not trusted. */
+class UntrustedPages {
+  readonly #parts: { heading: string[]; text: ForeignText }[]
+
+  constructor(screen: Screen, { files }: Untrusted) {
+    this.#parts = files.map(({ path, isExecutable, content }) => ({
+      heading: wrapped(
+        paint(screen, 'bold', `${shownPath(path)}${isExecutable ? ' (executable)' : ''}`),
+        screen.columns,
+      ),
+      text: new ForeignText(screen, content),
+    }))
+  }
+
+  get linesLeft(): number {
+    return this.#parts.reduce((sum, { heading, text }) => sum + heading.length + text.linesLeft, 0)
+  }
+
+  next(most = Number.POSITIVE_INFINITY): string {
+    const rows: string[] = []
+    for (const { heading, text } of this.#parts) {
+      rows.push(...heading.splice(0, most - rows.length))
+      rows.push(...text.rows(most - rows.length))
+    }
+    return rows.join('\n')
+  }
 }

@@ -2,7 +2,7 @@ import type { ApprovalView } from '../domain/app.ts'
 import type { Fact } from '../domain/approval.ts'
 import { tail } from '../domain/id.ts'
 import type { TaskLine } from '../domain/plan-views.ts'
-import { visible } from '../domain/visible.ts'
+import { shownPath, visible } from '../domain/visible.ts'
 import type { Door } from '../gateway/api.ts'
 import { ForeignText } from './foreign-text.ts'
 import { cut, paint, printable, type Screen, wrapped } from './screen.ts'
@@ -32,8 +32,18 @@ export function approveLine({ id, hash }: Pick<ApprovalView, 'id' | 'hash'>): st
   return `heddle approve ${id} --hash ${hash.slice(0, 12)}`
 }
 
+export interface FactsShown {
+  task?: TaskLine | undefined
+  /** Rows that each fact may take at most: a long one must not push the others off the screen. */
+  most?: number
+}
+
 /** What the runtime says about a call, before any text of others: who wants what, what bounds it, where, and why it asks. */
-export function questionFacts(screen: Screen, approval: ApprovalView, task?: TaskLine): string[] {
+export function questionFacts(
+  screen: Screen,
+  approval: ApprovalView,
+  { task, most = Number.POSITIVE_INFINITY }: FactsShown = {},
+): string[] {
   const { id, agent, tool, runId, request, reason, facts, trusted, folder } = approval
   const room = Math.max(40, screen.columns - 2 - nameWidth)
   const isPlaced = facts.some(({ name }) => name === 'where')
@@ -42,18 +52,35 @@ export function questionFacts(screen: Screen, approval: ApprovalView, task?: Tas
     { name: 'why', value: reason },
     ...(trusted ? [] : [{ name: 'careful', value: `it has read ${sourcesOf(approval)}` }]),
     { name: 'asked', value: cut(oneLine(request), room) },
-    { name: 'run', value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder ?? '–'}`}` },
+    {
+      name: 'run',
+      value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder === null || folder === undefined ? '–' : shownPath(folder)}`}`,
+    },
     ...(task ? [{ name: 'task', value: cut(taskWords(task), room) }] : []),
   ]
   const wants = `@${oneLine(agent)} wants ${paint(screen, 'bold', oneLine(tool))}`
-  return [`${paint(screen, 'yellow', `approval:${id}`)}  ${wants}`, ...known.flatMap((fact) => factLines(screen, fact))]
+  return [
+    `${paint(screen, 'yellow', `approval:${id}`)}  ${wants}`,
+    ...known.flatMap((fact) => shortened(screen, fact, { most, id })),
+  ]
+}
+
+/** A fact in at most so many rows; the last one tells how much is missing, and where all of it is. */
+function shortened(screen: Screen, fact: Fact, { most, id }: { most: number; id: number }): string[] {
+  const rows = factLines(screen, fact)
+  if (rows.length <= most) return rows
+  const hang = ' '.repeat(2 + nameWidth)
+  const cutOff = factLines({ ...screen, color: false }, fact).slice(most - 1)
+  const characters = cutOff.reduce((sum, row) => sum + [...row.slice(hang.length)].length, 0)
+  const missing = `… ${characters.toLocaleString('en')} more characters, heddle show approval:${id} shows all`
+  return [...rows.slice(0, most - 1), hang + paint(screen, 'yellow', missing)]
 }
 
 /** A fact, over as many rows as it needs: none of them begins where a name could. */
-export function factLines(screen: Screen, { name, value }: Fact): string[] {
+export function factLines(screen: Screen, { name, value, isLoud = false }: Fact & { isLoud?: boolean }): string[] {
   const label = `  ${paint(screen, 'dim', oneLine(name).padEnd(nameWidth - 1))} `
   const told =
-    loud.has(name) || /^WITHOUT A SANDBOX/.test(value) ? paint(screen, 'red', oneLine(value)) : oneLine(value)
+    isLoud || loud.has(name) || /^WITHOUT A SANDBOX/.test(value) ? paint(screen, 'red', oneLine(value)) : oneLine(value)
   return wrapped(label + told, screen.columns, { words: true, hang: ' '.repeat(2 + nameWidth) })
 }
 

@@ -3,12 +3,13 @@ import { type Answer, lapses, type Scope } from '../domain/approval.ts'
 import type { TaskLine } from '../domain/plan-views.ts'
 import { visible } from '../domain/visible.ts'
 import { ForeignText } from './foreign-text.ts'
-import { lines, questionFacts } from './question-page.ts'
-import { paint, printable, type Screen, wrapped } from './screen.ts'
+import { factLines, lines, questionFacts } from './question-page.ts'
+import { cut, paint, printable, type Screen, wrapped } from './screen.ts'
 
 /** Rows that the facts leave for the text at least, and rows below it. */
 const [leastRows, rowsBelow] = [4, 6]
 const longestNamed = 60
+const mostFactRows = 4
 
 /** What became of a typed line: an answer, or something to be said. */
 export type Taken = { answer: Answer; reason?: string } | { say: string }
@@ -19,6 +20,8 @@ export class ShownQuestion {
   readonly #approval: ApprovalView
   readonly #text: ForeignText
   readonly #facts: string[]
+  /** What bounds the call, told again right above the choices where that is less than the plain sandbox. */
+  readonly #warning: string[]
   /** The only scope that a yes has, where it was given before. */
   readonly #scope: Scope | undefined
 
@@ -26,13 +29,14 @@ export class ShownQuestion {
     this.#screen = screen
     this.#approval = approval
     this.#text = new ForeignText(screen, approval.change)
-    this.#facts = questionFacts(screen, approval, task)
+    this.#facts = questionFacts(screen, approval, { task, most: mostFactRows })
+    this.#warning = warningOf(screen, approval)
     this.#scope = scope
   }
 
   /** The facts, as much of the text as fits below them, and the choices. */
   begin(): string {
-    const room = this.#screen.rows - this.#facts.length
+    const room = this.#screen.rows - this.#facts.length - this.#warning.length
     const whole = new ForeignText(this.#screen, this.#approval.change)
     whole.rows(room - rowsBelow)
     // Where it does not fit there are fewer choices.
@@ -56,7 +60,9 @@ export class ShownQuestion {
     const key = word.toLowerCase()
     if (key === 'v' && ['', 'all'].includes(rest.join(' '))) {
       if (this.#text.isSeen) return { say: 'that was all of it' }
-      return { say: this.#more(rest.length > 0 ? Number.POSITIVE_INFINITY : this.#screen.rows - 3) }
+      return {
+        say: this.#more(rest.length > 0 ? Number.POSITIVE_INFINITY : this.#screen.rows - 3 - this.#warning.length),
+      }
     }
     const said = answerFrom(typed)
     if (!said) return undefined
@@ -74,14 +80,16 @@ export class ShownQuestion {
     if (!this.#text.isSeen) {
       const left = `${lines(this.#text.linesLeft)} you have not seen`
       return [
+        ...this.#warning,
         `  ${paint(this.#screen, 'yellow', left)}   ${this.#key('v')} next page   ${this.#key('v all')}   ${this.#key('n')} no, and why`,
       ]
     }
     if (this.#scope) {
       const what = this.#scope === 'once' ? 'this once' : this.#covered(this.#scope)
-      return [...this.#choice('y', what), ...this.#choice('n', 'no, and why')]
+      return [...this.#warning, ...this.#choice('y', what), ...this.#choice('n', 'no, and why')]
     }
     return [
+      ...this.#warning,
       `  ${this.#key('y')}  this once        ${this.#key('n')}  no, and why`,
       ...this.#choice('s', this.#covered('session')),
       ...this.#choice('a', this.#covered('agent')),
@@ -92,22 +100,23 @@ export class ShownQuestion {
   #covered(scope: 'session' | 'agent'): string {
     const { agent, requestSession, session } = this.#approval
     if (scope === 'session')
-      return `every agent in session ${printable(requestSession ?? session ?? '–')}: ${this.#call()}${this.#until()}`
-    const who = `@${printable(agent)} in this folder, in every session`
+      return `every agent in session ${short(requestSession ?? session ?? '–')}: ${this.#call()}${this.#until()}`
+    const who = `@${short(agent)} in this folder, in every session`
     return this.#scope ? `${who}: ${this.#call()}${this.#until()}` : `${who}: the same`
   }
 
   #until(): string {
     const { coverage } = this.#approval
     if (coverage?.confinement === 'sandbox') return '; the sandbox is the wall'
-    return coverage && lapses(coverage) ? ', until a run changes a file there' : ''
+    return coverage && lapses(coverage) ? ', until a run changes a file there or may have' : ''
   }
 
   /** A long call is not told twice: it stands above. */
   #call(): string {
     const { covers, coverage, tool } = this.#approval
     if (covers.length <= longestNamed && !covers.includes('\n')) return printable(visible(covers))
-    return `${printable(tool)}, exactly as above, in ${printable(visible(coverage?.cwd ?? '.'))}`
+    const where = visible(coverage?.cwd ?? '.')
+    return `${short(tool)}, exactly as above, ${where.length > longestNamed ? 'in that directory' : `in ${printable(where)}`}`
   }
 
   #choice(key: string, what: string): string[] {
@@ -117,6 +126,17 @@ export class ShownQuestion {
   #key(letter: string): string {
     return paint(this.#screen, 'bold', letter)
   }
+}
+
+function warningOf(screen: Screen, { facts, coverage }: ApprovalView): string[] {
+  const runs = facts.find(({ name }) => name === 'runs')
+  if (!runs || coverage?.confinement === 'sandbox') return []
+  return factLines(screen, { ...runs, isLoud: true }).slice(0, mostFactRows)
+}
+
+/** A name in few columns: the choices must stay on the screen. */
+function short(name: string): string {
+  return cut(printable(visible(name)), longestNamed)
 }
 
 /** What a person typed as an answer: a letter or a word, and after no the reason. */

@@ -10,6 +10,8 @@ export interface TouchedFiles {
   removed: string[]
   /** How many there are besides those that are named. */
   more: number
+  /** Kinds of files that were not looked at, in words, such as `ignored files`; absent where all were. */
+  passedOver?: string[]
 }
 
 /** What a call did to files; `unseen` is why nobody could look. */

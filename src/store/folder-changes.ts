@@ -40,12 +40,15 @@ export async function changesIn(rows: Reading, folder: string, since: Millis): P
   return found.filter(({ path }) => path === undefined || isInside(path))
 }
 
-/** A call's end that names no files is of one that nobody could look at. */
+/** A call's end that names no files is of one that nobody could look at; one that names some may have changed others. */
 function pathsIn(payload: string): (string | undefined)[] {
   const { touched } = JSON.parse(payload) as { touched?: Touched }
   if (!touched || 'unseen' in touched) return [undefined]
-  const { folder, created, changed, removed, more } = touched
-  return [...[...created, ...changed, ...removed].map((path) => join(folder, path)), ...(more > 0 ? [undefined] : [])]
+  const { folder, created, changed, removed, more, passedOver = [] } = touched
+  return [
+    ...[...created, ...changed, ...removed].map((path) => join(folder, path)),
+    ...(more > 0 || passedOver.length > 0 ? [undefined] : []),
+  ]
 }
 
 /** The folder and those above it, each by itself, and all that lie below it. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import type { OpenFile, PathAddress } from '../domain/path-handle.ts'
 import type { OwnChanges } from '../domain/tool.ts'
-import { namingOf, wordsBelow, wordsOf } from './command-words.ts'
+import { namesAnyFile, namingOf, wordsBelow, wordsOf } from './command-words.ts'
 import { directHandle } from './handle.ts'
 import { type CommandPlace, namedFiles } from './named-files.ts'
 import { shownName } from './shown-name.ts'
@@ -29,6 +29,9 @@ interface Kept {
   named: string
 }
 
+/** How files that no look into the folder can find are told. */
+export const filesOutside = 'files outside the folder'
+
 /** Takes the marks of a folder and of all that a command names. Meant for a thread of its own. */
 export async function takeBaseline({ command, ...place }: FrozenCommand): Promise<Baseline> {
   const surveyed = await marksIn(directHandle({ ...place.folder, path: '.' }))
@@ -40,6 +43,7 @@ export async function takeBaseline({ command, ...place }: FrozenCommand): Promis
     uncovered: [
       ...(surveyed === 'tooMany' ? [tooMany] : surveyed.passedOver),
       ...(named.isCut ? ['some of the many files that the command names'] : []),
+      ...(named.leadsOutside ? [filesOutside] : []),
     ],
   }
 }
@@ -53,7 +57,7 @@ export interface BaselineComparison extends FrozenCommand {
 
 /**
  * What has changed since a baseline was taken, one line each. What the request changed itself is left out, except in
- * files that the command names: an agent must not have something approved and then run something else.
+ * files that the command names, or could find: an agent must not have something approved and then run something else.
  */
 export async function changesSince({ packed, own, command, ...place }: BaselineComparison): Promise<string[]> {
   const kept = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as Kept
@@ -66,7 +70,7 @@ export async function changesSince({ packed, own, command, ...place }: BaselineC
       return [`the folder, which has more than ${mostSurveyed.toLocaleString('en')} entries now`]
     for (const [path, change] of differences(readMarks(kept.marks), surveyed.marks)) changes.set(path, change)
   }
-  const isNamed = namingOf(words)
+  const isNamed = namesAnyFile(command) ? () => true : namingOf(words)
   const lines: string[] = []
   for (const [path, { was, is }] of [...changes].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const counts = before.has(path) || named.marks.has(path) || isNamed(path)

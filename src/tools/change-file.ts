@@ -4,8 +4,8 @@ import type { Coverage } from '../domain/approval.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { FilePlace, FoundFile } from '../domain/path-handle.ts'
 import type { Call, Preview, ToolOutcome } from '../domain/tool.ts'
+import { shownPath } from '../domain/visible.ts'
 import { refuseGuarded } from './guarded-places.ts'
-import { shownName } from './shown-name.ts'
 import { headBytes, kindOfText } from './text-kind.ts'
 import { unifiedDiff } from './unified-diff.ts'
 
@@ -44,7 +44,7 @@ export function previewChange(call: Call, make: Make): Promise<Preview> {
     const after = textIn(made(place, make, handle.shown))
     const change = unifiedDiff(path, before && textIn(before.bytes, `[${before.bytes.length} binary bytes]\n`), after)
     const facts = [
-      { name: 'where', value: shownName(join(place.folder, path)) },
+      { name: 'where', value: shownPath(join(place.folder, path)) },
       { name: 'does', value: before ? 'changes this file' : 'makes this file' },
     ]
     return { fate: 'kept', answer: { facts, change, frozen: { path, before: before ? hashOf(before.bytes) : null } } }

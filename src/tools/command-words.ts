@@ -4,19 +4,33 @@ const longestWord = 4096
 
 /**
  * Every word of a command that could be the name of a file. Nobody but a shell knows what a command means, so quotes are
- * read both as ends of words and as parts of them, and whatever is filled in later counts as `*`.
+ * read both as ends of words and as parts of them, and whatever is filled in later counts as `*`, with the words inside it
+ * as words of their own.
  */
 export function wordsOf(command: string): string[] {
   const filled = command.replace(/\$\{[^}]*\}|\$\([^()]*\)|\$\w+|\{[^{}\s]*,[^{}\s]*\}/g, '*')
   const quoted = [...filled.matchAll(/'([^']*)'|"([^"]*)"/g)].map(([, single, double]) => single ?? double ?? '')
   const unquoted = filled.replace(/['"\\]/g, '')
-  const words = [...quoted, ...split(filled.replace(/\\/g, '')), ...split(unquoted)]
+  const inside = command.replace(/['"\\]/g, '').split(/[\s`;|&()<>=,{}$]+|:[-+?]/)
+  const words = [...quoted, ...split(filled.replace(/\\/g, '')), ...split(unquoted), ...inside]
   // Some options have their value right behind them: -fbuild.mk
   const behind = words.flatMap((word) => /^-\w(.+)$/.exec(word)?.[1] ?? [])
   const all = [...words, ...behind].map((word) => word.trim())
   return [...new Set(all)].filter(
     (word) => word !== '' && word.length <= longestWord && !word.startsWith('-') && !/^[*.]+$/.test(word),
   )
+}
+
+// Expansions, process substitutions, and `[` except as the name of a test.
+const expansion = /[$`*?{~]|\[[^\s[]|<\(/
+const fileFinder = /(^|[\s;|&(/])(eval|xargs|find|fd|fdfind|parallel)(?=$|[\s;|&)])/
+const interpreters = '(?:ba|da|z|k|a|mk|fi|c|tc)?sh|busybox|source|python[\\d.]*|perl|ruby|node|php|make'
+const scriptFromPipe = new RegExp(`(?<!\\|)\\|(?!\\|)&?(?:[^|;&]*[\\s/])?(?:${interpreters})(?=$|[\\s;|&)<])`)
+
+/** Whether a command could run files whose names are not in its text: by an expansion, a search or a pipe into a shell. */
+export function namesAnyFile(command: string): boolean {
+  const text = command.replace(/['"\\]/g, '')
+  return expansion.test(text) || fileFinder.test(text) || scriptFromPipe.test(text)
 }
 
 function split(text: string): string[] {

@@ -15,7 +15,7 @@ import {
   realpathSync,
   type Stats,
 } from 'node:fs'
-import { lstat, mkdir, open, opendir, readdir, readlink, realpath, rename, symlink, unlink } from 'node:fs/promises'
+import { lstat, mkdir, open, opendir, readdir, readlink, realpath, rename, rm, symlink, unlink } from 'node:fs/promises'
 
 type Awaitable<T> = T | Promise<T>
 
@@ -39,6 +39,8 @@ export interface Disk {
   /** Takes the place of what has that name. */
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
+  /** With everything in it; links are removed and not followed. */
+  removeTree(path: string): Promise<void>
   makeLink(target: string, path: string): Promise<void>
   renameBytes(from: Buffer, to: string): Promise<void>
   /** Lets its owner list a directory and change names in it; refuses a link. */
@@ -78,7 +80,16 @@ const entriesAtOnce = 256
 
 const shared: Pick<
   Disk,
-  'descriptors' | 'behind' | 'create' | 'makeDirectory' | 'rename' | 'renameBytes' | 'remove' | 'makeLink' | 'open700'
+  | 'descriptors'
+  | 'behind'
+  | 'create'
+  | 'makeDirectory'
+  | 'rename'
+  | 'renameBytes'
+  | 'remove'
+  | 'removeTree'
+  | 'makeLink'
+  | 'open700'
 > = {
   descriptors: '/proc/self/fd',
   behind: (descriptor) => readlinkSync(descriptor),
@@ -96,6 +107,7 @@ const shared: Pick<
   makeDirectory: async (path) => void (await mkdir(path)),
   rename: (from, to) => rename(from, to),
   remove: (path) => unlink(path),
+  removeTree: (path) => rm(path, { recursive: true, force: true }),
   makeLink: (target, path) => symlink(target, path),
   renameBytes: (from, to) => rename(from, to),
   async open700(path) {

@@ -7,7 +7,8 @@ import { HeddleError } from '../domain/errors.ts'
 import type { Label } from '../domain/label.ts'
 import type { PathAddress, PathHandle } from '../domain/path-handle.ts'
 import type { Call, Tool } from '../domain/tool.ts'
-import { visible } from '../domain/visible.ts'
+import { shownPath, visible } from '../domain/visible.ts'
+import { filesOutside } from './baseline.ts'
 import type { FileThreads } from './file-threads.ts'
 import { guardNotes } from './sandbox/guard-notes.ts'
 import type { GuardRecords } from './sandbox/guard-records.ts'
@@ -15,7 +16,6 @@ import { runGuarded } from './sandbox/guarded-run.ts'
 import type { Ended } from './sandbox/launch.ts'
 import type { Mount } from './sandbox/mounts.ts'
 import type { Runner } from './sandbox/runner.ts'
-import { shownName } from './shown-name.ts'
 import { parsedBy } from './tool-input.ts'
 import { touching } from './touching.ts'
 
@@ -71,11 +71,12 @@ export function exec(
       const frozen = { path, network, isConfined, seconds }
       const freeze = { folder: folderOf(call), cwd: names, command }
       const taken = await threads.perform({ freeze }, call.signal)
-      const uncovered = taken === 'late' ? ['any file: looking through the folder took too long'] : taken.uncovered
+      const seen = taken === 'late' ? ['any file: looking through the folder took too long'] : taken.uncovered
+      const uncovered = [...new Set([...seen, ...(isConfined ? [] : [filesOutside])])]
       return {
         facts: [
           { name: 'runs', value: `${reachOf(settings)}, for at most ${seconds} s` },
-          { name: 'where', value: shownName(path) },
+          { name: 'where', value: shownPath(path) },
           ...(uncovered.length > 0 ? [{ name: 'unseen', value: `changes in ${uncovered.join(', ')}` }] : []),
         ],
         change: visible(command),

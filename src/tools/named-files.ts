@@ -18,6 +18,8 @@ export interface NamedFiles {
   marks: Map<string, string>
   /** Some words were not looked up. */
   isCut: boolean
+  /** Some words name links that lead out of the folder. */
+  leadsOutside: boolean
 }
 
 /**
@@ -25,7 +27,7 @@ export interface NamedFiles {
  * there. Ignored files and those in node_modules are found like any other. Meant for a thread of its own.
  */
 export async function namedFiles({ folder, cwd }: CommandPlace, words: readonly string[]): Promise<NamedFiles> {
-  const found: NamedFiles = { marks: new Map(), isCut: false }
+  const found: NamedFiles = { marks: new Map(), isCut: false, leadsOutside: false }
   // The folder itself, too: it is where whole paths begin.
   const directories = cwd.length === 0 ? [[]] : [[...cwd], []]
   const known = new Set(directories.map((names) => names.join('/')))
@@ -34,13 +36,12 @@ export async function namedFiles({ folder, cwd }: CommandPlace, words: readonly 
   for (const base of directories) {
     for (const word of words) {
       for (const names of await expanded(folder, base, word, () => left-- > 0)) {
-        const sight = await directHandle({ ...folder, path: pathTo(names) })
-          .look()
-          .catch(() => undefined)
+        const sight = await lookAt(folder, names)
         if (sight?.kind === 'file') {
           const mark = await markAt(folder, sight.names)
           if (mark !== undefined) found.marks.set(sight.names.join('/'), mark)
         }
+        if (sight?.kind === 'outside') found.leadsOutside = true
         if (sight?.kind !== 'directory' || known.has(sight.names.join('/'))) continue
         known.add(sight.names.join('/'))
         if (directories.length < mostDirectories) directories.push(sight.names)
@@ -96,6 +97,15 @@ async function entriesLike(folder: PathAddress, path: string[], pattern: string)
     // What cannot be looked into names nothing.
   }
   return found
+}
+
+/** Undefined for what cannot be a path at all, or cannot be looked at. */
+async function lookAt(folder: PathAddress, names: readonly string[]) {
+  try {
+    return await directHandle({ ...folder, path: pathTo(names) }).look()
+  } catch {
+    return undefined
+  }
 }
 
 async function markAt(folder: PathAddress, names: readonly string[]): Promise<string | undefined> {

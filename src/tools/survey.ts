@@ -1,3 +1,4 @@
+import { HeddleError } from '../domain/errors.ts'
 import type { OpenDirectory, PathAddress, PathHandle } from '../domain/path-handle.ts'
 import type { TouchedFiles } from '../domain/touched.ts'
 import { directHandle } from './handle.ts'
@@ -7,26 +8,28 @@ import { type Ignoring, ignoringIn } from './ignore.ts'
 export const mostSurveyed = 20_000
 const mostNamed = 200
 // Whoever fills them says so in files that are looked at.
-const passedOver = 'node_modules'
+const packages = 'node_modules'
 const ignoreFile = /(^|\/)\.(git)?ignore$/
 
 /**
  * The files of a folder by their paths, each with its mark, without what ignore files hide: one text, since it goes from
  * thread to thread. Meant for a thread of its own.
  */
-export async function survey(folder: PathAddress): Promise<{ marks: string } | 'tooMany'> {
+export async function survey(folder: PathAddress): Promise<{ marks: string; passedOver: string[] } | 'tooMany'> {
   const surveyed = await marksIn(directHandle(folder))
-  return surveyed === 'tooMany' ? surveyed : { marks: writeMarks(surveyed.marks) }
+  return surveyed === 'tooMany' ? surveyed : { ...surveyed, marks: writeMarks(surveyed.marks) }
 }
 
 /** What is compared: a folder with what a survey of it said before. */
 export interface Comparison {
   folder: PathAddress
   before: string
+  /** What that survey passed over. */
+  passedOver: string[]
 }
 
 /** What became of a folder since it was surveyed. */
-export async function touchedSince({ folder, before }: Comparison): Promise<TouchedFiles | 'tooMany'> {
+export async function touchedSince({ folder, before, passedOver }: Comparison): Promise<TouchedFiles | 'tooMany'> {
   const handle = directHandle(folder)
   const surveyed = await marksIn(handle)
   if (surveyed === 'tooMany') return surveyed
@@ -39,7 +42,10 @@ export async function touchedSince({ folder, before }: Comparison): Promise<Touc
   const isOtherwiseHidden = [...changed, ...created, ...gone].some((path) => ignoreFile.test(path))
   const removed = isOtherwiseHidden ? await missingOf(folder, gone) : gone
   const sight = await handle.look()
-  return named('path' in sight ? sight.path : folder.folder, { changed, removed, created })
+  const touched = named('path' in sight ? sight.path : folder.folder, { changed, removed, created })
+  // What git would run there is guarded by itself.
+  const unseen = [...new Set([...passedOver, ...surveyed.passedOver])].filter((name) => name !== '.git').sort()
+  return { ...touched, ...(unseen.length > 0 && { passedOver: unseen }) }
 }
 
 /** What is hidden by now is not removed. */
@@ -113,8 +119,10 @@ export async function marksIn(
       .openDirectory(async (directory) =>
         takeMarks(surveyed, `${path}/`, directory, await ignoring.below(name, directory)),
       )
-      .catch(() => {
-        surveyed.passedOver.add('directories that cannot be read')
+      .catch((error) => {
+        // What is hidden from agents is no part of the folder.
+        if (!(error instanceof HeddleError && error.code === 'forbidden'))
+          surveyed.passedOver.add('directories that cannot be read')
         return []
       })
     below.push(...deeper)
@@ -147,8 +155,10 @@ async function takeMarks(
   const below: Below[] = []
   for await (const { name, kind } of directory.entries()) {
     if (--surveyed.left < 0) break
-    if (name === passedOver || ignoring.hides(name, kind === 'directory')) {
-      surveyed.passedOver.add(name === passedOver || name === '.git' ? name : 'ignored files')
+    // Decoding has replaced some of its bytes: the file cannot be opened by this name, or another one has it too.
+    if (name.includes('\ufffd')) surveyed.passedOver.add('files whose names are not UTF-8')
+    if (name === packages || ignoring.hides(name, kind === 'directory')) {
+      surveyed.passedOver.add(name === packages || name === '.git' ? name : 'ignored files')
       continue
     }
     const path = prefix + name

@@ -18,7 +18,10 @@ export async function touching<T>(
   const before = await unlessUnseen(threads.perform({ survey: folder }, signal), signal)
   const done = await act()
   if ('unseen' in before) return { done, touched: before }
-  const touched = await unlessUnseen(threads.perform({ compare: { folder, before: before.marks } }, signal), signal)
+  const touched = await unlessUnseen(
+    threads.perform({ compare: { folder, before: before.marks, passedOver: before.passedOver } }, signal),
+    signal,
+  )
   return { done, touched }
 }
 

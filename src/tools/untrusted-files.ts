@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { Misuse } from '../domain/errors.ts'
 import type { PathAddress } from '../domain/path-handle.ts'
 import { asideName } from './exec-guard.ts'
@@ -8,7 +8,6 @@ import { directRoot } from './handle.ts'
 import { openInside, type Root } from './inside.ts'
 
 const maxBytes = 1_000_000
-const packages = 'node_modules'
 
 /** What was moved aside in one directory, since git or Heddle would have run it. */
 export interface Untrusted {
@@ -25,6 +24,18 @@ export interface UntrustedFile {
   isExecutable: boolean
   /** A link's target stands for its content. */
   content: string
+  /** Why its content cannot be shown: then the directory cannot be trusted. */
+  problem?: string
+}
+
+/** One file, link or directory that was moved aside, with the bytes that are hashed and copied. */
+interface Entry {
+  /** From the directory on in which it was moved aside. */
+  names: string[]
+  kind: 'file' | 'link' | 'directory'
+  isExecutable: boolean
+  bytes: Buffer
+  problem?: string
 }
 
 /** Everything in a folder that was moved aside. */
@@ -38,72 +49,155 @@ export async function untrustedIn(folder: PathAddress): Promise<Untrusted[]> {
       const aside: string[] = []
       for await (const entry of root.disk.entries(base)) {
         if (asideName.test(entry.name)) aside.push(entry.name)
-        else if (entry.isDirectory() && entry.name !== packages) queue.push(join(path, entry.name))
+        else if (entry.isDirectory()) queue.push(join(path, entry.name))
       }
-      if (aside.length === 0) return
-      const files: UntrustedFile[] = []
-      for (const name of aside.sort()) await collect(root, join(path, name), files)
-      const hash = createHash('sha256').update(JSON.stringify(files)).digest('hex')
-      found.push({ directory: path.slice(root.path.length + 1) || '.', files, hash })
+      if (aside.length > 0) found.push(untrustedOf(root, path, await entriesOf(root, path, aside)))
     })
   }
   return found
 }
 
-/** Gives what was moved aside in a directory its own names again. Answers those, from the folder on. */
+/** Throws where something in a directory could not be shown, and so cannot have been seen. */
+export function assertShown({ directory, files }: Untrusted): void {
+  const hidden = files.find(({ problem }) => problem !== undefined)
+  if (hidden)
+    throw new Misuse(
+      `${directory} cannot be trusted: ${hidden.path} is ${hidden.problem}`,
+      'look at it yourself, and rename it by hand if it is right',
+      'too_large',
+    )
+}
+
+/**
+ * Puts what was moved aside in a directory back under its own names, and answers those from the folder on. They are fresh
+ * copies of the bytes that were hashed: a command may have kept a hard link to what was moved aside.
+ */
 export async function trustFiles(folder: PathAddress, directory: string, hash: string): Promise<string[]> {
   const root = await directRoot(folder)
-  const known = (await untrustedIn(folder)).find((each) => each.directory === directory)
-  if (!known) throw new Misuse(`nothing was moved aside in ${directory}`, 'heddle git lists what was', 'not_found')
-  if (!known.hash.startsWith(hash) || hash.length < 8)
-    throw new Misuse('it is not what you were shown any more', 'look at it again: heddle git', 'approval_changed')
+  const path = join(root.path, directory)
   const trusted: string[] = []
-  await inDirectory(root, join(root.path, directory), async (opened, base) => {
-    for (const aside of new Set(
-      known.files.map(({ path }) => path.slice(directory === '.' ? 0 : directory.length + 1).split('/')[0] ?? ''),
-    )) {
-      const name = aside.replace(asideName, '')
-      if (await root.disk.find(join(base, name)))
+  await inDirectory(root, path, async (opened, base) => {
+    const aside: string[] = []
+    for await (const { name } of root.disk.entries(base)) if (asideName.test(name)) aside.push(name)
+    if (aside.length === 0) return
+    const entries = await entriesOf(root, path, aside)
+    const known = untrustedOf(root, path, entries)
+    assertShown(known)
+    if (!known.hash.startsWith(hash) || hash.length < 8)
+      throw new Misuse('it is not what you were shown any more', 'look at it again: heddle git', 'approval_changed')
+    const ownNames = aside.map((name) => name.replace(asideName, ''))
+    for (const [at, name] of ownNames.entries())
+      if (ownNames.indexOf(name) !== at || (await root.disk.find(join(base, name))))
         throw new Misuse(`there is a ${name} in ${directory} already`, 'remove one of the two by hand', 'taken')
-      await root.disk.rename(join(base, aside), join(base, name))
-      trusted.push(join(directory, name))
+    for (const [at, name] of aside.entries()) {
+      await copyAfresh(root, base, { from: name, to: ownNames[at] ?? '' }, entries)
+      trusted.push(join(directory, ownNames[at] ?? ''))
     }
     await opened.file.sync()
+    for (const name of aside) await root.disk.removeTree(join(base, name))
+    await opened.file.sync()
   })
+  if (trusted.length === 0)
+    throw new Misuse(`nothing was moved aside in ${directory}`, 'heddle git lists what was', 'not_found')
   return trusted
 }
 
-async function collect(root: Root, path: string, into: UntrustedFile[]): Promise<void> {
-  const shown = path.slice(root.path.length + 1)
-  const stats = await root.disk.find(path)
-  if (!stats) return
-  if (stats.isSymbolicLink())
-    return void into.push({ path: shown, isExecutable: false, content: `→ ${await root.disk.readlink(path)}` })
-  if (stats.isDirectory()) {
-    const names: string[] = []
-    for await (const { name } of root.disk.entries(path)) names.push(name)
-    if (names.length === 0) into.push({ path: `${shown}/`, isExecutable: false, content: '' })
-    for (const name of names.sort()) await collect(root, join(path, name), into)
-    return
+/** Writes the copy under a name of its own first: after a crash nothing half-written has a name that git knows. */
+async function copyAfresh(
+  { disk }: Root,
+  base: string,
+  { from, to }: { from: string; to: string },
+  entries: readonly Entry[],
+): Promise<void> {
+  const draft = join(base, `.heddle-trust-${to}`)
+  // Left by a copy that was interrupted.
+  await disk.removeTree(draft)
+  try {
+    for (const { names, kind, bytes, isExecutable } of entries.filter(({ names: [top] }) => top === from)) {
+      const path = join(draft, ...names.slice(1))
+      if (kind === 'directory') await disk.makeDirectory(path)
+      else if (kind === 'link') await disk.makeLink(bytes.toString(), path)
+      else {
+        const file = await disk.create(path)
+        try {
+          await file.write(bytes)
+          await file.setMode(isExecutable ? 0o755 : 0o644)
+          await file.sync()
+        } finally {
+          await file.close()
+        }
+      }
+    }
+    await disk.rename(draft, join(base, to))
+  } catch (error) {
+    await disk.removeTree(draft)
+    throw error
   }
-  into.push({ path: shown, isExecutable: (stats.mode & 0o111) !== 0, content: await contentAt(root, path) })
 }
 
-async function contentAt(root: Root, path: string): Promise<string> {
-  const opened = await openInside(root, path)
-  if (!opened?.stats.isFile()) {
-    await opened?.file.close()
-    return ''
+function untrustedOf(root: Root, path: string, entries: readonly Entry[]): Untrusted {
+  const directory = path.slice(root.path.length + 1) || '.'
+  const hash = createHash('sha256')
+  for (const { names, kind, isExecutable, bytes, problem } of entries) {
+    const content = createHash('sha256').update(bytes).digest('hex')
+    hash.update(`${JSON.stringify([names, kind, isExecutable, content, problem])}\n`)
   }
+  const isEmpty = ({ names }: Entry) =>
+    !entries.some((each) => each.names.length > names.length && names.every((name, at) => each.names[at] === name))
+  const files = entries
+    .filter((entry) => entry.kind !== 'directory' || entry.problem !== undefined || isEmpty(entry))
+    .map(({ names, kind, isExecutable, bytes, problem }): UntrustedFile => {
+      const shown = join(directory, ...names)
+      const content = problem ?? (kind === 'link' ? `→ ${bytes}` : bytes.toString())
+      return {
+        path: kind === 'directory' ? `${shown}/` : shown,
+        isExecutable,
+        content,
+        ...(problem !== undefined && { problem }),
+      }
+    })
+  return { directory, files, hash: hash.digest('hex') }
+}
+
+async function entriesOf(root: Root, path: string, aside: string[]): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for (const name of aside.sort()) await collect(root, path, [name], entries)
+  return entries
+}
+
+/** Directories come before what they hold. What cannot be read is told, and hinders no other. */
+async function collect(root: Root, directory: string, names: string[], into: Entry[]): Promise<void> {
+  const path = join(directory, ...names)
+  const entry: Entry = { names, kind: 'file', isExecutable: false, bytes: Buffer.alloc(0) }
+  into.push(entry)
   try {
-    if (opened.stats.size > maxBytes)
-      throw new Misuse(
-        `${basename(dirname(path))}/${basename(path)} is too long to be shown`,
-        'look at it yourself, and rename it by hand if it is right',
-        'too_large',
-      )
-    const into = Buffer.alloc(opened.stats.size)
-    return into.toString('utf8', 0, await opened.file.read(into, 0))
+    const stats = await root.disk.lstat(path)
+    if (stats.isSymbolicLink()) {
+      entry.kind = 'link'
+      entry.bytes = Buffer.from(await root.disk.readlink(path))
+      if (entry.bytes.includes('\ufffd')) entry.problem = 'a link to a name that is not UTF-8'
+    } else if (stats.isDirectory()) {
+      entry.kind = 'directory'
+      const below: string[] = []
+      for await (const { name } of root.disk.entries(path)) below.push(name)
+      for (const name of below.sort()) await collect(root, directory, [...names, name], into)
+    } else Object.assign(entry, await contentAt(root, path))
+  } catch {
+    entry.problem = 'not readable'
+  }
+}
+
+async function contentAt(root: Root, path: string): Promise<Partial<Entry>> {
+  const opened = await openInside(root, path)
+  if (!opened) return { problem: 'not readable' }
+  try {
+    const { stats, file } = opened
+    if (!stats.isFile()) return { problem: 'not a file' }
+    const isExecutable = (stats.mode & 0o111) !== 0
+    if (stats.size > maxBytes)
+      return { isExecutable, problem: `too long to be shown: ${stats.size.toLocaleString('en')} bytes` }
+    const bytes = Buffer.alloc(stats.size)
+    return { isExecutable, bytes: bytes.subarray(0, await file.read(bytes, 0)) }
   } finally {
     await opened.file.close()
   }

@@ -32,11 +32,16 @@ export async function sayYes(arena: Arena, open: Open, answer: 'once' | 'session
   return goesOn(arena, open)
 }
 
-/** Waits until the request has ended or asks something else. */
-export async function goesOn(arena: Arena, { id, input }: Open): Promise<{ status: string; approvals: number[] }> {
+/** Waits until the request has ended or asks something else, or the same once more with what has changed. */
+export async function goesOn(
+  arena: Arena,
+  { id, hash, input }: Open,
+): Promise<{ status: string; approvals: number[] }> {
   for (;;) {
     const ended = await arena.answerTo(input)
     if (!ended.approvals.includes(id)) return ended
+    const now = await questionOf(arena, id).catch(() => undefined)
+    if (now && now.hash !== hash) return ended
   }
 }
 

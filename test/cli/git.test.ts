@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { untilSo } from '../setup/until.ts'
@@ -41,6 +51,59 @@ test('on a terminal it is shown and asked about; no changes nothing', async () =
   expect(readFileSync(join(heddle.folder, 'sub/.git/config'), 'utf8')).toContain('bare')
   expect(existsSync(join(heddle.folder, 'sub/.git/hooks/pre-commit'))).toBe(true)
   expect((await heddle.run('git')).out).toBe('nothing was moved aside in this folder\n')
+})
+
+test('an evil line above many blank ones is seen before anybody can say yes', async () => {
+  const config = `[core]\n\tfsmonitor = evil ${' '.repeat(300)}more\n${'\n'.repeat(300)}; end\n`
+  writeFileSync(join(heddle.folder, 'sub/.git/config.untrusted'), config)
+  const env = { NO_COLOR: '1', LINES: '24', COLUMNS: '80' }
+  const terminal = heddle.terminalWith({ env }, 'git', 'trust', 'sub/.git')
+  await terminal.shows('fsmonitor = evil')
+  await terminal.shows('  ┆ ')
+  await terminal.shows('lines you have not seen')
+  terminal.type('y\r')
+  await terminal.shows('not yet: you have not seen all of it')
+  terminal.type('v\r')
+  await terminal.shows('lines you have not seen')
+  expect(existsSync(join(heddle.folder, 'sub/.git/config'))).toBe(false)
+  terminal.type('v all\r')
+  await terminal.shows('Put it back?')
+  terminal.type('y\r')
+  expect((await terminal.ended).code).toBe(0)
+  expect(readFileSync(join(heddle.folder, 'sub/.git/config'), 'utf8')).toBe(config)
+})
+
+test('a file that is too long to be shown keeps only its own directory from being trusted', async () => {
+  mkdirSync(join(heddle.folder, 'node_modules/m/.git'), { recursive: true })
+  writeFileSync(join(heddle.folder, 'node_modules/m/.git/config.untrusted'), Buffer.alloc(2_000_000, 'x'))
+  const { untrusted } = await heddle.json<{ untrusted: { directory: string; hash: string }[] }>('git')
+  const hashOf = (directory: string) => untrusted.find((each) => each.directory === directory)?.hash ?? ''
+  expect((await heddle.run('git')).out).toContain(
+    'node_modules/m/.git/config.untrusted\n  │ too long to be shown: 2,000,000 bytes\n',
+  )
+  const long = 'node_modules/m/.git'
+  expect(await heddle.run('git', 'trust', long, '--hash', hashOf(long))).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('too long to be shown'),
+  })
+  expect((await heddle.run('git', 'trust', 'sub/.git', '--hash', hashOf('sub/.git'))).code).toBe(0)
+})
+
+test('what is trusted is a fresh copy: a hard link made before does not change it', async () => {
+  const at = (name: string) => join(heddle.folder, 'sub/.git', name)
+  const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x0a])
+  writeFileSync(at('hooks.untrusted/data'), bytes)
+  symlinkSync('pre-commit', at('hooks.untrusted/pre-push'))
+  linkSync(at('hooks.untrusted/pre-commit'), at('kept'))
+  const { untrusted } = await heddle.json<{ untrusted: { hash: string }[] }>('git')
+  expect((await heddle.run('git', 'trust', 'sub/.git', '--hash', untrusted[0]?.hash ?? '')).code).toBe(0)
+  writeFileSync(at('kept'), 'evil')
+  expect(readFileSync(at('hooks/pre-commit'), 'utf8')).toBe('echo \u001b[2Jhello\n')
+  expect(lstatSync(at('hooks/pre-commit')).mode & 0o777).toBe(0o755)
+  expect(lstatSync(at('config')).mode & 0o111).toBe(0)
+  expect(readFileSync(at('hooks/data'))).toEqual(bytes)
+  expect(readlinkSync(at('hooks/pre-push'))).toBe('pre-commit')
+  expect(readdirSync(join(heddle.folder, 'sub/.git')).sort()).toEqual(['config', 'hooks', 'kept'])
 })
 
 test('what a command left behind whose process was killed is moved aside by the next one', async () => {

@@ -48,7 +48,7 @@ test('a question of an agent that does a task names the task and its plan', () =
     sources: [],
   }
   const task = taskLine(4, { planId: 1, title: 'write REPORT.md' })
-  expect(questionFacts(screen, asked as unknown as ApprovalView, task)).toEqual([
+  expect(questionFacts(screen, asked as unknown as ApprovalView, { task })).toEqual([
     'approval:1  @writer wants write_file',
     '  why      it writes',
     '  asked    a report',

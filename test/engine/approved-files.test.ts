@@ -53,6 +53,7 @@ describe('a command that waits for a yes', () => {
       facts: [
         { name: 'runs', value: 'WITHOUT A SANDBOX: it can do whatever you can, for at most 60 s' },
         { name: 'where', value: shop.folder },
+        { name: 'unseen', value: 'changes in files outside the folder' },
       ],
     })
     await shop.say(first, 'once')
@@ -119,6 +120,23 @@ describe('a command that waits for a yes', () => {
     await shop.outcomes(1)
   })
 
+  test.each(['eval "$(cat deploy.sh)"', 'sh $(echo ZGVwbG95LnNo | base64 -d)', 'find . -type f -exec sh {} +'])(
+    'is asked about again when its own request has changed a file that it could find: %s',
+    async (command) => {
+      shop = await newWorkshop('sqlite', 'none')
+      shop.write({ 'deploy.sh': says('one') })
+      await shop.ask([[...run(command), ...put('deploy.sh', says('evil'))]])
+      const [question] = await shop.asked()
+      await vi.waitUntil(() => readFileSync(at('deploy.sh'), 'utf8') === says('evil'), { timeout: 60_000 })
+      await shop.say(question, 'once')
+      const again = await shop.askedAgain()
+      expect(again.facts[0]?.value).toContain('deploy.sh')
+      await shop.say(again, 'no')
+      await shop.outcomes(1)
+      expect(() => log()).toThrow('ENOENT')
+    },
+  )
+
   test('and one that rewrites its script, approved together, are made one after the other', async () => {
     shop = await newWorkshop('sqlite', 'none', ['exec', 'write_file'])
     shop.write({ 'deploy.sh': says('one') })
@@ -141,7 +159,7 @@ describe('a command that waits for a yes', () => {
     await shop.ask([run('sh out/x.sh')])
     const [first] = await shop.asked()
     const unseen = first?.facts.find(({ name }) => name === 'unseen')
-    expect(unseen?.value).toBe('changes in ignored files, node_modules')
+    expect(unseen?.value).toBe('changes in ignored files, node_modules, files outside the folder')
     shop.write({ 'out/y.sh': 'changed', 'node_modules/m/i.js': 'changed' })
     await shop.say(first, 'once')
     await shop.outcomes(1)
@@ -157,6 +175,19 @@ describe('a command that waits for a yes', () => {
     await shop.say(again, 'no')
     await shop.outcomes(2)
   })
+})
+
+test('a question names what lies behind a link out of the folder, and names that are not UTF-8', async () => {
+  shop = await newWorkshop('sqlite', 'sandbox')
+  symlinkSync('/usr/bin/env', at('tool'))
+  writeFileSync(Buffer.concat([Buffer.from(`${shop.folder}/`), Buffer.from([0xff])]), '')
+  await shop.ask([run('sh ./tool')])
+  const [question] = await shop.asked()
+  expect(question?.facts.find(({ name }) => name === 'unseen')?.value).toBe(
+    'changes in files whose names are not UTF-8, files outside the folder',
+  )
+  await shop.say(question, 'no')
+  await shop.outcomes(1)
 })
 
 describe.each(['sqlite', 'postgres'] as const)('a grant on %s', (database) => {
@@ -228,6 +259,25 @@ describe.each(['sqlite', 'postgres'] as const)('a grant on %s', (database) => {
     const outcomes = await shop.outcomes(2)
     expect(outcomes.join()).not.toContain('evil\n')
     expect(outcomes.join()).toContain('the user allowed this as the folder was then')
+  })
+
+  test.each([
+    ['an ignored file', 'out/x.sh'],
+    ['a file in node_modules', 'node_modules/m/x.sh'],
+  ])('lapses, too, when a command may have changed %s', async (_, script) => {
+    shop = await newWorkshop(database, 'none')
+    shop.write({ '.gitignore': 'out/\n', [script]: 'echo deployed\n' })
+    await shop.ask([run(`sh ${script}`)])
+    await shop.say((await shop.asked())[0], 'session')
+    await shop.outcomes(1)
+    await shop.ask([run(`echo "echo evil" > ${script}`)])
+    await shop.say((await shop.asked())[0], 'once')
+    await shop.outcomes(2)
+    await shop.ask([run(`sh ${script}`)])
+    const [again] = await shop.asked()
+    expect(again?.facts[0]?.value).toMatch(/^your grant 1: run:\w{6} may have changed files/)
+    await shop.say(again, 'no')
+    await shop.outcomes(3)
   })
 
   test('lapses, too, when a command changed a file', async () => {
