@@ -1,4 +1,5 @@
-import { Misuse } from '../domain/errors.ts'
+import { HeddleError, Misuse } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
 import { type InboxItem, type RunWishes, type Telling, wishesOf } from '../domain/inbox.ts'
 import type { Label } from '../domain/label.ts'
 import type { Part, Source } from '../domain/message.ts'
@@ -29,7 +30,7 @@ export interface Submission extends RunWishes {
   source?: Source
   trust?: Label
   via?: RunOrigin
-  /** The turn a session that this starts begins at. */
+  /** Start a new session at this turn. Refused when the label exists: its next turn would follow another one. */
   parentTurnId?: string
   /** Says that two deliveries are the same one: the second is answered with the first. */
   dedupeKey?: string
@@ -61,8 +62,10 @@ export async function submit(
   const body = async (tx: Tx): Promise<Accepted> => {
     const before = input.dedupeKey === undefined ? undefined : await delivered(tx, input.dedupeKey)
     if (before) return before
+    const existing = await lockSessionByLabel(tx, input.folder, label)
+    if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
     const session =
-      (await lockSessionByLabel(tx, input.folder, label)) ??
+      existing ??
       (await startSession(tx, { ...input, label, sessionId: fresh.sessionId, segmentId: fresh.segmentId, now }))
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
     if (input.kind === 'interrupt') await interrupt(tx, session)
@@ -73,6 +76,15 @@ export async function submit(
     return claimed ? { ...accepted, claimed } : accepted
   }
   return writeAgainIfTaken(world, 'submit', body)
+}
+
+function labelExists(label: string, turnId: string): HeddleError {
+  const turn = `turn:${tail(turnId)}`
+  return new HeddleError(
+    'label_exists',
+    `session "${label}" exists already, so it cannot start from ${turn}`,
+    `name a new session (heddle ask -s NEWLABEL --from ${turn} "…"), or fork first: heddle fork ${turn} --as NEWLABEL`,
+  )
 }
 
 /** What was answered when this was delivered before. */
