@@ -4,6 +4,7 @@ import type { AgentDirectory } from './agents/agent-directory.ts'
 import { type Agents, agentsOf } from './agents/agents.ts'
 import { noteWorkFolders } from './agents/work-folders.ts'
 import type { Config } from './config/config.ts'
+import { rehearsal } from './config/schema.ts'
 import type { Clock } from './domain/clock.ts'
 import type { HomePaths } from './home/home.ts'
 
@@ -17,17 +18,19 @@ export interface AgentsHere {
   clock: Pick<Clock, 'now'>
   /** Tools besides ours. */
   tools?: readonly string[]
+  /** Names of models besides those of the configuration. */
+  models?: readonly string[]
 }
 
 /** The agents of a home: the owner's own, those of the directories that the configuration names, and ours. */
-export function openAgents({ paths, config, clock, tools = [] }: AgentsHere): Agents {
+export function openAgents({ paths, config, clock, tools = [], models = [] }: AgentsHere): Agents {
   const directories: AgentDirectory[] = [
     { path: paths.skills, source: 'home' },
     { path: join(paths.home, 'agents'), source: 'home' },
     ...config.skills.map((path): AgentDirectory => ({ path, source: 'config', mustExist: true })),
     { path: builtIn(), source: 'built-in', mustExist: true },
   ]
-  return agentsOf({ directories, ...filesOf(paths), clock, models: Object.keys(config.models), tools })
+  return agentsOf({ directories, ...filesOf(paths), clock, models: [...modelNames(config), ...models], tools })
 }
 
 /** Agents of any directories, as if the owner had named them; nothing becomes trusted by that. */
@@ -36,7 +39,7 @@ export function agentsIn(directories: readonly string[], { paths, config, clock 
     directories: directories.map((path) => ({ path, source: 'config', mustExist: true })),
     ...filesOf(paths),
     clock,
-    models: Object.keys(config.models),
+    models: modelNames(config),
   })
 }
 
@@ -58,6 +61,10 @@ export function carryTrust({ home }: Pick<HomePaths, 'home'>, to: AgentsHere, co
   const agents = openAgents(to)
   const copied = agents.list().find(({ path }) => path === realpathSync(copy))
   if (copied?.status === 'untrusted') agents.trust(copied)
+}
+
+function modelNames({ models }: AgentsHere['config']): string[] {
+  return [...Object.keys(models), rehearsal]
 }
 
 function filesOf({ home }: Pick<HomePaths, 'home'>) {

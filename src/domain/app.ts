@@ -334,6 +334,8 @@ export interface App extends MemoryApp, FileSearch {
   retry(reference: string): Promise<{ runId: string | null }>
   /** Everyone who can be given work here, those that are built in first. */
   agents(folder: string): Promise<Pick<Agent, 'name' | 'description'>[]>
+  /** Refuses the name of an agent that is not there, or cannot be given work, and tells why. */
+  checkAgent(folder: string, name: string): Promise<void>
   /** Plans, newest first: those of a folder, or all. */
   plans(filter?: { folder?: string }): Promise<PlanLine[]>
   tasks(filter?: { plan?: string; status?: TaskStatus }): Promise<TaskLine[]>

@@ -284,11 +284,15 @@ describe('heddle agents trust', () => {
 describe('heddle agents edit', () => {
   test('opens the file and says what it looks like afterwards', async () => {
     inHome('fixer.md', file('fixer'))
-    const good = await heddle.runWith({ env: editor(file('fixer', 'model: gone\n')) }, 'agents', 'edit', 'fixer')
-    expect([good.code, good.out]).toEqual([
-      0,
-      expect.stringMatching(/^@fixer is degraded[\s\S]*there is no model gone/),
-    ])
+    const gone = await heddle.runWith({ env: editor(file('fixer', 'model: gone\n')) }, 'agents', 'edit', 'fixer')
+    expect([gone.code, gone.out]).toEqual([1, expect.stringMatching(/^@fixer is broken[\s\S]*there is no model gone/)])
+    const good = await heddle.runWith(
+      { env: editor(file('fixer').replace('[read_file]', '[read_file, fly]')) },
+      'agents',
+      'edit',
+      'fixer',
+    )
+    expect([good.code, good.out]).toEqual([0, expect.stringMatching(/^@fixer is degraded/)])
     const bad = await heddle.runWith({ env: editor('---\n') }, 'agents', 'edit', 'fixer')
     expect(bad.code).toBe(1)
     expect(bad.out).toContain('the head never ends')
