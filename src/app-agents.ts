@@ -5,6 +5,7 @@ import { type Agents, agentsOf } from './agents/agents.ts'
 import { noteWorkFolders } from './agents/work-folders.ts'
 import type { Config } from './config/config.ts'
 import { rehearsal } from './config/schema.ts'
+import { builtInAgents, isLive } from './domain/agent.ts'
 import type { Clock } from './domain/clock.ts'
 import type { HomePaths } from './home/home.ts'
 
@@ -14,7 +15,7 @@ export type { Agents } from './agents/agents.ts'
 
 export interface AgentsHere {
   paths: Pick<HomePaths, 'home' | 'skills'>
-  config: Pick<Config, 'skills' | 'models'>
+  config: Pick<Config, 'skills'> & { models: Readonly<Record<string, unknown>> }
   clock: Pick<Clock, 'now'>
   /** Tools besides ours. */
   tools?: readonly string[]
@@ -31,6 +32,11 @@ export function openAgents({ paths, config, clock, tools = [], models = [] }: Ag
     { path: builtIn(), source: 'built-in', mustExist: true },
   ]
   return agentsOf({ directories, ...filesOf(paths), clock, models: [...modelNames(config), ...models], tools })
+}
+
+/** Names of everyone who can answer in a folder, those that are there without a file included. */
+export function answeringNames(agents: Agents, folder: string): string[] {
+  return [...builtInAgents, ...agents.list(folder).filter(isLive)].map(({ name }) => name)
 }
 
 /** Agents of any directories, as if the owner had named them; nothing becomes trusted by that. */
