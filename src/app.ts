@@ -260,7 +260,8 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey) }),
       }
       const accepted = await (atWork ? atWork.submit(handedIn) : submit(world, handedIn))
-      return { itemId: accepted.itemId, runId: accepted.runId, session: accepted.session.label }
+      const { itemId, runId, queuedBehind } = accepted
+      return { itemId, runId, session: accepted.session.label, ...(queuedBehind !== undefined && { queuedBehind }) }
     },
     listen: live.listen,
     answer: (folder, itemId, signal) => answer(world, folder, itemId, signal),

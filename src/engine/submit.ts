@@ -11,7 +11,7 @@ import { recordEvent } from '../store/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
 import { agentAt, findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../store/runs.ts'
 import { findSessions, lockSessionByLabel } from '../store/sessions.ts'
-import type { Tx } from '../store/store.ts'
+import type { Reading, Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
 import { type Claimant, type Claimed, claimAtOnce } from './claim.ts'
 import type { Engine, World } from './world.ts'
@@ -42,6 +42,8 @@ export interface Accepted {
   session: Session
   /** The run that will take it, once that is known: one that is under way will not. */
   runId: string | null
+  /** The run that is under way in its session, as long as it waits for the next. */
+  queuedBehind?: string
   /** That run, when it could be claimed in the same commit: whoever asked for that must begin it. */
   claimed?: Claimed
 }
@@ -70,7 +72,7 @@ export async function submit(
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
     if (input.kind === 'interrupt') await interrupt(tx, session)
     const runId = await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) })
-    const accepted = { itemId: fresh.itemId, session, runId }
+    const accepted = { itemId: fresh.itemId, session, runId, ...(await waitingBehind(tx, { runId, session })) }
     if (!hands || runId !== fresh.runId) return accepted
     const claimed = await claimAtOnce(tx, hands.engine, hands.claimant, [session])
     return claimed ? { ...accepted, claimed } : accepted
@@ -91,7 +93,18 @@ function labelExists(label: string, turnId: string): HeddleError {
 async function delivered(tx: Tx, dedupeKey: string): Promise<Accepted | undefined> {
   const item = await itemByKey(tx, dedupeKey)
   const [session] = item ? await findSessions(tx, { id: item.sessionId }) : []
-  return item && session && { itemId: item.id, session, runId: item.runId }
+  if (!item || !session) return undefined
+  const { runId } = item
+  return { itemId: item.id, session, runId, ...(await waitingBehind(tx, { runId, session })) }
+}
+
+/** What an input that no run has taken waits behind. */
+export async function waitingBehind(
+  rows: Reading,
+  { runId, session }: { runId: string | null; session: Pick<Session, 'id'> },
+): Promise<Pick<Accepted, 'queuedBehind'>> {
+  const live = runId === null ? await liveRunOf(rows, session.id) : undefined
+  return live ? { queuedBehind: live.id } : {}
 }
 
 /** Asks for the end of what is under way; a run that nobody has begun will answer the new input anyway. */
