@@ -14,6 +14,7 @@ import { findSessions, lockSessionByLabel } from '../store/sessions.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
 import { type Claimant, type Claimed, claimAtOnce } from './claim.ts'
+import { targetLabel, withOwnPersona } from './persona-session.ts'
 import type { Engine, World } from './world.ts'
 
 /** An input for a session. */
@@ -57,18 +58,19 @@ export async function submit(
   input: Submission,
   hands?: { engine: Engine; claimant: Claimant },
 ): Promise<Accepted> {
-  const label = checkLabel(input.label)
   checkWishes(input)
   const fresh = { itemId: world.newId(), runId: world.newId(), sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
   const body = async (tx: Tx): Promise<Accepted> => {
     const before = input.dedupeKey === undefined ? undefined : await delivered(tx, input.dedupeKey)
     if (before) return before
+    const label = checkLabel(await targetLabel(tx, input.label))
     const existing = await lockSessionByLabel(tx, input.folder, label)
     if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
-    const session =
-      existing ??
-      (await startSession(tx, { ...input, label, sessionId: fresh.sessionId, segmentId: fresh.segmentId, now }))
+    const { sessionId, segmentId } = fresh
+    const session = existing
+      ? await withOwnPersona(tx, existing)
+      : await startSession(tx, { ...input, label, sessionId, segmentId, now })
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
     if (input.kind === 'interrupt') await interrupt(tx, session)
     const runId = await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) })
