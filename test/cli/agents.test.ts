@@ -281,6 +281,15 @@ describe('heddle agents trust', () => {
   })
 })
 
+test('heddle agents names what was left out, with the reason and the way to have it', async () => {
+  inHome('.system/pdf/SKILL.md', file('pdf'))
+  const { out } = await heddle.run('agents')
+  const text = out.replaceAll(/\s+/g, ' ')
+  expect(text).toContain('.system/pdf/SKILL.md: it lies in a hidden folder and was left out')
+  expect(text).toContain('name its directory in skills: of heddle.yaml')
+  expect(await heddle.json('agents')).toMatchObject({ diagnostics: [{ level: 'warning' }] })
+})
+
 describe('heddle agents edit', () => {
   test('opens the file and says what it looks like afterwards', async () => {
     inHome('fixer.md', file('fixer'))
