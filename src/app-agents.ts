@@ -4,6 +4,8 @@ import type { AgentDirectory } from './agents/agent-directory.ts'
 import { type Agents, agentsOf } from './agents/agents.ts'
 import { noteWorkFolders } from './agents/work-folders.ts'
 import type { Config } from './config/config.ts'
+import { rehearsal } from './config/schema.ts'
+import { builtInAgents, isLive } from './domain/agent.ts'
 import type { Clock } from './domain/clock.ts'
 import type { HomePaths } from './home/home.ts'
 
@@ -13,21 +15,28 @@ export type { Agents } from './agents/agents.ts'
 
 export interface AgentsHere {
   paths: Pick<HomePaths, 'home' | 'skills'>
-  config: Pick<Config, 'skills' | 'models'>
+  config: Pick<Config, 'skills'> & { models: Readonly<Record<string, unknown>> }
   clock: Pick<Clock, 'now'>
   /** Tools besides ours. */
   tools?: readonly string[]
+  /** Names of models besides those of the configuration. */
+  models?: readonly string[]
 }
 
 /** The agents of a home: the owner's own, those of the directories that the configuration names, and ours. */
-export function openAgents({ paths, config, clock, tools = [] }: AgentsHere): Agents {
+export function openAgents({ paths, config, clock, tools = [], models = [] }: AgentsHere): Agents {
   const directories: AgentDirectory[] = [
     { path: paths.skills, source: 'home' },
     { path: join(paths.home, 'agents'), source: 'home' },
     ...config.skills.map((path): AgentDirectory => ({ path, source: 'config', mustExist: true })),
     { path: builtIn(), source: 'built-in', mustExist: true },
   ]
-  return agentsOf({ directories, ...filesOf(paths), clock, models: Object.keys(config.models), tools })
+  return agentsOf({ directories, ...filesOf(paths), clock, models: [...modelNames(config), ...models], tools })
+}
+
+/** Names of everyone who can answer in a folder, those that are there without a file included. */
+export function answeringNames(agents: Agents, folder: string): string[] {
+  return [...builtInAgents, ...agents.list(folder).filter(isLive)].map(({ name }) => name)
 }
 
 /** Agents of any directories, as if the owner had named them; nothing becomes trusted by that. */
@@ -36,7 +45,7 @@ export function agentsIn(directories: readonly string[], { paths, config, clock 
     directories: directories.map((path) => ({ path, source: 'config', mustExist: true })),
     ...filesOf(paths),
     clock,
-    models: Object.keys(config.models),
+    models: modelNames(config),
   })
 }
 
@@ -58,6 +67,10 @@ export function carryTrust({ home }: Pick<HomePaths, 'home'>, to: AgentsHere, co
   const agents = openAgents(to)
   const copied = agents.list().find(({ path }) => path === realpathSync(copy))
   if (copied?.status === 'untrusted') agents.trust(copied)
+}
+
+function modelNames({ models }: AgentsHere['config']): string[] {
+  return [...Object.keys(models), rehearsal]
 }
 
 function filesOf({ home }: Pick<HomePaths, 'home'>) {

@@ -5,7 +5,7 @@ import { engineOf } from './app-engine.ts'
 import { type AppMeaning, openMeaning } from './app-meaning.ts'
 import { backupOptions, contextOf, openHomeStore, type StoreSettings } from './app-store.ts'
 import type { Config } from './config/config.ts'
-import { isLive } from './domain/agent.ts'
+import { type Agent, builtInAgents, isLive } from './domain/agent.ts'
 import type { App } from './domain/app.ts'
 import { idSource } from './domain/id.ts'
 import { clientKey } from './domain/inbox.ts'
@@ -20,13 +20,19 @@ import { answer } from './engine/answer.ts'
 import { append } from './engine/append.ts'
 import { decide } from './engine/approve.ts'
 import { cancel } from './engine/cancel.ts'
-import { acceptPart, addressed, mustAnswer, mustNameWhatItIsFor } from './engine/check-input.ts'
+import {
+  type Askable,
+  acceptPart,
+  addressed,
+  mustAnswer,
+  mustNameWhatItIsFor,
+  whyNoDefault,
+} from './engine/check-input.ts'
 import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
 import { planNamed, taskNamed, viewPlans, viewResults, viewTasks } from './engine/plan-views.ts'
 import { approvalId, listApprovals, revoke, viewGrants } from './engine/questions.ts'
 import { retry } from './engine/retry.ts'
-import { builtInAgents } from './engine/role.ts'
 import { routeToThread, sessionNamed } from './engine/route.ts'
 import { routeSmart } from './engine/route-smart.ts'
 import { listRuns, listUsage, runNamed } from './engine/runs.ts'
@@ -39,7 +45,7 @@ import { exportTurns, importTurns } from './engine/transfer.ts'
 import { undo } from './engine/undo.ts'
 import { why } from './engine/why.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
-import type { AgentIndex, World } from './engine/world.ts'
+import type { AgentIndex, Engine, World } from './engine/world.ts'
 import { homeFiles } from './home/home-files.ts'
 import { identityFilesOf } from './home/identity.ts'
 import { withRealFolders } from './home/real-folders.ts'
@@ -100,15 +106,28 @@ export async function openApp(settings: AppSettings): Promise<App> {
 
 /** Settings, everyone who can be given work, and what keeps the owner's files findable. */
 interface Assembly extends AppSettings {
-  agents: AgentIndex
+  agents: AppAgents
   protect: ProtectedPlaces
   files: FileIndex | undefined
   embedding: AppMeaning | undefined
 }
 
-function agentsOf({ paths, config, tools = [] }: AppSettings, { clock }: StoreContext): AgentIndex {
-  const agents = openAgents({ paths, config, clock, tools: tools.map(({ name }) => name) })
-  return { find: agents.find, list: (folder) => agents.list(folder).filter(isLive) }
+interface AppAgents extends AgentIndex {
+  askable(folder?: string): Askable
+}
+
+function agentsOf({ paths, config, tools = [], models = [] }: AppSettings, { clock }: StoreContext): AppAgents {
+  const names = (named: readonly { name: string }[]) => named.map(({ name }) => name)
+  const agents = openAgents({ paths, config, clock, tools: names(tools), models: names(models) })
+  const cannotWork = ({ status }: Agent) => status === 'broken' || status === 'untrusted'
+  return {
+    find: agents.find,
+    list: (folder) => agents.list(folder).filter(isLive),
+    askable: (folder) => ({
+      names: () => names([...builtInAgents, ...agents.list(folder).filter(isLive)]),
+      unusable: (name) => agents.list(folder).find((agent) => agent.name === name && cannotWork(agent)),
+    }),
+  }
 }
 
 function assembleTree(
@@ -202,6 +221,7 @@ type WorkApp = Pick<
   | 'cancel'
   | 'retry'
   | 'agents'
+  | 'checkAgent'
   | 'plans'
   | 'tasks'
   | 'results'
@@ -228,11 +248,12 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
   )
   return {
     async submit(folder, { session, content: said, from, timeoutSeconds, dedupeKey, ...asked }) {
-      const known = () => [...builtInAgents, ...engine.agents.list(folder)].map(({ name }) => name)
-      const { content, ...more } = { ...asked, ...addressed(said, asked.agent, known) }
+      const askable = settings.agents.askable(folder)
+      const { content, ...more } = { ...asked, ...addressed(said, asked.agent, askable) }
       // An unknown model is an error before anything is taken in.
       const model = engine.model(more.model ?? null)
-      if (asked.agent !== undefined) mustAnswer(asked.agent, known())
+      if (more.agent !== undefined) mustAnswer(more.agent, askable)
+      else mustHaveDefault(engine, askable)
       for (const part of more.parts ?? []) acceptPart(part, model)
       noteFolders(settings.paths, [folder])
       const parent = from === undefined ? undefined : await store.read((rows) => routeToThread(rows, from, folder))
@@ -246,7 +267,8 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey) }),
       }
       const accepted = await (atWork ? atWork.submit(handedIn) : submit(world, handedIn))
-      return { itemId: accepted.itemId, runId: accepted.runId, session: accepted.session.label }
+      const { itemId, runId, queuedBehind } = accepted
+      return { itemId, runId, session: accepted.session.label, ...(queuedBehind !== undefined && { queuedBehind }) }
     },
     listen: live.listen,
     answer: (folder, itemId, signal) => answer(world, folder, itemId, signal),
@@ -254,6 +276,8 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       const session = only && (await store.read((rows) => sessionNamed(rows, `session:${only.session}`, only.folder)))
       const leave = session ? () => undefined : holdAlone(settings.paths.run, 'up', process.pid)
       await engine.prepare()
+      const noDefault = only ? undefined : whyNoDefault(engine.defaultAgent, settings.agents.askable())
+      if (noDefault) settings.tell?.(`${noDefault.message}    ${noDefault.remedy}`)
       if (settings.config.tools.exec.sandbox === 'off') await auditUnconfined(world)
       const onTrouble = (error: unknown) =>
         settings.tell?.(`trouble: ${error instanceof Error ? error.message : error}`)
@@ -302,6 +326,7 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       return retry(world, (await store.read((rows) => runNamed(rows, name))).id)
     },
     agents: async (folder) => [...builtInAgents, ...engine.agents.list(folder)],
+    checkAgent: async (folder, name) => mustAnswer(name, settings.agents.askable(folder)),
     plans: (filter) => store.read((rows) => viewPlans(rows, filter)),
     tasks: (filter) => store.read((rows) => viewTasks(rows, { agents: engine.agents, now: world.clock.now() }, filter)),
     results: (filter) => store.read((rows) => viewResults(rows, filter)),
@@ -325,6 +350,11 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
     status: (folder, since) =>
       store.read((rows) => statusOf(rows, { folder, since, now: world.clock.now(), ...usualOf(settings) })),
   }
+}
+
+function mustHaveDefault({ defaultAgent }: Engine, askable: Askable): void {
+  const refusal = whyNoDefault(defaultAgent, askable)
+  if (refusal) throw refusal
 }
 
 /** Whoever looks back shall find when commands could do whatever the owner can. */

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeEmbedder, modelFacts, tryWindow } from './app-models.ts'
-import { type Config, loadConfig } from './config/config.ts'
+import type { AgentNames } from './config/check.ts'
+import { type Config, configProblems, loadConfig, readConfigText } from './config/config.ts'
 import { redact } from './config/redact.ts'
 import type { Clock } from './domain/clock.ts'
 import { HeddleError } from './domain/errors.ts'
@@ -38,6 +39,8 @@ export interface DoctorInput {
   /** Where its socket is, if there is one. */
   socket: string
   clock: Clock
+  /** Who could answer here. */
+  agentNames: AgentNames
   /** Where the rows are, once the configuration is known. */
   placeOf(config: Config): Place
 }
@@ -53,6 +56,7 @@ export async function examine(input: DoctorInput): Promise<Check[]> {
     checkHome(input.home),
     ...checkModes(input),
     ...checkConfig(input.configFile, config),
+    ...(config instanceof Error ? [] : await checkDefaultAgent(input)),
     ...(config instanceof Error ? [] : await checkModels(config as Config, input.clock)),
     ...(config instanceof Error ? [] : await checkEmbedder(config as Config, input.clock)),
     ...(config instanceof Error ? [] : [await checkExec(config as Config, input)]),
@@ -107,6 +111,12 @@ function checkConfig(file: string, config: Config | unknown): Check[] {
     detail: `${file}:${line} ${message}`,
     remedy,
   }))
+}
+
+/** The rest of the file is valid: what is left to find is a default agent that is not there. */
+async function checkDefaultAgent({ configFile, env, agentNames }: DoctorInput): Promise<Check[]> {
+  const problems = configProblems((await readConfigText(configFile)) ?? '', env, agentNames)
+  return problems.map(({ message, remedy }) => ({ name: 'agent', status: 'fail', detail: message, remedy }))
 }
 
 /**

@@ -28,6 +28,8 @@ export interface Known {
 
 const most = { bytes: 1024 * 1024, lines: 500, tokens: 5000, description: 1024 }
 const bytesPerToken = 4
+/** Stands where lists show a description; no line of the instructions may, since those are for the agent alone. */
+const noDescription = '(no description)'
 const ownFields = ['name', 'description', 'triggers', 'model', ...toolFields]
 
 /** Reads an agent from a file that anybody may have written. Must not throw: whatever is wrong is a diagnostic. */
@@ -40,7 +42,8 @@ export function readAgent(bytes: Uint8Array, file: AgentFile, known: Known = {})
   const name = nameIn(head, file)
   const description = descriptionIn(head)
   const { tools, ask, limits, findings: aboutTools } = toolList(fields, lines, known.tools)
-  const model = modelIn(head, format, known.models)
+  const model = modelIn(head, known.models)
+  const triggers = triggersOf(fields, description.text)
   const isUnread = head.findings.some(({ level }) => level === 'error')
   // Of a head that cannot be read nothing is missing: everything is.
   const findings = isUnread
@@ -49,6 +52,7 @@ export function readAgent(bytes: Uint8Array, file: AgentFile, known: Known = {})
         ...head.findings,
         ...name.findings,
         ...description.findings,
+        ...(triggers.length === 0 ? [noTriggers] : []),
         ...aboutTools,
         ...model.findings,
         ...aboutText(description.text, body, lines.get('description')),
@@ -56,7 +60,7 @@ export function readAgent(bytes: Uint8Array, file: AgentFile, known: Known = {})
   return {
     name: name.name,
     description: description.text,
-    triggers: triggersOf(fields, description.text),
+    triggers,
     tools,
     ask,
     limits,
@@ -127,44 +131,55 @@ function hashOf(bytes: Uint8Array): string {
 
 /** What a file would be called by its place. */
 export function nameOfFile(path: string): string {
-  const written = isSkillFile(path) ? basename(dirname(path)) : basename(path).replace(/(?:\.agent)?\.md$/i, '')
+  const written = writtenPlace(path)
   const verdict = agentName(written)
   return verdict.ok ? verdict.name : visible(written)
+}
+
+/** The name that its file, or the folder of a SKILL.md, has on the disk. */
+function writtenPlace(path: string): string {
+  return isSkillFile(path) ? basename(dirname(path)) : basename(path).replace(/(?:\.agent)?\.md$/i, '')
 }
 
 function nameIn({ fields, lines }: HeadAndBody, { path }: AgentFile): { name: string; findings: Finding[] } {
   const line = lines.get('name')
   const ofFile = nameOfFile(path)
+  const what = isSkillFile(path) ? 'folder' : 'file'
   const written = plainText(fields.get('name'))
   const verdict = agentName(written ?? ofFile)
   if (!verdict.ok) return { name: visible(written ?? ofFile), findings: [error(verdict.why, verdict.remedy, line)] }
   const { name } = verdict
-  if (written === undefined)
-    return { name, findings: [note(`it has no name: ${name} is its file's`, `add name: ${name}`)] }
-  const findings: Finding[] = []
-  if (name === ofFile) {
-    if (verdict.changed) findings.push(note(`it is called ${name} here`, `write name: ${name}`, line))
-  } else {
-    const what = isSkillFile(path) ? 'folder' : 'file'
-    findings.push(note(`it is called ${name}, its ${what} ${ofFile}`, `rename the ${what} or the agent`, line))
+  if (written === undefined) {
+    const place = writtenPlace(path)
+    const from = place === name ? `is its ${what}'s` : `is made from its ${what} "${visible(place)}"`
+    return { name, findings: [note(`it has no name: ${name} ${from}`, `add name: ${name}`)] }
   }
+  const findings: Finding[] = []
+  if (verdict.changed)
+    findings.push(note(`the name "${visible(written)}" was changed to ${name}`, `write name: ${name}`, line))
+  if (name !== ofFile)
+    findings.push(note(`it is called ${name}, its ${what} ${ofFile}`, `rename the ${what} or the agent`, line))
   return { name, findings }
 }
+
+const noTriggers = note(
+  'it has no triggers: only its description says when to use it',
+  'add triggers: [words, that should make one think of it]',
+)
 
 function descriptionIn({ fields, lines, body }: HeadAndBody): { text: string; findings: Finding[] } {
   const line = lines.get('description')
   const written = oneLine(withoutExamples(plainText(fields.get('description')) ?? ''))
   if (written !== '') return { text: written, findings: [] }
   const remedy = 'add description: and one sentence that says what it does and when to use it'
-  const first = body.split('\n').find((each) => /\p{L}/u.test(each) && !/^(?:#|<|```)/.test(each.trim()))
-  if (first === undefined) return { text: '', findings: [error('it has no description', remedy, line)] }
-  const finding = warning('it has no description: its first line stands for it', remedy, line)
-  return { text: oneLine(first).slice(0, most.description), findings: [finding] }
+  const tell = body.trim() === '' ? error : warning
+  const finding = tell(`it has no description: who gives work sees "${noDescription}"`, remedy, line)
+  return { text: noDescription, findings: [finding] }
 }
 
+/** An unknown model is an error: work that was meant for one model must not be done by another unseen. */
 function modelIn(
   { fields, lines }: HeadAndBody,
-  format: AgentFormat,
   models: readonly string[] | undefined,
 ): { name: string | null; findings: Finding[] } {
   const wished = [fields.get('model')].flat().flatMap((each) => plainText(each) ?? [])
@@ -173,10 +188,9 @@ function modelIn(
   const found = models === undefined ? first : wished.find((each) => models.includes(each))
   if (found !== undefined) return { name: found, findings: [] }
   const close = nearest(first, models ?? [])
-  const message = `there is no model ${first} in heddle.yaml: the default one is used`
-  const remedy = close ? `did you mean ${close}?` : `heddle models add --name ${first}, or leave model: out`
-  const tell = format === 'heddle' ? warning : note
-  return { name: null, findings: [tell(message, remedy, lines.get('model'))] }
+  const add = `remove the line model:, or add a model of that name: heddle models add --name ${first}`
+  const remedy = close ? `did you mean ${close}?` : add
+  return { name: null, findings: [error(`there is no model ${first} in heddle.yaml`, remedy, lines.get('model'))] }
 }
 
 function aboutText(description: string, body: string, line: number | undefined): Finding[] {

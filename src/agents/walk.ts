@@ -1,16 +1,22 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { isWithin, type Now, realPathOf, stampOf, unreadable } from './agent-files.ts'
-import { type Finding, warning } from './finding.ts'
+import { type Finding, note, warning } from './finding.ts'
 
 /** A directory as it was listed last. */
 interface Listing {
   stamp: string
   isSettled: boolean
-  files: string[]
+  /** Its SKILL.md, which makes the folder one agent. */
+  skill?: string
+  /** Its other markdown files. */
+  pages: string[]
   folders: string[]
+  hidden: string[]
   findings: AgentDiagnostic[]
+  /** Those of the pages that have a head; looked at only where they are left out. */
+  headed?: string[]
 }
 
 export interface Walked {
@@ -18,90 +24,166 @@ export interface Walked {
   diagnostics: AgentDiagnostic[]
 }
 
-const most = { depth: 6, folders: 2000, files: 10_000 }
+const most = { depth: 6, folders: 2000, files: 10_000, foldersLeftOut: 500, named: 20 }
 const skillFile = /^skill\.md$/i
 /** Files of a directory that are for its readers, unless they have a head: an agent may be called changelog. */
 const papers =
   /^(?:readme|license|changelog|contributing|code_of_conduct|security|notice|agents|claude|gemini|memory)\.md$/i
-/** Folders that hold no agents: hidden ones, packages, and the tests beside agents, whose files are for the test. */
-const elsewhere = /^\.|^node_modules$|\.test$/
+/** Folders that hold no agents: packages, what git keeps, and the tests beside agents, whose files are for the test. */
+const elsewhere = /^node_modules$|^\.git$|\.test$/
+
+const reasons = {
+  hidden: 'it lies in a hidden folder and was left out',
+  deep: `it lies deeper than ${most.depth} levels and was left out`,
+}
+
+/** A folder that is to be listed. */
+interface Place {
+  path: string
+  depth: number
+  /** In the folder of a skill only other skills are agents: the rest belongs to that skill. */
+  inSkill: boolean
+}
+
+interface PlaceLeftOut extends Place {
+  why: keyof typeof reasons
+}
 
 /**
  * Finds the files of a directory tree that may be agents, and does not list again what has not changed. A folder with
- * a SKILL.md is one agent, whatever else lies in it.
+ * a SKILL.md is one agent, and so is each folder in it that has one. Agents that are left out are named.
  */
 export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: Now): () => Walked {
   let listings = new Map<string, Listing>()
   return () => {
     const seen = new Map<string, Listing>()
+    const list = (path: string) => {
+      const listing = listed(path, listings.get(path), root, clock)
+      if (listing) seen.set(path, listing)
+      return listing
+    }
     const walked: Walked = { files: [], diagnostics: [] }
-    const skipped = { deep: 0, many: 0 }
-    const waiting: { path: string; depth: number }[] = [{ path: root, depth: 0 }]
+    const leftOut: PlaceLeftOut[] = []
+    const tooMany: string[] = []
+    const waiting: Place[] = [{ path: root, depth: 0, inSkill: skillsOnly }]
     for (let next = waiting.pop(); next; next = waiting.pop()) {
-      const { path, depth } = next
       if (seen.size >= most.folders || walked.files.length >= most.files) {
-        skipped.many++
+        tooMany.push(next.path)
         continue
       }
-      const listing = listed(path, listings.get(path), { root, skillsOnly }, clock)
+      const listing = list(next.path)
       if (!listing) continue
-      seen.set(path, listing)
-      walked.files.push(...listing.files)
+      walked.files.push(...filesOf(listing, next))
       walked.diagnostics.push(...listing.findings)
-      if (depth === most.depth) skipped.deep += listing.folders.length
+      const inner = placesIn(listing, next)
+      leftOut.push(...inner.hidden.map((place) => ({ ...place, why: 'hidden' as const })))
+      if (next.depth === most.depth) leftOut.push(...inner.folders.map((place) => ({ ...place, why: 'deep' as const })))
       // The last one is taken first: turned around, the order is that of the names.
-      else for (const folder of listing.folders.toReversed()) waiting.push({ path: folder, depth: depth + 1 })
+      else waiting.push(...inner.folders.toReversed())
     }
+    walked.diagnostics.push(...aboutLeftOut(root, leftOut, list), ...aboutTooMany(root, tooMany))
     listings = seen
-    const tell = (finding: Finding) => walked.diagnostics.push({ ...finding, path: root })
-    if (skipped.deep > 0)
-      tell(
-        warning(`${skipped.deep} folders are deeper than ${most.depth} levels and were left out`, 'nest less deeply'),
-      )
-    if (skipped.many > 0)
-      tell(warning(`there are too many folders or files: ${skipped.many} folders were left out`, 'name a smaller one'))
     return walked
   }
 }
 
-interface Rules {
-  root: string
-  skillsOnly: boolean
+function filesOf({ skill, pages }: Listing, { inSkill }: Place): string[] {
+  if (skill !== undefined) return [skill]
+  return inSkill ? [] : pages
 }
 
-function listed(path: string, before: Listing | undefined, rules: Rules, clock: Now): Listing | undefined {
+function placesIn({ skill, folders, hidden }: Listing, { depth, inSkill }: Place) {
+  const place = (path: string): Place => ({ path, depth: depth + 1, inSkill: inSkill || skill !== undefined })
+  return { folders: folders.map(place), hidden: hidden.map(place) }
+}
+
+/** Names the agents in folders that are left out: whoever put them there must not wonder why nobody answers. */
+function aboutLeftOut(
+  root: string,
+  leftOut: PlaceLeftOut[],
+  list: (path: string) => Listing | undefined,
+): AgentDiagnostic[] {
+  const found: AgentDiagnostic[] = []
+  const waiting = leftOut.toReversed()
+  for (let looked = 0; looked < most.foldersLeftOut; looked++) {
+    const next = waiting.pop()
+    if (!next) break
+    const listing = list(next.path)
+    if (!listing) continue
+    for (const path of filesOf({ ...listing, pages: headedPages(listing) }, next)) {
+      const remedy = `move it, or name its directory in skills: of heddle.yaml: ${dirname(path)}`
+      found.push({ ...warning(reasons[next.why], remedy), path })
+    }
+    const { folders, hidden } = placesIn(listing, next)
+    waiting.push(...[...folders, ...hidden].toReversed().map((place) => ({ ...place, why: next.why })))
+  }
+  const named = found.slice(0, most.named).sort((a, b) => (a.path < b.path ? -1 : 1))
+  const more = found.length - named.length
+  const tell = (finding: Finding): AgentDiagnostic => ({ ...finding, path: root })
+  const remedy = 'name the directories that hold agents in skills: of heddle.yaml'
+  return [
+    ...named,
+    ...(more > 0 ? [tell(warning(`${more} more agents were left out like these`, remedy))] : []),
+    ...(waiting.length > 0
+      ? [tell(note(`${waiting.length} hidden or deep folders were not looked into for agents`, remedy))]
+      : []),
+  ]
+}
+
+/** Without a head it is some text that happens to lie there. */
+function headedPages(listing: Listing): string[] {
+  listing.headed ??= listing.pages.filter((path) => {
+    try {
+      return hasHead(path)
+    } catch {
+      return false
+    }
+  })
+  return listing.headed
+}
+
+function aboutTooMany(root: string, folders: string[]): AgentDiagnostic[] {
+  const [first] = folders
+  if (first === undefined) return []
+  const message = `there are too many folders or files: ${folders.length} folders were left out, the first is ${first}`
+  return [{ ...warning(message, 'name the directories that hold agents in skills: of heddle.yaml'), path: root }]
+}
+
+function listed(path: string, before: Listing | undefined, root: string, clock: Now): Listing | undefined {
   try {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
     if (stats === undefined) return undefined
     const { text: stamp, isSettled } = stampOf(stats, clock)
     if (before?.isSettled && before.stamp === stamp) return before
-    return { stamp, isSettled, ...contentOf(path, rules) }
+    return { stamp, isSettled, ...contentOf(path, root) }
   } catch (thrown) {
     const findings = [{ ...unreadable(thrown), level: 'warning' as const, path }]
-    return { stamp: '', isSettled: false, files: [], folders: [], findings }
+    return { stamp: '', isSettled: false, pages: [], folders: [], hidden: [], findings }
   }
 }
 
-function contentOf(path: string, { root, skillsOnly }: Rules): Pick<Listing, 'files' | 'folders' | 'findings'> {
+function contentOf(path: string, root: string): Omit<Listing, 'stamp' | 'isSettled'> {
   const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
   const skill = entries.find(({ name }) => name === 'SKILL.md') ?? entries.find(({ name }) => skillFile.test(name))
-  if (skill) return { files: [join(path, skill.name)], folders: [], findings: [] }
-  const files: string[] = []
-  const folders: string[] = []
-  const findings: AgentDiagnostic[] = []
+  const found: Omit<Listing, 'stamp' | 'isSettled'> = { pages: [], folders: [], hidden: [], findings: [] }
+  if (skill) found.skill = join(path, skill.name)
   for (const entry of entries) {
     const inner = join(path, entry.name)
     if (entry.isDirectory()) {
-      if (!elsewhere.test(entry.name)) folders.push(inner)
-    } else if (/\.md$/i.test(entry.name)) {
-      if (!skillsOnly && (!papers.test(entry.name) || (entry.isFile() && hasHead(inner)))) files.push(inner)
+      if (!elsewhere.test(entry.name)) (entry.name.startsWith('.') ? found.hidden : found.folders).push(inner)
+      continue
+    }
+    // What else lies in the folder of a skill belongs to it.
+    if (skill) continue
+    if (/\.md$/i.test(entry.name)) {
+      if (!papers.test(entry.name) || (entry.isFile() && hasHead(inner))) found.pages.push(inner)
     } else if (entry.isSymbolicLink() && leavesTo(inner, root)) {
       // Inside the directory it is found at its own place.
       const message = 'it is a link out of the directory and was not followed'
-      findings.push({ ...warning(message, 'copy what it leads to, or name that in skills:'), path: inner })
+      found.findings.push({ ...warning(message, 'copy what it leads to, or name that in skills:'), path: inner })
     }
   }
-  return { files, folders, findings }
+  return found
 }
 
 function hasHead(path: string): boolean {

@@ -81,10 +81,13 @@ async function list(here: Here): Promise<Answer> {
   const { agents, diagnostics } = openAgents(known).look(here.folder)
   const counts = agentCounts(agents, diagnostics.length)
   const next = counts === '' ? 'heddle agents show NAME    heddle agents new NAME' : `${counts}    heddle agents check`
+  // Agents that are left out stand in no list of agents.
+  const aboutDirectories =
+    diagnostics.length === 0 ? [] : [findingLines(here.screen, diagnostics, { paths: true }).join('\n')]
   const text =
     agents.length === 0
       ? 'none yet    heddle agents new NAME'
-      : `${agentList(here.screen, agents)}\n\n${whoAnswers(known.config)}\n\n${next}`
+      : [agentList(here.screen, agents), ...aboutDirectories, whoAnswers(known.config), next].join('\n\n')
   return { json: { agents: agents.map(agentRow), diagnostics }, text }
 }
 

@@ -60,7 +60,11 @@ export const registerAsk: Register = (program, run) => {
             : await ask(here, question, { seconds, asking })
         if (answer.status !== 'accepted' && answer.status !== 'waiting') markSeen(stood)
         return {
-          json: { ...answeredJson(answer), ...(routed && { routed }) },
+          json: {
+            ...answeredJson(answer),
+            ...((answer.status === 'accepted' || answer.status === 'waiting') && { follow: followCommand(answer) }),
+            ...(routed && { routed }),
+          },
           text: await page(here, answer, here.clock.monotonic() - since),
           code: exitCodeOf(answer),
           ...(after && { after }),
@@ -73,7 +77,9 @@ async function handIn(here: Here, question: Question): Promise<Answered> {
   const submit = async (door: Door) => door.submit(here.folder, question)
   const daemon = await here.daemon()
   const alone = async () => submit(localDoor(await here.app()))
-  const { session, runId } = await (daemon ? submit(daemon).catch((error) => goOn(here, error, alone)) : alone())
+  const { session, runId, itemId, queuedBehind } = await (daemon
+    ? submit(daemon).catch((error) => goOn(here, error, alone))
+    : alone())
   return {
     ok: true,
     status: 'accepted',
@@ -81,10 +87,12 @@ async function handIn(here: Here, question: Question): Promise<Answered> {
     turnId: null,
     turns: [],
     runId,
+    itemId,
     session,
     folder: here.folder,
     model: { requested: null, actual: null },
     usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 },
+    ...(queuedBehind !== undefined && { queuedBehind }),
   }
 }
 
@@ -203,13 +211,23 @@ async function showSpeech(
 
 async function page(here: Here, answer: Answered, took: number): Promise<string> {
   if (answer.approvals) return needsYouLine(answer)
-  const run = answer.runId ? `run:${tail(answer.runId)}` : printable(answer.session)
   if (answer.status === 'accepted' || answer.status === 'waiting') {
-    const what = answer.status === 'accepted' ? 'handed in' : 'still under way'
     const work = (await here.daemon()) ? '' : 'heddle up does the work, '
-    return `${what}: ${run}    ${work}heddle watch ${run} shows it`
+    return `${standing(answer)}    ${work}${followCommand(answer)} shows it`
   }
   return answerPage(here.screen, { ...answer, took })
+}
+
+/** Where something that is not answered yet stands. */
+function standing({ status, runId, queuedBehind, session }: Answered): string {
+  if (queuedBehind !== undefined) return `queued behind run:${tail(queuedBehind)}`
+  const what = status === 'accepted' ? 'handed in' : 'still under way'
+  return `${what}: ${runId === null ? printable(session) : `run:${tail(runId)}`}`
+}
+
+/** An input that no run has taken is followed by its session: that shows the run that takes it, too. */
+function followCommand({ runId, session }: Answered): string {
+  return `heddle watch ${runId === null ? `session:${printable(session)}` : `run:${tail(runId)}`}`
 }
 
 function together(path: string, before: string[]): string[] {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App, Question } from '../domain/app.ts'
-import { Misuse } from '../domain/errors.ts'
+import { HeddleError, Misuse } from '../domain/errors.ts'
 import type { Part } from '../domain/message.ts'
 import { nearest } from '../domain/nearest.ts'
 import { homePaths } from '../home/home.ts'
@@ -10,7 +10,6 @@ import { checkTogether, fileFrom, partOf } from './attachments.ts'
 import type { Here } from './cli.ts'
 import { filesNamedIn } from './mentions.ts'
 import { pipedInput, wholeInput } from './piped.ts'
-import { printable } from './screen.ts'
 
 /** What is asked: the words, or standard input in their place, and what comes with them. */
 export async function askedFor(
@@ -44,24 +43,31 @@ export async function partsNamedIn(here: Pick<Here, 'folder' | 'home' | 'app'>, 
 /** The name of an agent, with or without its `@`; one that is not there is told before anything is handed in. */
 export async function agentNamed(here: Pick<Here, 'folder' | 'app'>, text: string): Promise<string> {
   const name = text.replace(/^@/, '')
-  const known = (await (await here.app()).agents(here.folder)).map((agent) => agent.name)
-  if (known.includes(name)) return name
-  const close = nearest(name, known)
-  const remedy = close ? `did you mean @${close}?` : 'heddle agents lists them'
-  throw new Misuse(`there is no agent "@${printable(name)}"`, remedy, 'agent_unknown')
+  await (await here.app()).checkAgent(here.folder, name)
+  return name
 }
 
-/** What to say of words that begin with `@name` when nobody has that name, and no file. */
+/**
+ * What to say of words that begin with `@name` when nobody has that name, and no file. An agent that cannot be given work
+ * is refused: its name was meant.
+ */
 export async function unknownAgentIn(here: Pick<Here, 'folder' | 'app'>, content: string): Promise<string | undefined> {
   const [, name] = /^@([a-z0-9][a-z0-9-]*)(?=\s|$)/.exec(content) ?? []
   const app = await here.app()
   if (name === undefined || existsSync(join(here.folder, name)) || (await isAgent(app, here.folder, name)))
     return undefined
+  await refuseUnusable(app, here.folder, name)
   const close = nearest(
     name,
     (await app.agents(here.folder)).map((agent) => agent.name),
   )
   return `nobody is called @${name}: it stays a part of what is said    ${close ? `did you mean @${close}?` : 'heddle agents'}`
+}
+
+async function refuseUnusable(app: App, folder: string, name: string): Promise<void> {
+  await app.checkAgent(folder, name).catch((error: unknown) => {
+    if (!(error instanceof HeddleError && error.code === 'agent_unknown')) throw error
+  })
 }
 
 async function isAgent(app: App, folder: string, name: string): Promise<boolean> {

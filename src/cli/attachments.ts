@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, resolve } from 'node:path'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import { bytesOf, mostPartBytes } from '../domain/attachment.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Part } from '../domain/message.ts'
@@ -19,11 +19,11 @@ export interface Ground {
 /** A file as a part of a message. */
 export async function fileFrom(path: string, { from, secrets }: Ground): Promise<Part> {
   const whole = resolve(from, path)
-  const found = await stat(whole).catch((error) => unreadable(path, whole, error))
+  const found = await stat(whole).catch((error) => unreadable(path, from, error))
   if (dirname(await realpath(whole)) === (await realpath(secrets).catch(() => secrets))) throw aSecret(path)
   if (found.isDirectory()) throw aDirectory(path)
   if (found.size > mostPartBytes) throw tooLarge(path)
-  const file = await open(whole).catch((error) => unreadable(path, whole, error))
+  const file = await open(whole).catch((error) => unreadable(path, from, error))
   try {
     return partOf(path, await readAll(file, path))
   } finally {
@@ -81,15 +81,27 @@ function pictureType(bytes: Buffer): string | undefined {
   return head.startsWith('RIFF') && head.endsWith('WEBP') ? 'image/webp' : undefined
 }
 
-async function unreadable(path: string, whole: string, error: NodeJS.ErrnoException): Promise<never> {
+async function unreadable(path: string, from: string, error: NodeJS.ErrnoException): Promise<never> {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
-    const others = await readdir(dirname(whole)).catch(() => [])
-    const close = nearest(basename(whole), others)
-    const meant = close === undefined ? undefined : path.slice(0, path.length - basename(path).length) + close
+    const meant = await nearestPath(path, from)
     throw new HeddleError('no_file', `there is no file ${path}`, meant ? `did you mean ${meant}?` : 'check the path')
   }
   const why = error.code === 'EACCES' || error.code === 'EPERM' ? 'you may not read it' : (error.code ?? error.message)
   throw new HeddleError('file_unreadable', `${path} cannot be read: ${why}`, 'check who may read it: ls -l')
+}
+
+/** The path that was most likely meant, each part of it being near to what was written. */
+async function nearestPath(path: string, from: string): Promise<string | undefined> {
+  let place = isAbsolute(path) ? '/' : from
+  const meant: string[] = []
+  for (const part of path.split('/')) {
+    const others: string[] = await readdir(place).catch(() => [])
+    const found = part === '' || part === '.' || part === '..' || others.includes(part) ? part : nearest(part, others)
+    if (found === undefined) return undefined
+    meant.push(found)
+    place = resolve(place, found)
+  }
+  return meant.join('/')
 }
 
 function aDirectory(path: string): HeddleError {

@@ -1,6 +1,8 @@
 import type { App, SessionView } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
+import { mainSessionOf } from '../domain/persona.ts'
+import { parseReference } from '../domain/reference.ts'
 import { checkLabel } from '../domain/session.ts'
 import type { Here } from './cli.ts'
 import { ago, paint, printable, table } from './screen.ts'
@@ -20,6 +22,15 @@ export async function sessionLines(app: App, { folder, screen, clock }: Place, c
   ])
   const other = found.find(({ label }) => label !== current)
   return `${table(screen, rows, 1)}\n${paint(screen, 'dim', other ? `/switch ${printable(other.label)}` : '/new begins another')}`
+}
+
+/** The label of the session to talk in: `persona:ID` names that persona's main session. */
+export async function labelToTalkIn(app: App, folder: string, text: string): Promise<string> {
+  const { kind, id } = parseReference(text)
+  if (kind !== 'persona') return text
+  // Refuses a persona that is not there.
+  await app.show(folder, text)
+  return mainSessionOf(id)
 }
 
 /** The session of this name, to go to. */

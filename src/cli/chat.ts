@@ -4,6 +4,7 @@ import { rehearsal } from '../config/schema.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { nearest } from '../domain/nearest.ts'
 import { agentNamed } from './asked.ts'
+import { labelToTalkIn } from './chat-sessions.ts'
 import { Chatting } from './chatting.ts'
 import type { Answer, Here, Register } from './cli.ts'
 import { printable } from './screen.ts'
@@ -49,7 +50,7 @@ async function chat(
   }
   if (model !== undefined) knowModel(model)
   const chatting = new Chatting(here, app, await here.daemon(), {
-    session,
+    session: await labelToTalkIn(app, here.folder, session),
     model,
     agent,
     isCoordinated: (agent ?? config.agent.default).replace(/^@/, '') === 'coordinator',

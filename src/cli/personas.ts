@@ -39,7 +39,7 @@ export const registerPersonas: Register = (program, run) => {
         await (await here.app()).setPersona(persona)
         return {
           json: { ok: true, ...persona },
-          text: `persona:${id} is ${printable(persona.identity.name)}    heddle append -s ${id}:main --persona ${id} …`,
+          text: `persona:${id} is ${printable(persona.identity.name)}    heddle ask -s persona:${id} "…"`,
         }
       }),
     )

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { homedir } from 'node:os'
 import { stringify } from 'yaml'
 import { placeOf } from '../app.ts'
-import { configProblems, loadConfig, readConfigText } from '../config/config.ts'
+import { answeringNames, openAgents } from '../app-agents.ts'
+import type { AgentNames } from '../config/check.ts'
+import { configProblems, loadConfig, readConfigText, wholeFolder } from '../config/config.ts'
 import { editConfig } from '../config/edit.ts'
 import { configSet } from '../config/set.ts'
 import { configGet, configShow } from '../config/show.ts'
@@ -46,7 +48,8 @@ export const registerSetUp: Register = (program, run) => {
     .action(
       run(async (here, [key = '', value = '']) => {
         await ensureHome(here.home)
-        await configSet(here.configFile, key, value, replaceOptions(here))
+        const names = key === 'agent.default' ? { agentNames: agentNamesAt(here) } : {}
+        await configSet(here.configFile, key, value, { ...replaceOptions(here), ...names })
         const now = configGet(await load(here), key) ?? null
         return {
           json: { ok: true, key, value: now },
@@ -60,11 +63,10 @@ export const registerSetUp: Register = (program, run) => {
     .action(
       run(async (here) => {
         await ensureHome(here.home)
-        const { changed } = await editConfig(
-          here.configFile,
-          (copy) => runEditor(here, copy, 'config edit'),
-          replaceOptions(here),
-        )
+        const { changed } = await editConfig(here.configFile, (copy) => runEditor(here, copy, 'config edit'), {
+          ...replaceOptions(here),
+          agentNames: agentNamesAt(here),
+        })
         return { json: { ok: true, changed }, text: changed ? `${here.configFile} is changed` : 'nothing was changed' }
       }),
     )
@@ -91,7 +93,7 @@ export const registerSetUp: Register = (program, run) => {
 
 async function checkFile(here: Here) {
   const text = await readConfigText(here.configFile)
-  const problems = text === undefined ? [] : configProblems(text, here.env)
+  const problems = text === undefined ? [] : configProblems(text, here.env, agentNamesAt(here))
   const lines = problems.map(({ line, message, remedy }) => `${here.configFile}:${line} ${message}\n  → ${remedy}`)
   const fine = text === undefined ? `no file ${here.configFile}: every default applies` : `${here.configFile} is valid`
   return {
@@ -118,6 +120,7 @@ async function doctor(here: Here) {
     version,
     clock: here.clock,
     placeOf: (config) => placeOf({ paths, config }),
+    agentNames: agentNamesAt(here),
   })
   const ok = checks.every(({ status }) => status !== 'fail')
   return { json: { ok, checks }, text: checks.map((check) => finding(here, check)).join('\n'), code: ok ? 0 : 1 }
@@ -127,6 +130,14 @@ function finding({ screen }: Here, { name, status, detail, remedy }: Check): str
   const colour = { ok: 'green', warn: 'yellow', fail: 'red' } as const
   const line = `${paint(screen, colour[status], status.padEnd(5))} ${name.padEnd(12)} ${printable(detail)}`
   return remedy === undefined ? line : `${line}\n${' '.repeat(19)}→ ${printable(remedy)}`
+}
+
+/** Who could answer in this folder, so that the default agent can be one of them. */
+function agentNamesAt({ home, folder, clock }: Here): AgentNames {
+  return ({ skills, models }) => {
+    const config = { skills: skills.map((each) => wholeFolder(each, homedir())), models }
+    return answeringNames(openAgents({ paths: homePaths(home), config, clock }), folder)
+  }
 }
 
 export function load(here: Here) {

@@ -15,8 +15,19 @@ export interface Checked {
   warnings: ConfigProblem[]
 }
 
-/** Reads a configuration and finds everything that is wrong with it, in the order of its lines. */
-export function checkConfig(text: string, env: Env, secrets: Secrets = () => undefined): Checked {
+/** Names of the agents that could answer if these were the settings. */
+export type AgentNames = (settings: Pick<Settings, 'skills' | 'models'>) => readonly string[]
+
+/**
+ * Reads a configuration and finds everything that is wrong with it, in the order of its lines. Whether the default agent
+ * is there is looked at only where `agentNames` is given: agents are files, which come and go without the configuration.
+ */
+export function checkConfig(
+  text: string,
+  env: Env,
+  secrets: Secrets = () => undefined,
+  agentNames?: AgentNames,
+): Checked {
   const yaml = parseYaml(text)
   const references = interpolate(yaml.value ?? {}, env)
   const unreadable = yaml.problems.map((problem) => ({ path: '', ...problem }))
@@ -39,6 +50,7 @@ export function checkConfig(text: string, env: Env, secrets: Secrets = () => und
   const open = new Set([...references.missing, ...references.problems].map(({ path }) => redact(dotted(path))))
   const rules = (parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, yaml, say))
   problems.push(...rules.filter(({ path }) => !open.has(path)), ...brokenLinks(references.value, yaml, say))
+  if (parsed.success && agentNames) problems.push(...unknownDefault(parsed.data, agentNames(parsed.data), yaml, say))
   problems.sort((a, b) => a.line - b.line)
   return problems.length > 0 || !parsed.success
     ? { references, problems, warnings }
@@ -125,6 +137,16 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem
     }
   }
   return problems
+}
+
+function unknownDefault({ agent }: Settings, known: readonly string[], yaml: ParsedYaml, say: Say): ConfigProblem[] {
+  const name = agent.default.replace(/^@/, '')
+  if (known.includes(name)) return []
+  const path = ['agent', 'default']
+  const guess = nearest(name, known)
+  const hint = guess ? `did you mean \`@${guess}\`?` : 'no agent of that name can be given work here'
+  const written = quoted(String(valueAt(yaml.value, path)))
+  return [say(path, `names the agent ${written}: ${hint}`, 'name one that `heddle agents` lists')]
 }
 
 /** A value in words that fit any reader: a text that may be a secret is not repeated. */

@@ -2,7 +2,7 @@ import { lstat, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
-import { type Checked, checkConfig, listed, remedyFor, secretRemedy } from './check.ts'
+import { type AgentNames, type Checked, checkConfig, listed, remedyFor, secretRemedy } from './check.ts'
 import type { Env, Secrets } from './interpolate.ts'
 import { ApiKey } from './key.ts'
 import { type ConfigPath, dotted } from './path.ts'
@@ -133,8 +133,13 @@ export async function loadConfig(file: string, env: Env, options: LoadOptions = 
 }
 
 /** Everything that keeps a text from being used as configuration; empty when it can be. */
-export function configProblems(text: string, env: Env): ConfigProblem[] {
-  return checkConfig(text, env).problems
+export function configProblems(text: string, env: Env, agentNames?: AgentNames): ConfigProblem[] {
+  return checkConfig(text, env, undefined, agentNames).problems
+}
+
+/** A folder as settings write it, with `~` for the home of the user. */
+export function wholeFolder(folder: string, userHome: string): string {
+  return folder.startsWith('~') ? join(userHome, folder.slice(1)) : folder
 }
 
 /** The file's text, or nothing when there is no file. */
@@ -169,7 +174,7 @@ type Resolving = Required<Pick<LoadOptions, 'userHome' | 'secrets'>>
 
 function resolved(settings: Settings, checked: Checked, { userHome, secrets }: Resolving): Config {
   const { references, warnings } = checked
-  const whole = (folder: string) => (folder.startsWith('~') ? join(userHome, folder.slice(1)) : folder)
+  const whole = (folder: string) => wholeFolder(folder, userHome)
   const models: [string, NamedModel][] = Object.entries(settings.models).map(([name, { apiKey, ...model }]) => [
     name,
     apiKey === undefined

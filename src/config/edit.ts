@@ -32,7 +32,7 @@ export async function editConfig(
     const message = `The editor ended with ${exitCode}; ${file} was not changed, and what you wrote is in ${copy}.`
     throw new HeddleError('editor_failed', message, editorRemedy)
   }
-  const problems = configProblems(newText, options.env)
+  const problems = configProblems(newText, options.env, options.agentNames)
   if (problems.length > 0) {
     throw new ConfigInvalid(copy, problems, `${file} was not changed: mend ${copy} and move it there, or edit again`)
   }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import { HeddleError } from '../domain/errors.ts'
+import type { AgentNames } from './check.ts'
 import { configProblems, readConfigText } from './config.ts'
 import { fileTrouble, isCode, placeFile, renameDurably } from './files.ts'
 import type { Env } from './interpolate.ts'
@@ -17,6 +18,8 @@ export interface ReplaceOptions {
   /** The folder for earlier versions; `backups/config` beside the file unless told. */
   previousConfigs?: string
   crash?: (point: CrashPoint) => void
+  /** Given where the default agent is changed: it must be there. */
+  agentNames?: AgentNames
 }
 
 /** How many earlier versions are kept. */
@@ -32,7 +35,7 @@ export async function replaceConfig(
   expectedOldText: string | undefined,
   options: ReplaceOptions,
 ): Promise<void> {
-  const problems = configProblems(newText, options.env)
+  const problems = configProblems(newText, options.env, options.agentNames)
   if (problems.length > 0) throw new ConfigInvalid(file, problems)
   const target = await behindLinks(file)
   if ((await readConfigText(target)) !== expectedOldText) throw changed(file)

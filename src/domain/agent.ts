@@ -54,3 +54,10 @@ export interface Agent {
 export function isLive({ status, shadowedBy }: Pick<Agent, 'status' | 'shadowedBy'>): boolean {
   return (status === 'ready' || status === 'degraded') && shadowedBy === undefined
 }
+
+/** The two agents that are there without a file: one delegates and does nothing itself, one does everything itself. */
+export const builtInAgents = [
+  { name: 'coordinator', description: 'Talks with you, plans and delegates; does nothing itself.' },
+  { name: 'general', description: 'Does everything itself, with the tools for files, commands and the web.' },
+] as const
+export type BuiltInAgent = (typeof builtInAgents)[number]['name']

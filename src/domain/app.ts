@@ -217,6 +217,16 @@ export interface Question {
 }
 
 /** What came of a question. */
+/** What was taken in. */
+export interface Submitted {
+  itemId: string
+  /** The run that will answer, if it is known already. */
+  runId: string | null
+  session: string
+  /** The run that is under way in the session; what was taken in waits for its end. */
+  queuedBehind?: string
+}
+
 export interface Answered {
   ok: boolean
   status: Outcome | 'accepted' | 'waiting'
@@ -233,6 +243,9 @@ export interface Answered {
   approvals?: number[]
   /** The same with the hash of what each is about: a yes must name it. */
   questions?: { id: number; hash: string }[]
+  /** Told while no run has taken the input: its id, and the run that it waits behind. */
+  itemId?: string
+  queuedBehind?: string
 }
 
 export const spendingKeys = ['model', 'session', 'agent', 'run', 'day'] as const
@@ -320,7 +333,7 @@ export interface App extends MemoryApp, FileSearch {
   /** Forgets events that are older than the configured retention. */
   prune(): Promise<{ events: number }>
   /** Takes an input in: durable when this resolves, whether anything runs or not. */
-  submit(folder: string, question: Question): Promise<{ itemId: string; runId: string | null; session: string }>
+  submit(folder: string, question: Question): Promise<Submitted>
   /** Resolves when everything the input caused is done; answers `waiting` when the signal or a question comes first. */
   answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
   /** Tells what the runs of this process say while they say it, until the returned function is called. */
@@ -334,6 +347,8 @@ export interface App extends MemoryApp, FileSearch {
   retry(reference: string): Promise<{ runId: string | null }>
   /** Everyone who can be given work here, those that are built in first. */
   agents(folder: string): Promise<Pick<Agent, 'name' | 'description'>[]>
+  /** Refuses the name of an agent that is not there, or cannot be given work, and tells why. */
+  checkAgent(folder: string, name: string): Promise<void>
   /** Plans, newest first: those of a folder, or all. */
   plans(filter?: { folder?: string }): Promise<PlanLine[]>
   tasks(filter?: { plan?: string; status?: TaskStatus }): Promise<TaskLine[]>

@@ -37,3 +37,9 @@ export const personaPattern = /^[a-z0-9][a-z0-9_-]{0,31}$/
 export function mainSessionOf(personaId: string): string {
   return `${personaId}:main`
 }
+
+/** The id of the persona whose main session has this label, if the label is of that form. */
+export function personaOfMain(label: string): string | undefined {
+  const id = label.endsWith(':main') ? label.slice(0, -':main'.length) : ''
+  return personaPattern.test(id) ? id : undefined
+}

@@ -1,6 +1,7 @@
 import type { WriteArea } from '../domain/crash-points.ts'
 import type { TurnDraft } from '../domain/draft.ts'
 import { HeddleError } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
 import type { Thread } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
@@ -9,6 +10,7 @@ import { insertSegment, insertSession, lockSessionByLabel, moveHead } from '../s
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
 import { makeTurn, writeJournal } from './make-turn.ts'
+import { mustHavePersona, personaOfLabel, targetLabel, withOwnPersona } from './persona-session.ts'
 import type { World } from './world.ts'
 
 export interface AppendInput {
@@ -17,7 +19,7 @@ export interface AppendInput {
   draft: TurnDraft
   /** The turn this one must follow: starts a new session there, or insists that an existing one's head is there. */
   parentTurnId?: string
-  /** The persona of a session that this call starts. */
+  /** The persona of a session that this call starts; one that exists must have it. */
   personaId?: string
 }
 
@@ -29,14 +31,18 @@ export interface Appended {
 
 /** Adds a turn made by hand to a session, which is started if there is none of that label. */
 export async function append(world: World, input: AppendInput): Promise<Appended> {
-  const label = checkLabel(input.label)
   const made = makeTurn(world, input.draft)
   const fresh = { sessionId: world.newId(), segmentId: world.newId() }
   const now = made.content.timestamp
   const body = async (tx: Tx): Promise<Appended> => {
-    const session =
-      (await lockSessionByLabel(tx, input.folder, label)) ??
-      (await startSession(tx, { ...input, label, ...fresh, now }))
+    const label = checkLabel(await targetLabel(tx, input.label))
+    if (input.personaId !== undefined) await mustHavePersona(tx, input.personaId)
+    const existing = await lockSessionByLabel(tx, input.folder, label)
+    const session = existing
+      ? await withOwnPersona(tx, existing)
+      : await startSession(tx, { ...input, label, ...fresh, now })
+    if (input.personaId !== undefined && input.personaId !== session.personaId)
+      throw otherPersona(session, input.personaId)
     if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
     if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
     const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
@@ -96,7 +102,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     label: start.label,
     segmentId: start.segmentId,
     headTurnId: below?.turnId ?? null,
-    personaId: start.personaId ?? below?.personaId ?? null,
+    personaId: start.personaId ?? below?.personaId ?? (await personaOfLabel(tx, start.label)),
     updatedAt: start.now,
     archivedAt: null,
   }
@@ -123,6 +129,17 @@ function sessionBusy({ label }: Session): HeddleError {
     `a run is under way in session "${label}"`,
     'wait for it (heddle ps), stop it (heddle cancel), or add to another session',
     { retry: 'later' },
+  )
+}
+
+function otherPersona({ label, personaId, headTurnId }: Session, asked: string): HeddleError {
+  const has = personaId === null ? 'no persona' : `the persona ${personaId}`
+  return new HeddleError(
+    'persona_differs',
+    `session "${label}" has ${has}, so the turn cannot be added as ${asked}`,
+    headTurnId === null
+      ? 'give a new label to start a session with that persona'
+      : `heddle fork turn:${tail(headTurnId)} --persona ${asked}`,
   )
 }
 

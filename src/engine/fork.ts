@@ -1,10 +1,9 @@
-import { HeddleError } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import { checkLabel, type Session } from '../domain/session.ts'
-import { findPersona } from '../store/personas.ts'
 import { findSessions } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
+import { mustHavePersona } from './persona-session.ts'
 import type { World } from './world.ts'
 
 export interface ForkInput {
@@ -21,7 +20,7 @@ export async function fork(world: World, { folder, turnId, label, personaId }: F
   const fresh = { sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
   const body = async (tx: Tx) => {
-    if (personaId !== undefined && !(await findPersona(tx, personaId))) throw noPersona(personaId)
+    if (personaId !== undefined) await mustHavePersona(tx, personaId)
     const chosen = wanted ?? freeLabel(`fork-${tail(turnId)}`, await findSessions(tx, { folder }))
     return startSession(tx, {
       ...fresh,
@@ -41,12 +40,4 @@ export function freeLabel(label: string, sessions: Session[]): string {
   const taken = new Set(sessions.map((session) => session.label))
   if (!taken.has(label)) return label
   for (let number = 2; ; number++) if (!taken.has(`${label}-${number}`)) return `${label}-${number}`
-}
-
-export function noPersona(id: string): HeddleError {
-  return new HeddleError(
-    'not_found',
-    `there is no persona "${id}"`,
-    `make it with: heddle personas set ${id} --name NAME`,
-  )
 }

@@ -48,8 +48,7 @@ export async function runToTheEnd(engine: Engine, claimed: Claimed, hands: Hands
       if (thought === 'elsewhere') continue
       if (thought.reply.calls.length === 0) {
         if (await owesPlan(run, thought)) continue
-        mustSaySomething(run, thought)
-        return await settle(run, { state: 'completed', text: thought.reply.text, error: null }, thought)
+        return await settle(run, endingOf(run, thought), thought)
       }
       if ((await act(run, thought)) === 'parked') return undefined
     }
@@ -209,14 +208,13 @@ function partial(run: ActiveRun, state: 'cancelled' | 'timeout', reason: string)
   }
 }
 
-/** Whoever works for others owes them an answer: an empty one is a failure, not a result. */
-function mustSaySomething({ claimed }: ActiveRun, { reply }: Thought): void {
-  if (claimed.run.requesterSessionId !== null && reply.text.trim() === '')
-    throw new HeddleError(
-      'nothing_returned',
-      'the agent ended without an answer',
-      'try again with another brief or model',
-    )
+/** A reply without calls is the answer; an empty one is a failure, not a result. */
+function endingOf(run: ActiveRun, { reply }: Thought): Ending {
+  if (reply.text.trim() !== '') return { state: 'completed', text: reply.text, error: null }
+  const isChild = run.claimed.run.requesterSessionId !== null
+  const message = isChild ? 'the agent ended without an answer' : 'the model answered nothing'
+  const remedy = isChild ? 'try again with another brief or model' : 'ask again, or ask another model: -m NAME'
+  return failed(run, new HeddleError('nothing_returned', message, remedy))
 }
 
 /** A turn that ends by waiting says what its last reply said. */

@@ -1,14 +1,7 @@
-import { type Agent, isLive } from '../domain/agent.ts'
+import { type Agent, type BuiltInAgent, builtInAgents, isLive } from '../domain/agent.ts'
 import type { Run } from '../domain/run.ts'
 import { delegatingTools, neverForAgents } from '../domain/tool-names.ts'
 import type { Engine } from './world.ts'
-
-/** The two agents that are there without a file: one delegates and does nothing itself, one does everything itself. */
-export const builtInAgents = [
-  { name: 'coordinator', description: 'Talks with you, plans and delegates; does nothing itself.' },
-  { name: 'general', description: 'Does everything itself, with the tools for files, commands and the web.' },
-] as const
-export type BuiltInAgent = (typeof builtInAgents)[number]['name']
 
 /** The one nobody speaks to: it tells where a talk stands, after its turns. */
 export const narratorName = 'narrator'

@@ -4,11 +4,10 @@ import { parseReference } from '../domain/reference.ts'
 import type { Session } from '../domain/session.ts'
 import type { Thread } from '../domain/turn.ts'
 import { idsLike } from '../store/id-tails.ts'
-import { findPersona } from '../store/personas.ts'
 import { findSessions, sessionsLabelled } from '../store/sessions.ts'
 import type { Reading } from '../store/store.ts'
 import { findThread, turnIdAt } from '../store/threads.ts'
-import { noPersona } from './fork.ts'
+import { mustHavePersona } from './persona-session.ts'
 
 const idPart = /^[0-9a-hjkmnp-tv-z]{3,20}$/
 const keyPattern = /^([0-9a-hjkmnp-tv-z]{20})\/(\d{1,9})$/
@@ -62,7 +61,7 @@ async function findSession(rows: Reading, label: string, folder: string): Promis
 }
 
 async function mainSession(rows: Reading, personaId: string, folder: string): Promise<Session> {
-  if (!(await findPersona(rows, personaId))) throw noPersona(personaId)
+  await mustHavePersona(rows, personaId)
   return sessionNamed(rows, `session:${mainSessionOf(personaId)}`, folder)
 }
 

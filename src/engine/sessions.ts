@@ -1,11 +1,11 @@
 import type { SessionView } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import type { EventKind } from '../domain/event.ts'
-import { type Persona, personaPattern } from '../domain/persona.ts'
+import { mainSessionOf, type Persona, personaPattern } from '../domain/persona.ts'
 import { checkLabel, labelOfPeople, type Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { putPersona } from '../store/personas.ts'
-import { findSessions, lockSession, renameSession, setArchived } from '../store/sessions.ts'
+import { findSessions, givePersona, lockSession, renameSession, setArchived } from '../store/sessions.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { findThread } from '../store/threads.ts'
 import { notFound, sessionNamed } from './route.ts'
@@ -51,7 +51,10 @@ export async function setPersona(world: World, persona: Persona): Promise<void> 
       'use 1 to 32 small letters, digits, _ and -, beginning with a letter or digit',
       'bad_persona',
     )
-  await world.store.write('persona', (tx) => putPersona(tx, persona, world.clock.now()))
+  await world.store.write('persona', async (tx) => {
+    await putPersona(tx, persona, world.clock.now())
+    await givePersona(tx, mainSessionOf(persona.id), persona.id)
+  })
 }
 
 async function change(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Artifact } from '../domain/app.ts'
-import { wishesOf } from '../domain/inbox.ts'
+import { type InboxItem, wishesOf } from '../domain/inbox.ts'
 import { joinLabels, type Label } from '../domain/label.ts'
 import { labelOf, type Message } from '../domain/message.ts'
 import type { Ending, Run } from '../domain/run.ts'
@@ -13,12 +13,12 @@ import { isWaiting } from '../store/joins.ts'
 import { noteRecalls, type Shown } from '../store/memory-recalls.ts'
 import { noteBegunWith } from '../store/narratives.ts'
 import { notePassages, type ShownPassage } from '../store/passage-recalls.ts'
-import { markProcessed } from '../store/results.ts'
+import { markHeard, markProcessed } from '../store/results.ts'
 import { childrenOf, finishRun, lockRun } from '../store/runs.ts'
 import { lockSessions, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
-import { keepPrompt } from '../store/turns.ts'
+import { isAnswer, keepPrompt } from '../store/turns.ts'
 import { loseUsage, settleUsage, spentBy } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
 import { artifactsOf } from './artifacts.ts'
@@ -162,10 +162,7 @@ export async function leaveTurn(
     { run, items, label: joinLabels([labelOf(queryMessages), label]), folder: session.folder, now },
     ending,
   )
-  await markProcessed(
-    tx,
-    items.flatMap(({ resultId }) => resultId ?? []),
-  )
+  if (ending.state === 'completed') await markRead(tx, items, session)
   // Whoever cancels a run wants nothing of its children, either, even if it was done before it could heed that.
   if (run.cancelReason !== null || ending.state === 'cancelled')
     await cancelChildren(tx, run.id, run.cancelReason ?? 'its parent was cancelled')
@@ -177,6 +174,18 @@ export async function leaveTurn(
   const begun = isOver ? await deliverResult(tx, engine, { ...run, label }, requester, ending, ids, now, artifacts) : []
   await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
   return begun
+}
+
+/**
+ * Notes which results the session has read: those that woke this turn, and those that woke one before it that failed. Their
+ * lines stand in the turns that failed, so that the first turn that succeeds is shown them.
+ */
+async function markRead(tx: Tx, items: InboxItem[], { id, headTurnId }: Session): Promise<void> {
+  await markProcessed(
+    tx,
+    items.flatMap(({ resultId }) => resultId ?? []),
+  )
+  if (headTurnId !== null && !(await isAnswer(tx, headTurnId))) await markHeard(tx, id)
 }
 
 /** Asks for their end in the commit of their parent's: a process that dies here leaves no orphan. */

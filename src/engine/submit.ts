@@ -1,4 +1,5 @@
-import { Misuse } from '../domain/errors.ts'
+import { HeddleError, Misuse } from '../domain/errors.ts'
+import { tail } from '../domain/id.ts'
 import { type InboxItem, type RunWishes, type Telling, wishesOf } from '../domain/inbox.ts'
 import type { Label } from '../domain/label.ts'
 import type { Part, Source } from '../domain/message.ts'
@@ -10,9 +11,10 @@ import { recordEvent } from '../store/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../store/inbox.ts'
 import { agentAt, findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../store/runs.ts'
 import { findSessions, lockSessionByLabel } from '../store/sessions.ts'
-import type { Tx } from '../store/store.ts'
+import type { Reading, Tx } from '../store/store.ts'
 import { startSession, writeAgainIfTaken } from './append.ts'
 import { type Claimant, type Claimed, claimAtOnce } from './claim.ts'
+import { targetLabel, withOwnPersona } from './persona-session.ts'
 import type { Engine, World } from './world.ts'
 
 /** An input for a session. */
@@ -29,7 +31,7 @@ export interface Submission extends RunWishes {
   source?: Source
   trust?: Label
   via?: RunOrigin
-  /** The turn a session that this starts begins at. */
+  /** Start a new session at this turn. Refused when the label exists: its next turn would follow another one. */
   parentTurnId?: string
   /** Says that two deliveries are the same one: the second is answered with the first. */
   dedupeKey?: string
@@ -41,6 +43,8 @@ export interface Accepted {
   session: Session
   /** The run that will take it, once that is known: one that is under way will not. */
   runId: string | null
+  /** The run that is under way in its session, as long as it waits for the next. */
+  queuedBehind?: string
   /** That run, when it could be claimed in the same commit: whoever asked for that must begin it. */
   claimed?: Claimed
 }
@@ -54,20 +58,23 @@ export async function submit(
   input: Submission,
   hands?: { engine: Engine; claimant: Claimant },
 ): Promise<Accepted> {
-  const label = checkLabel(input.label)
   checkWishes(input)
   const fresh = { itemId: world.newId(), runId: world.newId(), sessionId: world.newId(), segmentId: world.newId() }
   const now = world.clock.now()
   const body = async (tx: Tx): Promise<Accepted> => {
     const before = input.dedupeKey === undefined ? undefined : await delivered(tx, input.dedupeKey)
     if (before) return before
-    const session =
-      (await lockSessionByLabel(tx, input.folder, label)) ??
-      (await startSession(tx, { ...input, label, sessionId: fresh.sessionId, segmentId: fresh.segmentId, now }))
+    const label = checkLabel(await targetLabel(tx, input.label))
+    const existing = await lockSessionByLabel(tx, input.folder, label)
+    if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
+    const { sessionId, segmentId } = fresh
+    const session = existing
+      ? await withOwnPersona(tx, existing)
+      : await startSession(tx, { ...input, label, sessionId, segmentId, now })
     await insertItem(tx, itemFrom(input, fresh.itemId, session, now), input.dedupeKey ?? null)
     if (input.kind === 'interrupt') await interrupt(tx, session)
     const runId = await nextRun(tx, { session, runId: fresh.runId, now, ...(input.via && { via: input.via }) })
-    const accepted = { itemId: fresh.itemId, session, runId }
+    const accepted = { itemId: fresh.itemId, session, runId, ...(await waitingBehind(tx, { runId, session })) }
     if (!hands || runId !== fresh.runId) return accepted
     const claimed = await claimAtOnce(tx, hands.engine, hands.claimant, [session])
     return claimed ? { ...accepted, claimed } : accepted
@@ -75,11 +82,31 @@ export async function submit(
   return writeAgainIfTaken(world, 'submit', body)
 }
 
+function labelExists(label: string, turnId: string): HeddleError {
+  const turn = `turn:${tail(turnId)}`
+  return new HeddleError(
+    'label_exists',
+    `session "${label}" exists already, so it cannot start from ${turn}`,
+    `name a new session (heddle ask -s NEWLABEL --from ${turn} "…"), or fork first: heddle fork ${turn} --as NEWLABEL`,
+  )
+}
+
 /** What was answered when this was delivered before. */
 async function delivered(tx: Tx, dedupeKey: string): Promise<Accepted | undefined> {
   const item = await itemByKey(tx, dedupeKey)
   const [session] = item ? await findSessions(tx, { id: item.sessionId }) : []
-  return item && session && { itemId: item.id, session, runId: item.runId }
+  if (!item || !session) return undefined
+  const { runId } = item
+  return { itemId: item.id, session, runId, ...(await waitingBehind(tx, { runId, session })) }
+}
+
+/** What an input that no run has taken waits behind. */
+export async function waitingBehind(
+  rows: Reading,
+  { runId, session }: { runId: string | null; session: Pick<Session, 'id'> },
+): Promise<Pick<Accepted, 'queuedBehind'>> {
+  const live = runId === null ? await liveRunOf(rows, session.id) : undefined
+  return live ? { queuedBehind: live.id } : {}
 }
 
 /** Asks for the end of what is under way; a run that nobody has begun will answer the new input anyway. */

@@ -89,6 +89,11 @@ export async function markProcessed(tx: Tx, ids: readonly number[]): Promise<voi
   if (ids.length > 0) await tx.run(tx.build.updateTable('agent_results').set({ processed: 1 }).where('id', 'in', ids))
 }
 
+/** Marks everything that was delivered to a session and stands in one of its turns. */
+export async function markHeard(tx: Tx, sessionId: string): Promise<void> {
+  await tx.run(heard({ sessionId }))
+}
+
 /** The first paragraph that is not a heading, else the opening. */
 export function summaryOf(output: string): string {
   const paragraphs = output.trim().split(/\n\s*\n/)
@@ -96,6 +101,30 @@ export function summaryOf(output: string): string {
   const line = paragraph.replace(/\s+/gu, ' ').trim()
   return line.length > longestSummary ? `${line.slice(0, longestSummary - 1).toWellFormed()}…` : line
 }
+
+// Results that nobody has read are few, and the rest is a look by key for each.
+const heard = statement((db, arg: { sessionId: string }) =>
+  db
+    .updateTable('agent_results')
+    .set({ processed: 1 })
+    .where('processed', '=', sql.lit(0))
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('runs')
+          .select('id')
+          .whereRef('runs.id', '=', 'agent_results.run_id')
+          .where('requester_session_id', '=', arg.sessionId),
+      ),
+    )
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('inbox')
+          .select('id')
+          .where('dedupe_key', '=', sql<string>`'result:' || agent_results.run_id`)
+          .where('consumed_by_turn', 'is not', null),
+      ),
+    ),
+)
 
 const insert = statement(
   (

@@ -101,6 +101,16 @@ export async function renameSession(tx: Tx, session: Session, label: string, now
   }
 }
 
+export async function setSessionPersona(tx: Tx, session: Pick<Session, 'id'>, personaId: string): Promise<void> {
+  await tx.run(tx.build.updateTable('sessions').set({ persona_id: personaId }).where('id', '=', session.id))
+}
+
+/** Gives all sessions of a label that have no persona this one. */
+export async function givePersona(tx: Tx, label: string, personaId: string): Promise<void> {
+  const sessions = tx.build.updateTable('sessions').set({ persona_id: personaId })
+  await tx.run(sessions.where('label', '=', label).where('persona_id', 'is', null))
+}
+
 export async function setArchived(tx: Tx, session: Session, archivedAt: number | null): Promise<void> {
   await tx.run(tx.build.updateTable('sessions').set({ archived_at: archivedAt }).where('id', '=', session.id))
 }

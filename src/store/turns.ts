@@ -22,6 +22,12 @@ export async function promptText(rows: Reading, hash: string): Promise<string | 
   return (await rows.first(rows.build.selectFrom('prompts').select('text').where('hash', '=', hash)))?.text
 }
 
+/** Whether a turn answered its inputs: it did not fail, and is no summary of others. */
+export async function isAnswer(rows: Reading, id: string): Promise<boolean> {
+  const row = await rows.first(rows.build.selectFrom('turns').select(['type', 'status']).where('id', '=', id))
+  return row?.type === 'normal' && row.status === 'completed'
+}
+
 export async function countTurns(rows: Reading): Promise<number> {
   const [row] = await rows.all(rows.build.selectFrom('turns').select(sql<number>`count(*)`.as('count')))
   return row?.count ?? 0

@@ -77,14 +77,70 @@ describe('files that are no agents are told, and disturb nobody', () => {
     ])
   })
 
-  test('directories deeper than six levels are left out, with a word', () => {
+  test('skills inside the folder of another skill are agents, and its other files are none', () => {
+    place = newPlace({
+      'home/skills/office/SKILL.md': whole('office'),
+      'home/skills/office/reference.md': whole('reference'),
+      'home/skills/office/skills/pdf/SKILL.md': whole('pdf'),
+      'home/skills/office/skills/pdf/deep/note.md': whole('note'),
+      'home/skills/office/skills/pdf/forms/fill/SKILL.md': whole('fill'),
+    })
+    const { agents, diagnostics } = place.open().look()
+    expect(agents.map(({ name }) => name)).toEqual(['fill', 'office', 'pdf'])
+    expect(diagnostics).toEqual([])
+  })
+
+  test('a folder that becomes a skill keeps only the skills in it', () => {
+    place = newPlace({ 'home/skills/office/notes/a.md': whole('a'), 'home/skills/office/pdf/SKILL.md': whole('pdf') })
+    const agents = place.open()
+    const names = () => agents.list().map(({ name }) => name)
+    expect(names()).toEqual(['a', 'pdf'])
+    place.write({ 'home/skills/office/SKILL.md': whole('office') })
+    expect(names()).toEqual(['office', 'pdf'])
+  })
+
+  test('agents in hidden folders and deeper than six levels are left out, and each is named with the way to have it', () => {
     place = newPlace({
       'home/skills/1/2/3/4/5/6/in.md': whole('in'),
       'home/skills/1/2/3/4/5/6/7/out.md': whole('out'),
+      'home/skills/1/2/3/4/5/6/7/8/9/SKILL.md': whole('deep'),
+      'home/skills/.system/pdf/SKILL.md': whole('pdf'),
+      'home/skills/.git/config.txt': 'no agent',
+      'home/skills/.cache/README.md': '# About',
+      'home/skills/1/2/3/4/5/6/empty/x.txt': 'no agent',
     })
     const { agents, diagnostics } = place.open().look()
     expect(agents.map(({ name }) => name)).toEqual(['in'])
-    expect(diagnostics).toMatchObject([{ message: '1 folders are deeper than 6 levels and were left out' }])
+    const hidden = 'it lies in a hidden folder and was left out'
+    const deep = 'it lies deeper than 6 levels and was left out'
+    expect(diagnostics).toEqual([
+      {
+        level: 'warning',
+        message: hidden,
+        path: inHome('.system/pdf/SKILL.md'),
+        remedy: `move it, or name its directory in skills: of heddle.yaml: ${inHome('.system/pdf')}`,
+      },
+      {
+        level: 'warning',
+        message: deep,
+        path: inHome('1/2/3/4/5/6/7/8/9/SKILL.md'),
+        remedy: `move it, or name its directory in skills: of heddle.yaml: ${inHome('1/2/3/4/5/6/7/8/9')}`,
+      },
+      {
+        level: 'warning',
+        message: deep,
+        path: inHome('1/2/3/4/5/6/7/out.md'),
+        remedy: `move it, or name its directory in skills: of heddle.yaml: ${inHome('1/2/3/4/5/6/7')}`,
+      },
+    ])
+  })
+
+  test('of very many agents that are left out some are named and the others counted', () => {
+    const many = Array.from({ length: 30 }, (_, at) => [`home/skills/.all/s${at}/SKILL.md`, whole(`s${at}`)])
+    place = newPlace(Object.fromEntries(many))
+    const { diagnostics } = place.open().look()
+    expect(diagnostics).toHaveLength(21)
+    expect(diagnostics.at(-1)).toMatchObject({ message: '10 more agents were left out like these' })
   })
 
   test('more than 2,000 directories are not walked', () => {
@@ -93,7 +149,11 @@ describe('files that are no agents are told, and disturb nobody', () => {
     const { agents, diagnostics } = place.open().look()
     expect(agents).toHaveLength(1)
     expect(diagnostics).toMatchObject([
-      { message: expect.stringMatching(/^there are too many .* 101 folders were left out/) },
+      {
+        message: expect.stringMatching(
+          /^there are too many .* 101 folders were left out, the first is .*skills\/d\d+$/,
+        ),
+      },
     ])
   })
 

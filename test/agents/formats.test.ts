@@ -84,15 +84,15 @@ You debug.
     )
     expect(agent).toMatchObject({
       format: 'claude-agent',
-      status: 'ready',
+      status: 'broken',
       tools: ['read_file', 'edit_file', 'search_files', 'list_dir'],
       model: null,
       triggers: ['Use proactively when tests fail'],
       extra: { disallowedTools: 'Bash', color: 'red', permissionMode: 'plan' },
     })
     expect(said(agent)).toEqual([
+      'error 6: there is no model sonnet in heddle.yaml',
       'note 4: not needed here and left out: TodoWrite',
-      'note 6: there is no model sonnet in heddle.yaml: the default one is used',
     ])
   })
 
@@ -147,7 +147,7 @@ Review.
     expect(agent).toMatchObject({
       name: 'review',
       format: 'opencode',
-      status: 'ready',
+      status: 'broken',
       tools: ['exec', 'read_file'],
       ask: ['exec'],
       model: null,
@@ -176,7 +176,7 @@ Use curl.
     )
     expect(agent).toMatchObject({ format: 'openclaw', status: 'degraded', tools: [] })
     expect(agent.extra['metadata']).toEqual({ clawdbot: { emoji: '🌤️', requires: { bins: ['curl'] } } })
-    expect(said(agent)).toEqual(['warning: it lists no tools, so it has none'])
+    expect(said(agent)[0]).toBe('warning: it lists no tools, so it has none')
     expect(agent.diagnostics[0]?.remedy).toContain('tools: [read_file')
   })
 
@@ -186,9 +186,20 @@ Use curl.
 })
 
 describe('what a file leaves out or says in another way', () => {
-  test('no description: the first line of the instructions stands for it', () => {
-    const agent = read('---\nname: some-agent\ntools: []\n---\n# Title\n\nHelps with maps.\n')
-    expect([agent.description, agent.status]).toEqual(['Helps with maps.', 'degraded'])
+  test('an agent without a description is degraded, and no line of its instructions stands for it', () => {
+    const agent = read('---\nname: some-agent\ntools: []\ntriggers: [maps]\n---\n# Title\n\nHelps with maps.\n')
+    expect([agent.description, agent.status]).toEqual(['(no description)', 'degraded'])
+    expect(said(agent)).toEqual(['warning: it has no description: who gives work sees "(no description)"'])
+  })
+
+  test('an agent that does not say when to use it gets a note', () => {
+    const agent = read('---\nname: some-agent\ndescription: Draws maps.\ntools: []\n---\nx\n')
+    expect([agent.triggers, agent.status, said(agent)]).toEqual([
+      [],
+      'ready',
+      ['note: it has no triggers: only its description says when to use it'],
+    ])
+    expect(agent.diagnostics[0]?.remedy).toContain('triggers: [')
   })
 
   test('neither description nor instructions: broken', () => {
@@ -244,24 +255,28 @@ describe('what a file leaves out or says in another way', () => {
     expect(read(`---\nname: a\ndescription: b\ntools: []\ntriggers: ${written}\n---\nc`).triggers).toEqual(triggers)
   })
 
-  test('a model that is not configured is told, with the nearest name, and the default one is used', () => {
-    const agent = read(
-      '---\nname: some-agent\ndescription: b\ntools: []\ntriggers: [a]\nmodel: mian\n---\nc',
-      undefined,
-      {
-        models: ['main'],
-      },
-    )
-    expect([agent.model, agent.status, agent.diagnostics[0]?.remedy]).toEqual([null, 'degraded', 'did you mean main?'])
-  })
+  test.each(['/x/some-agent.md', '/x/some-agent/SKILL.md'])(
+    'a model that is not configured breaks the agent, and the nearest name is told: %s',
+    (path) => {
+      const text = '---\nname: some-agent\ndescription: b\ntools: []\ntriggers: [a]\nmodel: mian\n---\nc'
+      const agent = read(text, path, { models: ['main'] })
+      expect([agent.status, said(agent), agent.diagnostics[0]?.remedy]).toEqual([
+        'broken',
+        ['error 6: there is no model mian in heddle.yaml'],
+        'did you mean main?',
+      ])
+    },
+  )
 
   test('instructions that are long, and text that nobody sees', () => {
-    const long = read(`---\nname: some-agent\ndescription: b\ntools: []\n---\n${'line\n'.repeat(501)}`)
+    const long = read(`---\nname: some-agent\ndescription: b\ntools: []\ntriggers: [a]\n---\n${'line\n'.repeat(501)}`)
     expect([long.status, said(long)]).toEqual([
       'ready',
       ['note: the instructions are long: 501 lines, about 626 tokens'],
     ])
-    const hidden = read('---\nname: some-agent\ndescription: b\ntools: []\n---\nab\u{e0041}\u200bc 👩‍💻 ☀️\n')
+    const hidden = read(
+      '---\nname: some-agent\ndescription: b\ntools: []\ntriggers: [a]\n---\nab\u{e0041}\u200bc 👩‍💻 ☀️\n',
+    )
     expect(said(hidden)).toEqual(['warning: it has 2 characters that nobody sees'])
   })
 })
@@ -273,8 +288,21 @@ describe('names', () => {
     ['-lead', 'lead'],
     ['Snake_Case', 'snake-case'],
   ])('%s becomes %s, and that is told', (written, name) => {
-    const agent = read(`---\nname: "${written}"\ndescription: b\ntools: []\n---\nc`, `/x/${name}.md`)
-    expect([agent.name, agent.status, said(agent)]).toEqual([name, 'ready', [`note 2: it is called ${name} here`]])
+    const changed = `note 2: the name "${written}" was changed to ${name}`
+    const agent = read(`---\nname: "${written}"\ndescription: b\ntools: []\ntriggers: [a]\n---\nc`, `/x/${name}.md`)
+    expect([agent.name, agent.status, said(agent)]).toEqual([name, 'ready', [changed]])
+    const elsewhere = read(`---\nname: "${written}"\ndescription: b\ntools: []\ntriggers: [a]\n---\nc`, '/x/b.md')
+    expect(said(elsewhere)).toEqual([changed, `note 2: it is called ${name}, its file b`])
+  })
+
+  test('a name that was made from the name of the file or folder, and changed on the way, is told', () => {
+    const text = '---\ndescription: b\ntools: []\ntriggers: [a]\n---\nc'
+    expect(said(read(text, '/x/Bad Name.md'))).toEqual([
+      'note: it has no name: bad-name is made from its file "Bad Name"',
+    ])
+    expect(said(read(text, '/x/Bad Name/SKILL.md'))).toEqual([
+      'note: it has no name: bad-name is made from its folder "Bad Name"',
+    ])
   })
 
   test.each([
@@ -295,10 +323,10 @@ describe('names', () => {
   })
 
   test('a name that its file or folder does not have is told', () => {
-    expect(said(read('---\nname: a\ndescription: b\ntools: []\n---\nc', '/x/b.md'))).toEqual([
+    expect(said(read('---\nname: a\ndescription: b\ntools: []\ntriggers: [a]\n---\nc', '/x/b.md'))).toEqual([
       'note 2: it is called a, its file b',
     ])
-    expect(said(read('---\nname: a\ndescription: b\ntools: []\n---\nc', '/x/b/SKILL.md'))).toEqual([
+    expect(said(read('---\nname: a\ndescription: b\ntools: []\ntriggers: [a]\n---\nc', '/x/b/SKILL.md'))).toEqual([
       'note 2: it is called a, its folder b',
     ])
   })

@@ -281,14 +281,27 @@ describe('heddle agents trust', () => {
   })
 })
 
+test('heddle agents names what was left out, with the reason and the way to have it', async () => {
+  inHome('.system/pdf/SKILL.md', file('pdf'))
+  const { out } = await heddle.run('agents')
+  const text = out.replaceAll(/\s+/g, ' ')
+  expect(text).toContain('.system/pdf/SKILL.md: it lies in a hidden folder and was left out')
+  expect(text).toContain('name its directory in skills: of heddle.yaml')
+  expect(await heddle.json('agents')).toMatchObject({ diagnostics: [{ level: 'warning' }] })
+})
+
 describe('heddle agents edit', () => {
   test('opens the file and says what it looks like afterwards', async () => {
     inHome('fixer.md', file('fixer'))
-    const good = await heddle.runWith({ env: editor(file('fixer', 'model: gone\n')) }, 'agents', 'edit', 'fixer')
-    expect([good.code, good.out]).toEqual([
-      0,
-      expect.stringMatching(/^@fixer is degraded[\s\S]*there is no model gone/),
-    ])
+    const gone = await heddle.runWith({ env: editor(file('fixer', 'model: gone\n')) }, 'agents', 'edit', 'fixer')
+    expect([gone.code, gone.out]).toEqual([1, expect.stringMatching(/^@fixer is broken[\s\S]*there is no model gone/)])
+    const good = await heddle.runWith(
+      { env: editor(file('fixer').replace('[read_file]', '[read_file, fly]')) },
+      'agents',
+      'edit',
+      'fixer',
+    )
+    expect([good.code, good.out]).toEqual([0, expect.stringMatching(/^@fixer is degraded/)])
     const bad = await heddle.runWith({ env: editor('---\n') }, 'agents', 'edit', 'fixer')
     expect(bad.code).toBe(1)
     expect(bad.out).toContain('the head never ends')

@@ -95,9 +95,9 @@ test('a leading @x is an agent if there is one, else a file; @./x is always a fi
 test('nothing outside the folder goes along because a word names it', async () => {
   writeFileSync(join(heddle.folder, '../secret.txt'), 'secret')
   symlinkSync(join(heddle.folder, '../secret.txt'), join(heddle.folder, 'link'))
-  expect(await partsOf(await ask('look at @../secret.txt and @link and @/etc/hosts'))).toBeUndefined()
-  expect(await ask('look at @./../secret.txt')).toMatchObject({ ok: false, error: { code: 'outside' } })
-  expect(await ask('look at @./link')).toMatchObject({ ok: false, error: { code: 'outside' } })
+  expect(await partsOf(await ask('look at @link'))).toBeUndefined()
+  for (const path of ['../secret.txt', '/etc/hosts', './../secret.txt', './link'])
+    expect(await ask(`look at @${path}`)).toMatchObject({ ok: false, error: { code: 'outside' } })
   expect(JSON.stringify(provider.log)).not.toContain(base64('secret'))
 })
 

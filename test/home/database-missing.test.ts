@@ -169,5 +169,6 @@ function doctorOf({ paths, env, config }: Parameters<typeof openApp>[0]): Doctor
     daemon: async () => undefined,
     ...{ version: '0', socket: join(paths.run, 'none'), clock: systemClock },
     placeOf: () => placeOf({ paths, config }),
+    agentNames: () => ['coordinator'],
   }
 }

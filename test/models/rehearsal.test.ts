@@ -142,6 +142,25 @@ test('it finds, outlines and counts, with path and line', async () => {
   expect(await ask('count "export"')).toContain('2 lines in 1 file. The first is src/ship.ts:1.')
 })
 
+test('it counts what it is asked to count, however the place is named, and refuses what it cannot count', async () => {
+  make({ 'src/ship.ts': 'export const a = 1\n// TODO sail\n', 'src/rope.ts': 'x\n', 'notes.md': '# A\nin src\n' })
+  const answers = {
+    'count the files in this folder': 'this folder: 3 files.',
+    'how many files are in this folder?': 'this folder: 3 files.',
+    'How many files does this project have?': 'this folder: 3 files.',
+    'count all files here': 'this folder: 3 files.',
+    'how many files are there in src?': 'src: 2 files.',
+    'how many files does src have?': 'src: 2 files.',
+    'how many lines are in this folder?': 'this folder: 5 lines in 3 files.',
+    'count the lines of src/ship.ts': 'src/ship.ts: 2 lines.',
+    'how many TODOs are in this folder?': '"TODO": 1 line in 1 file. The first is src/ship.ts:2.',
+    'count "in src"': '"in src": 1 line in 1 file. The first is notes.md:2.',
+    'find TODO in this folder': '"TODO": 1 in 1 file.\nsrc/ship.ts:2: // TODO sail',
+  }
+  for (const [asked, answer] of Object.entries(answers)) expect(await ask(asked), asked).toBe(`REHEARSAL: ${answer}`)
+  expect(await ask('how many folders are in this folder?')).toContain('I am a script and cannot do that')
+})
+
 test('it writes what it is given or counted, and runs what it is given, when somebody lets it', async () => {
   make({ 'src/a.txt': 'TODO one\n', 'b.txt': 'two\n' })
   const at = (path: string) => join(folder, path)

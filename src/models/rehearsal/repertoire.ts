@@ -1,9 +1,10 @@
 import { checkReport } from './check.ts'
-import { countThings } from './count.ts'
+import { canCount, countThings } from './count.ts'
 import { leftToDo } from './counted.ts'
 import { failOnRequest } from './fail.ts'
 import { findText } from './find.ts'
 import { outlineFile } from './outline.ts'
+import { wordsInPlace, wordsOfPlace } from './place-words.ts'
 import { rememberWords, tellKnown } from './remember.ts'
 import { writeReport } from './report.ts'
 import { runCommand } from './run.ts'
@@ -12,6 +13,9 @@ import { summarisePart } from './summarise.ts'
 import { surveyFolder } from './survey.ts'
 import { surveyParts } from './survey-parts.ts'
 import { writeSurvey, writeWords } from './write.ts'
+
+const asksToFind = wordsInPlace('find|search(?: for)?|grep|where is')
+const asksToCount = wordsInPlace(String.raw`(?:count|how many)(?:\s+all)?(?:\s+of)?(?:\s+the)?`)
 
 /** One thing that the stand-in can do. */
 export interface Piece {
@@ -135,8 +139,7 @@ export const repertoire: readonly Piece[] = [
     does: 'quotes the lines that hold a text, with path:line',
     needs: ['search_files'],
     by: ['researcher'],
-    hears: (asked) =>
-      /^(?:please )?(?:find|search(?: for)?|grep|where is)\s+(.+?)(?:\s+in\s+(\S+))?\s*[?.]?$/is.exec(asked),
+    hears: (asked) => asksToFind.exec(asked),
     plays: findText,
   },
   {
@@ -154,10 +157,10 @@ export const repertoire: readonly Piece[] = [
     does: 'counts files, the lines of a file, or how often a text stands in files',
     needs: ['search_files', 'read_file'],
     by: ['researcher'],
-    hears: (asked) =>
-      /^(?:please )?(?:count|how many)\s+(?:the\s+)?(.+?)(?:\s+(?:are|is)(?:\s+there)?)?(?:\s+in\s+(\S+?))?\s*[?.]?$/i.exec(
-        asked,
-      ),
+    hears: (asked) => {
+      const heard = wordsOfPlace.exec(asked) ?? asksToCount.exec(asked)
+      return heard && canCount(heard[1] ?? '') ? heard : null
+    },
     plays: countThings,
   },
   {
