@@ -23,7 +23,7 @@ export function looksAlike(a: string, b: string): boolean {
 }
 
 /** The text in the one form that all spellings of a statement share. */
-function foldStatement(text: string): string {
+export function foldStatement(text: string): string {
   const plain = text.toWellFormed().normalize('NFC').replace(/[‘’]/g, "'").replace(/[“”„]/g, '"')
   const tokens = plain.trim().replace(endOfSentence, '').split(/\s+/u)
   return tokens.map((token, at) => foldCase(token, tokens[at - 1])).join(' ')
@@ -45,6 +45,6 @@ function foldCase(token: string, before: string | undefined): string {
 
 /** What stands before the first `:` or `=`; empty where there is none. */
 function keyOf(text: string): string {
-  const [key = '', ...value] = text.split(/\s*[:=]\s+/)
+  const [key = '', ...value] = text.split(/[:=]\s+/)
   return value.length === 0 ? '' : wordsIn(key).join(' ')
 }

@@ -2,7 +2,7 @@ import type { Millis } from '../domain/clock.ts'
 import { Misuse } from '../domain/errors.ts'
 import { isUntrusted, type Label } from '../domain/label.ts'
 import type { Memory, MemoryDraft } from '../domain/memory.ts'
-import { isSameStatement, looksAlike } from '../domain/statement.ts'
+import { foldStatement, looksAlike } from '../domain/statement.ts'
 import { wordsIn } from '../domain/words.ts'
 import {
   addScore,
@@ -83,7 +83,8 @@ async function keep(
   const { content } = draft
   const isStrange = isUntrusted(draft.label)
   const found = (await searchLike(tx, content)).filter(({ id }) => id !== replaced?.id)
-  const equal = found.filter((each) => isSameStatement(each.content, content))
+  const folded = foldStatement(content)
+  const equal = found.filter((each) => foldStatement(each.content) === folded)
   const again = replaced?.content === content ? [replaced, ...equal] : equal
   const same = again.find((each) => isUntrusted(each.label) === isStrange)
   // The same words of strangers say nothing that the trusted ones do not, and would make whoever is shown them untrusted.
