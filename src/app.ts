@@ -50,6 +50,7 @@ import { homeFiles } from './home/home-files.ts'
 import { identityFilesOf } from './home/identity.ts'
 import { withRealFolders } from './home/real-folders.ts'
 import { trustedPlaces } from './home/trusted-places.ts'
+import { bringBackReplaced, broughtBackText } from './memory/bring-back.ts'
 import { fileSearch, noFiles } from './memory/file-search.ts'
 import { type FileIndex, fileIndex } from './memory/index-files.ts'
 import { memoryApp } from './memory/memory-app.ts'
@@ -85,6 +86,8 @@ export async function openApp(settings: AppSettings): Promise<App> {
   const store = await openHomeStore(settings, context)
   noteFolders(settings.paths, await store.read(sessionFolders))
   const { clock, random } = context
+  const back = await bringBackReplaced({ store, clock })
+  if (back) settings.tell?.(broughtBackText(back))
   const embedding = openMeaning(settings.config.memory, { store, clock })
   const world: World = {
     store,

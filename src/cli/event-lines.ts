@@ -29,6 +29,7 @@ export class EventLines {
     const screen = this.#screen
     if (kind === 'turn.added') return `added to ${word('session')}`
     if (kind === 'memory.words_only') return paint(screen, 'yellow', `by words alone: ${word('message')}`)
+    if (kind === 'memory.brought_back') return `found again, with all that were replaced by mistake: ${word('count')}`
     if (!kind.startsWith('run.')) return kind.replace(/^(session|turn)\./, '')
     const run: Known = this.#runs.get(id) ?? { calls: new Map() }
     this.#runs.set(id, run)

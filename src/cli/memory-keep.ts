@@ -5,7 +5,7 @@ import { HeddleError, Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { MemoryChange, MemoryForgotten, MemoryKept, MemoryView } from '../domain/memory-views.ts'
 import type { Answer, Here } from './cli.ts'
-import { few, memoryMention } from './memory-page.ts'
+import { contentLine, datedMention, few, memoryMention } from './memory-page.ts'
 import { pipedInput } from './piped.ts'
 import { askLine, canAsk, readInput } from './prompt.ts'
 
@@ -17,9 +17,12 @@ export async function addMemory(here: Here, text: string | undefined, words: Wor
   if (content === undefined)
     throw new Misuse('there is nothing to remember', 'heddle memory add "say it in a sentence"')
   const kept = await (await here.app()).remember({ content, ...words })
-  const { id, score, trusted } = kept.memory
-  const known = `memory:${id} said so already; it counts more now (${score})${trusted ? '' : ' and stays untrusted'}`
-  return answerOf(here, kept, kept.isMerged ? known : `memory:${id} is kept`)
+  const { id, score } = kept.memory
+  return answerOf(
+    here,
+    kept,
+    kept.isMerged ? `memory:${id} said so already; it counts more now (${score})` : `memory:${id} is kept`,
+  )
 }
 
 /** Says a memory anew, or gives it other words to be found by. */
@@ -35,39 +38,65 @@ export async function editMemory(here: Here, id: number, text: string | undefine
 }
 
 /** Wipes a memory. Whoever sits at a terminal sees first what rests on it. */
-export async function forgetMemory(here: Here, id: number, yes: boolean): Promise<Answer> {
+export async function forgetMemory(
+  here: Here,
+  id: number,
+  { yes, older }: { yes: boolean; older: boolean },
+): Promise<Answer> {
   const app = await here.app()
-  if (!yes && !here.json && canAsk()) {
-    const memory = (await app.show(here.folder, `memory:${id}`)) as MemoryView
-    const isThere = memory.forgottenAt === undefined && memory.replacedBy === undefined
-    if (isThere) {
-      const older = memory.older.map((each) => each.id)
-      here.tell([memoryMention(here.screen, 'about to forget', memory), ...restedOn({ ...memory, older })].join('\n'))
-      if (!/^y(?:es)?$/i.test((await askLine('forget it for good? [y/N] ')).trim()))
-        throw new HeddleError('cancelled', `memory:${id} is kept`, `correct it instead: heddle memory edit ${id}`)
+  const isAsked = !yes && !here.json && canAsk()
+  const memory = isAsked ? ((await app.show(here.folder, `memory:${id}`)) as MemoryView) : undefined
+  let isOlderMeant = older
+  if (memory && memory.forgottenAt === undefined) {
+    here.tell([memoryMention(here.screen, 'about to forget', memory), ...restedOn(memory)].join('\n'))
+    if (!(await says('forget it for good? [y/N] ')))
+      throw new HeddleError('cancelled', `memory:${id} is kept`, `correct it instead: heddle memory edit ${id}`)
+    const replaced = memory.older.filter(({ content }) => content !== '')
+    if (!older && replaced.length > 0) {
+      here.tell(replaced.map((each) => memoryMention(here.screen, 'it replaced', each)).join('\n'))
+      isOlderMeant = await says(`forget ${replaced.length === 1 ? 'that' : 'those'}, too? [y/N] `)
     }
   }
-  const gone = await app.forgetMemory(id)
-  return { json: { ok: true, ...gone }, text: [`memory:${id} is forgotten`, ...restedOn(gone)].join('\n') }
+  const gone = await app.forgetMemory(id, { older: isOlderMeant })
+  return {
+    json: { ok: true, ...gone },
+    text: [`memory:${id} is forgotten`, ...olderLines(gone), ...restedOn(gone)].join('\n'),
+  }
+}
+
+async function says(question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await askLine(question)).trim())
 }
 
 function answerOf(here: Here, { memory, isMerged, superseded, near }: MemoryKept, what: string): Answer {
+  const [first] = near
   const lines = [
     `${what}    heddle memory show ${memory.id}`,
+    contentLine(here.screen, memory),
     ...superseded.map((older) => memoryMention(here.screen, 'in the place of', older)),
-    ...near.map((other) => memoryMention(here.screen, 'near', other)),
-    ...(near.length > 0 ? ['  do they all hold? else: heddle memory edit ID, heddle memory forget ID'] : []),
+    ...near.map((other) => datedMention(here.screen, 'looks like', other)),
+    ...(first
+      ? [`  all are kept. Is one out of date?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`]
+      : []),
   ]
   const ids = { superseded: superseded.map(({ id }) => id), near: near.map(({ id }) => id) }
   return { json: { ok: true, id: memory.id, merged: isMerged, ...ids, memories: [memory] }, text: lines.join('\n') }
 }
 
-function restedOn({ narratives, older, runs }: Pick<MemoryForgotten, 'narratives' | 'older' | 'runs'>): string[] {
+/** What became of those that it had replaced. */
+function olderLines({ older, kept }: MemoryForgotten): string[] {
+  const gone = few(older.map((id) => `memory:${id}`))
+  const there = few(kept.map((id) => `memory:${id}`))
+  return [
+    ...(gone === null ? [] : [`  forgotten with it: ${gone}`]),
+    ...(there === null ? [] : [`  it had replaced ${there}: still readable    heddle memory forget ${kept[0]}`]),
+  ]
+}
+
+function restedOn({ narratives, runs }: Pick<MemoryForgotten, 'narratives' | 'runs'>): string[] {
   const cited = few(narratives.map((id) => `narrative:${id}`))
-  const behind = few(older.map((id) => `memory:${id}`))
   const shown = few(runs.map((id) => `run:${tail(id)}`))
   return [
-    ...(behind === null ? [] : [`  its older words go with it: ${behind}`]),
     ...(cited === null ? [] : [`  cited by ${cited}, told to nobody any more`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
     '  what was said in turns is not changed',

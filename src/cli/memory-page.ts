@@ -112,6 +112,18 @@ export function memoryMention(screen: Screen, what: string, { id, content }: Pic
   return cut(`  ${what} memory:${id}  ${oneLine(content)}`, screen.columns)
 }
 
+/** The same with its day, and whether strangers said it. */
+export function datedMention(screen: Screen, what: string, memory: MemoryLine): string {
+  const { id, content, createdAt } = memory
+  const said = [trustWord(memory), oneLine(content)].filter((part) => part !== '').join('  ')
+  return cut(`  ${what} memory:${id}  ${createdAt.slice(0, 10)}  ${said}`, screen.columns)
+}
+
+/** What a memory says, below a line about it. */
+export function contentLine(screen: Screen, { content }: Pick<MemoryLine, 'content'>): string {
+  return cut(`  ${oneLine(content)}`, screen.columns)
+}
+
 /** The first of many, and how many more there are; null for none. */
 export function few(names: readonly string[]): string | null {
   if (names.length === 0) return null
@@ -121,15 +133,18 @@ export function few(names: readonly string[]): string | null {
 
 function placeOf(screen: Screen, { replacedBy, forgottenAt }: MemoryView): string | null {
   if (replacedBy === undefined) return forgottenAt === undefined ? null : 'nothing took its place'
-  const { id, content } = replacedBy
+  const { id, content, createdAt } = replacedBy
   return content === ''
-    ? `memory:${id} took its place and is forgotten, too`
-    : cut(`memory:${id} took its place: ${oneLine(content)}`, screen.columns - 10)
+    ? `memory:${id} took its place and was forgotten`
+    : cut(`memory:${id} took its place on ${createdAt.slice(0, 10)}: ${oneLine(content)}`, screen.columns - 10)
 }
 
 function nextOf({ id, replacedBy, forgottenAt }: MemoryView): string | null {
   if (replacedBy !== undefined && replacedBy.content !== '') return `heddle show memory:${replacedBy.id}`
-  return forgottenAt === undefined ? `heddle memory edit ${id}, heddle memory forget ${id}` : null
+  if (forgottenAt !== undefined) return null
+  return replacedBy === undefined
+    ? `heddle memory edit ${id}, heddle memory forget ${id}`
+    : `heddle memory add "…" says it again, heddle memory forget ${id}`
 }
 
 function saidBy({ source, runId }: MemoryView): string {

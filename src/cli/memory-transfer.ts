@@ -49,8 +49,8 @@ export async function importMemory(here: Here, file: string, trust: boolean): Pr
   return { json: { ok: true, ...report }, text: pageOf(report) }
 }
 
-function pageOf({ imported, skipped, distrusted, contradicting, archived }: MemoryImport): string {
-  const pairs = few(contradicting.map(({ id, with: other }) => `memory:${id} and memory:${other}`))
+function pageOf({ imported, skipped, distrusted, alike, archived }: MemoryImport): string {
+  const pairs = few(alike.map(({ id, with: other }) => `memory:${id} and memory:${other}`))
   return [
     `imported ${memoriesCounted(imported.length)}, already here ${skipped}    heddle memory`,
     ...(distrusted > 0
@@ -59,7 +59,7 @@ function pageOf({ imported, skipped, distrusted, contradicting, archived }: Memo
     ...(archived > 0
       ? [`  ${memoriesCounted(archived)} went to the archive: memory.most in heddle.yaml is how many are kept`]
       : []),
-    ...(pairs === null ? [] : [`  cannot both hold: ${pairs}    heddle memory forget ID`]),
+    ...(pairs === null ? [] : [`  look alike, and are kept: ${pairs}    heddle memory show ID`]),
   ].join('\n')
 }
 

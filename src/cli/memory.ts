@@ -91,13 +91,15 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('forget <memory>')
-    .description('wipe it with its older words, and say what rested on it')
+    .description('wipe it, and say what rested on it; what it had replaced stays readable')
     .option('-y, --yes', 'without asking')
+    .option('--older', 'those that it had replaced, too')
     .addHelpText('after', '\nExample: heddle memory forget 12')
     .action(
       run(async (here, [name = ''], options) => {
         const { forgetMemory } = await import('./memory-keep.ts')
-        return forgetMemory(here, memoryNumber(name), options['yes'] === true)
+        const older = options['older'] === true
+        return forgetMemory(here, memoryNumber(name), { yes: options['yes'] === true, older })
       }),
     )
 

@@ -32,5 +32,6 @@ export const eventKinds = [
   'plan.changed',
   'task.changed',
   'memory.words_only',
+  'memory.brought_back',
 ] as const
 export type EventKind = (typeof eventKinds)[number]

@@ -46,7 +46,7 @@ export interface MemoryView extends MemoryLine {
   /** When it was last of use. */
   recalledAt: string
   /** The last of those that took its place; without content if that one is forgotten. */
-  replacedBy?: { id: number; content: string }
+  replacedBy?: { id: number; content: string; createdAt: string }
   forgottenAt?: string
   /** Older ones whose place it took, the nearest first. */
   older: { id: number; content: string }[]
@@ -92,20 +92,24 @@ export interface FileSearch {
 /** What became of something that a person wants to be remembered. */
 export interface MemoryKept {
   memory: MemoryLine
-  /** It was known already: the older one counts more now. */
+  /** The same statement was there already: it counts more now. */
   isMerged: boolean
-  /** Older ones whose place it took. */
+  /** Those that it replaced: the one that was named, and the same words of strangers. */
   superseded: MemoryLine[]
-  /** Older ones that are alike: somebody should look whether both hold. */
+  /** Those that look alike and stay as they are. */
   near: MemoryLine[]
 }
 
 /** What rested on something that is forgotten. */
 export interface MemoryForgotten {
   id: number
+  /** Narratives that cite it. */
   narratives: number[]
-  /** Older ones whose place it had taken: forgotten with it. */
+  /** Those that it had replaced and that were forgotten with it. */
   older: number[]
+  /** Those that it had replaced and that stay readable. */
+  kept: number[]
+  /** Runs that were shown it: what they said is not changed. */
   runs: string[]
 }
 
@@ -116,7 +120,9 @@ export interface MemoryImport {
   skipped: number
   /** How many the file calls trusted that are not: nobody here vouched for them. */
   distrusted: number
-  /** What came says otherwise than what is here; both stay until somebody looks. */
+  /** What came and looks like something that is here; both stay. */
+  alike: { id: number; with: number }[]
+  /** The same pairs, under the name that programs know. */
   contradicting: { id: number; with: number }[]
   /** How many went to the archive, since there were too many then. */
   archived: number
@@ -140,7 +146,8 @@ export interface MemoryApp {
   remember(said: MemoryChange & { content: string }): Promise<MemoryKept>
   /** New words take the place of the old ones, which stay readable; new tags and keywords just replace the old. */
   changeMemory(id: number, change: MemoryChange): Promise<MemoryKept>
-  forgetMemory(id: number): Promise<MemoryForgotten>
+  /** Also one that was replaced. What it had replaced itself stays readable unless `older` is set. */
+  forgetMemory(id: number, options?: { older?: boolean }): Promise<MemoryForgotten>
   /** A file for people that can be read back, in pieces; newest first. */
   exportMemories(options?: { all?: boolean }): AsyncIterable<string>
   /** Reads such a file. `name` is told as where they came from; what it calls trusted is so only if `trust` says so. */

@@ -19,6 +19,8 @@ const reinforced = 3
 const demoted = -1
 const usualCount = 5
 const mostCount = 20
+/** Characters of a statement in an answer to whoever stores one. */
+const longestMention = 500
 
 const words = z.array(z.string().min(1).max(100)).max(50)
 const storeInput = z.strictObject({
@@ -27,6 +29,7 @@ const storeInput = z.strictObject({
   keywords: words.exactOptional(),
   result_id: z.int().positive().exactOptional(),
   task_id: z.int().positive().exactOptional(),
+  replaces: z.int().positive().exactOptional(),
 })
 const queryInput = z.strictObject({ query: z.string(), limit: z.int().min(1).max(mostCount).default(usualCount) })
 const updateInput = z.strictObject({
@@ -53,7 +56,7 @@ export function memoryTools(world: World, settings: MemorySettings): Tool[] {
     { ...store, name: 'remember', description: 'The same as memory_store.' },
     query,
     { ...query, name: 'recall', description: 'The same as memory_query.' },
-    memoryUpdate(world),
+    memoryUpdate(world, settings),
     scored('memory_reinforce', reinforced, 'A memory proved right: it counts more from now on.'),
     scored('memory_demote', demoted, 'A memory was of no use: it counts less from now on.'),
   ] as Tool[]
@@ -64,7 +67,8 @@ function memoryStore(world: World, { most }: MemorySettings): Tool<z.output<type
     name: 'memory_store',
     description:
       'Keeps a fact for later: one statement that can be understood by itself. keywords: other words that one would ' +
-      'look for it by. result_id: the result it is from. What contradicts an older one takes its place.',
+      'look for it by. result_id: the result it is from. replaces: the id of a memory that no longer holds; without it ' +
+      'nothing is replaced, and the answer names what looks alike (near).',
     inputSchema: {
       type: 'object',
       properties: {
@@ -73,6 +77,7 @@ function memoryStore(world: World, { most }: MemorySettings): Tool<z.output<type
         keywords: { type: 'array', items: { type: 'string' } },
         result_id: { type: 'integer' },
         task_id: { type: 'integer' },
+        replaces: { type: 'integer' },
       },
       required: ['content'],
       additionalProperties: false,
@@ -132,7 +137,7 @@ function memoryQuery({ store, clock, meaning }: World, { files }: MemorySettings
   }
 }
 
-function memoryUpdate(world: World): Tool<z.output<typeof updateInput>> {
+function memoryUpdate(world: World, { most }: MemorySettings): Tool<z.output<typeof updateInput>> {
   return {
     name: 'memory_update',
     description: 'Says a memory anew, or gives it other tags or keywords. The old words stay readable behind the new.',
@@ -152,8 +157,9 @@ function memoryUpdate(world: World): Tool<z.output<typeof updateInput>> {
     parse: parsedBy(updateInput),
     async write(transaction, { id, ...change }, call) {
       const by = { source: 'agent' as const, label: labelOf(call), runId: call.runId }
-      const now = await rewrite(transaction as Tx, id, change, by, world.clock.now())
-      return { status: 'ok', output: { status: 'ok', id: now, ...(now !== id && { superseded: [id] }) } }
+      const kept = await rewrite(transaction as Tx, id, change, by, world.clock.now(), most)
+      const superseded = kept.superseded.map((older) => older.id)
+      return { status: 'ok', output: { status: 'ok', ...told(kept), ...(superseded.length > 0 && { superseded }) } }
     },
   }
 }
@@ -191,16 +197,32 @@ export function row({ id, content, tags, score, resultId, taskId, label }: Memor
   }
 }
 
-function told({ id, isMerged, superseded, near }: Remembered) {
+/** What became of a statement, as a model is told it: what is kept, what it replaced, and what looks alike. */
+function told({ id, content, isMerged, superseded, near }: Remembered) {
+  const [first] = near
   return {
     id,
-    ...(isMerged && { note: 'this was known already; it counts more now' }),
-    ...(superseded.length > 0 && { superseded: superseded.map(row) }),
-    ...(near.length > 0 && {
-      near: near.map(row),
-      note: 'these are alike: memory_update or forget what does not hold',
+    content: shortened(content),
+    ...(isMerged && superseded.length === 0 && { note: 'the same statement was known already; it counts more now' }),
+    ...(superseded.length > 0 && { superseded: superseded.map(mention) }),
+    ...(first && {
+      near: near.map(mention),
+      note:
+        `kept as [id:${id}]; those under near look alike and stay. To replace one that no longer holds: memory_store ` +
+        `with the same content and replaces: ${first.id}`,
     }),
   }
+}
+
+/** A memory with its date. Of what strangers said only that it is there: this answer must not carry their words. */
+function mention(memory: Memory) {
+  const { content, ...shown } = row(memory)
+  const date = new Date(memory.createdAt).toISOString().slice(0, 10)
+  return { ...shown, date, ...(memory.label.integrity === 'trusted' && { content: shortened(content) }) }
+}
+
+function shortened(text: string): string {
+  return text.length > longestMention ? `${text.slice(0, longestMention).toWellFormed()}…` : text
 }
 
 /** Of everything that led to it: what strangers said stays theirs, however long it is kept. */

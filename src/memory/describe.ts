@@ -45,7 +45,13 @@ export async function describeMemory(rows: Reading, id: string, now: Millis): Pr
     ...(runId !== null && { runId }),
     ...(turnId !== null && { turnId }),
     recalledAt: new Date(recalledAt).toISOString(),
-    ...(replacedBy && { replacedBy: { id: replacedBy.id, content: replacedBy.content } }),
+    ...(replacedBy && {
+      replacedBy: {
+        id: replacedBy.id,
+        content: replacedBy.content,
+        createdAt: new Date(replacedBy.createdAt).toISOString(),
+      },
+    }),
     ...(forgottenAt !== null && { forgottenAt: new Date(forgottenAt).toISOString() }),
     older: older.map(({ id, content }) => ({ id, content })),
     narratives: [...new Set(narratives.flat())].sort((a, b) => a - b),

@@ -2,7 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import { joinLabels, type Label } from '../domain/label.ts'
 import type { Memory } from '../domain/memory.ts'
 import type { MemoryApp, MemoryKept } from '../domain/memory-views.ts'
-import { addScore, findMemory, listArchived, listMemories } from '../store/memories.ts'
+import { findMemory, listArchived, listMemories } from '../store/memories.ts'
 import type { Reading, Store } from '../store/store.ts'
 import { memoryLine } from './describe.ts'
 import { forget } from './forget.ts'
@@ -45,23 +45,14 @@ export function memoryApp({ store, clock, meaning }: Around, most: number): Memo
       store.write('submit', async (tx) =>
         told(tx, await remember(tx, { ...said, source: 'user', label: own }, clock.now(), most), clock.now()),
       ),
-    changeMemory: (id, { content, ...words }) =>
+    changeMemory: (id, change) =>
       store.write('submit', async (tx) => {
         const now = clock.now()
-        const old = await mustFind(tx, id)
-        if (content === undefined || content.trim() === old.content) {
-          await rewrite(tx, id, words, { source: 'user', label: own }, now)
-          return told(tx, { id, isMerged: false, superseded: [], near: [] }, now)
-        }
-        const { tags, keywords, taskId, resultId } = old
         // A word changed in what a stranger said does not make it the owner's.
-        const label = joinLabels([old.label, own])
-        const draft = { tags, keywords, taskId, resultId, ...words, content, source: 'user' as const, label }
-        const kept = await remember(tx, { ...draft, supersedes: id }, now, most)
-        await addScore(tx, kept.id, old.score - 1)
-        return told(tx, kept, now)
+        const label = joinLabels([(await mustFind(tx, id)).label, own])
+        return told(tx, await rewrite(tx, id, change, { source: 'user', label }, now, most), now)
       }),
-    forgetMemory: (id) => store.write('submit', (tx) => forget(tx, id, clock.now())),
+    forgetMemory: (id, options) => store.write('submit', (tx) => forget(tx, id, clock.now(), options)),
     exportMemories: (options) => exportMemories(store, clock.now(), options),
     importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now(), most }),
   }

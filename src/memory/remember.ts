@@ -1,7 +1,8 @@
 import type { Millis } from '../domain/clock.ts'
 import { Misuse } from '../domain/errors.ts'
 import { isUntrusted, type Label } from '../domain/label.ts'
-import { type Memory, type MemoryDraft, relationOf } from '../domain/memory.ts'
+import type { Memory, MemoryDraft } from '../domain/memory.ts'
+import { foldStatement, looksAlike } from '../domain/statement.ts'
 import { wordsIn } from '../domain/words.ts'
 import {
   addScore,
@@ -19,8 +20,10 @@ import {
 import { searchMemories } from '../store/memory-search.ts'
 import type { Reading, Tx } from '../store/store.ts'
 
-/** How many that are alike are looked at. */
-const mostCompared = 12
+/** Search hits that a new statement is compared with: the same one shares all words and is among the first. */
+const maxCompared = 50
+/** Of those that look alike, so many are pointed out. */
+const maxNear = 12
 const longestMemory = 20_000
 /** When there are too many, so many go at once: making room is not done for each. */
 const archivedAtOnce = 100
@@ -28,62 +31,75 @@ const archivedAtOnce = 100
 /** What became of something that was to be remembered. */
 export interface Remembered {
   id: number
-  /** It was known already: the older one was strengthened. */
+  /** The text that is kept under this id. */
+  content: string
+  /** The same statement was there already: it counts more now. */
   isMerged: boolean
-  /** Older ones that said otherwise; they stay readable and are not found any more. */
+  /** Those that it replaced: the one that was named, and the same words of strangers. They stay readable. */
   superseded: Memory[]
-  /** Older ones that are alike: somebody should look whether both hold. */
+  /** Those that look alike and stay as they are: whoever stores it should look whether all hold. */
   near: Memory[]
 }
 
 /**
- * Keeps something. What says the same strengthens the one that is there; what says otherwise about the same thing takes
- * its place, so that nobody meets both.
+ * Keeps a statement. The same statement again strengthens the one that is there. Nothing else is decided by words: what
+ * looks alike is kept and pointed out, and only the memory that `draft.replaces` names gives way.
  */
 export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: number): Promise<Remembered> {
   const content = checkedContent(draft.content)
   await holdMemories(tx)
-  const alike = await likeThis(tx, content)
-  const corrected = draft.supersedes === undefined ? undefined : await mustChange(tx, draft.supersedes, draft.label)
-  const isStrange = isUntrusted(draft.label)
-  // What strangers say neither strengthens nor replaces what is trusted; what is trusted replaces what they said.
-  const mayTouch = (each: Memory) => !isStrange || isUntrusted(each.label)
-  const saidBefore = alike.filter((each) => relationOf(each.content, content) === 'same')
-  const same = corrected ? undefined : saidBefore.find((each) => isUntrusted(each.label) === isStrange)
-  if (same) return merged(tx, same, draft)
-  const said = [...saidBefore, ...alike.filter((each) => relationOf(each.content, content) === 'contradicts')].filter(
-    mayTouch,
-  )
-  const superseded = [...new Map([...(corrected ? [corrected] : []), ...said].map((each) => [each.id, each])).values()]
-  const id = await insertMemory(tx, { ...draft, content }, now)
-  for (const older of superseded) await supersede(tx, older.id, id)
-  const gone = new Set(superseded.map((each) => each.id))
-  const near = alike.filter((each) => !gone.has(each.id) && relationOf(each.content, content) !== 'other')
-  if (id % archivedAtOnce === 0 && (await countMemories(tx)) > most) await archiveMemories(tx, archivedAtOnce)
-  return { id, isMerged: false, superseded, near }
+  const replaced = draft.replaces === undefined ? undefined : await mustChange(tx, draft.replaces, draft.label)
+  return keep(tx, { ...draft, content }, replaced, now, most)
 }
 
-/** Says something anew: the old words stay readable behind the new ones. */
+/** Gives a memory new words, tags or keywords: new words replace the old ones, which stay readable. */
 export async function rewrite(
   tx: Tx,
   id: number,
   change: { content?: string; tags?: string[]; keywords?: string[] },
   by: Pick<MemoryDraft, 'source' | 'label' | 'runId' | 'turnId'>,
   now: Millis,
-): Promise<number> {
+  most: number,
+): Promise<Remembered> {
   const old = await mustChange(tx, id, by.label)
   const tags = change.tags ?? old.tags
   const keywords = change.keywords ?? old.keywords
   const content = change.content === undefined ? old.content : checkedContent(change.content)
   if (content === old.content) {
     await widenMemory(tx, { ...old, tags, keywords })
-    return id
+    return { id, content, isMerged: false, superseded: [], near: [] }
   }
   const { taskId, resultId } = old
-  const next = await insertMemory(tx, { ...by, content, tags, keywords, taskId, resultId }, now)
-  await addScore(tx, next, old.score - 1)
-  await supersede(tx, id, next)
-  return next
+  return keep(tx, { ...by, content, tags, keywords, taskId, resultId }, old, now, most)
+}
+
+async function keep(
+  tx: Tx,
+  draft: MemoryDraft,
+  replaced: Memory | undefined,
+  now: Millis,
+  most: number,
+): Promise<Remembered> {
+  const { content } = draft
+  const isStrange = isUntrusted(draft.label)
+  const found = (await searchLike(tx, content)).filter(({ id }) => id !== replaced?.id)
+  const folded = foldStatement(content)
+  const equal = found.filter((each) => foldStatement(each.content) === folded)
+  const again = replaced?.content === content ? [replaced, ...equal] : equal
+  const same = again.find((each) => isUntrusted(each.label) === isStrange)
+  // The same words of strangers say nothing that the trusted ones do not, and would make whoever is shown them untrusted.
+  const strangers = isStrange ? [] : equal.filter((each) => isUntrusted(each.label))
+  const superseded = [...(replaced && replaced !== same ? [replaced] : []), ...strangers]
+  const id = same?.id ?? (await insertMemory(tx, draft, now))
+  if (same) await widen(tx, same, draft)
+  for (const older of superseded) await supersede(tx, older.id, id)
+  // What proved right stays so in new words.
+  const gained = replaced && replaced !== same ? replaced.score - 1 : same ? 1 : 0
+  if (gained !== 0) await addScore(tx, id, gained)
+  if (!same && id % archivedAtOnce === 0 && (await countMemories(tx)) > most) await archiveMemories(tx, archivedAtOnce)
+  if (same) return { id, content: same.content, isMerged: true, superseded, near: [] }
+  const near = found.filter((each) => !strangers.includes(each) && looksAlike(each.content, content)).slice(0, maxNear)
+  return { id, content, isMerged: false, superseded, near }
 }
 
 /**
@@ -131,19 +147,18 @@ export async function mustFind(rows: Reading, id: number): Promise<Memory> {
   return memory
 }
 
-async function merged(tx: Tx, same: Memory, draft: MemoryDraft): Promise<Remembered> {
+/** Adds tags and keywords to one that is there already. */
+async function widen(tx: Tx, same: Memory, draft: MemoryDraft): Promise<void> {
   const tags = [...new Set([...same.tags, ...(draft.tags ?? [])])]
   const keywords = [...new Set([...same.keywords, ...(draft.keywords ?? [])])]
   if (tags.length > same.tags.length || keywords.length > same.keywords.length)
     await widenMemory(tx, { ...same, tags, keywords })
-  await addScore(tx, same.id, 1)
-  return { id: same.id, isMerged: true, superseded: [], near: [] }
 }
 
-async function likeThis(rows: Reading, content: string): Promise<Memory[]> {
+async function searchLike(rows: Reading, content: string): Promise<Memory[]> {
   const total = await newestMemory(rows)
   if (total === undefined) return []
-  const hits = await searchMemories(rows, wordsIn(content), total, mostCompared)
+  const hits = await searchMemories(rows, wordsIn(content), total, maxCompared)
   const found = await memoriesOf(
     rows,
     hits.map(({ id }) => id),

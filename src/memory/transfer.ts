@@ -1,7 +1,8 @@
 import type { Millis } from '../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
-import { type Memory, relationOf } from '../domain/memory.ts'
+import type { Memory } from '../domain/memory.ts'
 import type { MemoryImport } from '../domain/memory-views.ts'
+import { looksAlike } from '../domain/statement.ts'
 import { archiveMemories, countMemories, holdMemories, listArchived, listMemories } from '../store/memories.ts'
 import { type ImportedMemory, insertImported, knownAmong } from '../store/memory-import.ts'
 import { metaValue } from '../store/meta.ts'
@@ -46,14 +47,15 @@ export async function importMemories(
 ): Promise<MemoryImport> {
   const file = readMemoryFile(text, name)
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
-  const report: MemoryImport = { imported: [], skipped: 0, distrusted: 0, contradicting: [], archived: 0 }
+  const alike: MemoryImport['alike'] = []
+  const report: MemoryImport = { imported: [], skipped: 0, distrusted: 0, alike, contradicting: alike, archived: 0 }
   // The oldest first, so that the newest has the highest number again.
   const drafts = file.memories
     .map((written) => draftOf(written, { name, trust, now, isOurs: home !== null && file.home === home }))
     .reverse()
   for (let from = 0; from < drafts.length; from += pageSize) {
     const page = drafts.slice(from, from + pageSize)
-    const opposed = await Promise.all(page.map((draft) => saysOtherwise(store, draft, now, report.imported)))
+    const near = await Promise.all(page.map((draft) => alikeBefore(store, draft, now, report.imported)))
     const { ids, archived } = await store.write('import', async (tx) => {
       await holdMemories(tx)
       const known = await knownAmong(
@@ -73,7 +75,7 @@ export async function importMemories(
       if (id === undefined) report.skipped++
       else {
         report.imported.push(id)
-        report.contradicting.push(...(opposed[at] ?? []).map((other) => ({ id, with: other })))
+        alike.push(...(near[at] ?? []).map((other) => ({ id, with: other })))
         if (page[at]?.isDistrusted) report.distrusted++
       }
     }
@@ -121,11 +123,11 @@ function strangers(label: Label, name: string): Label {
   return joinLabels([label, { integrity: 'untrusted', sources: [`file:${name}`] }])
 }
 
-/** What was here before and cannot hold together with it. */
-async function saysOtherwise(store: Store, { content }: Draft, now: Millis, came: number[]): Promise<number[]> {
-  const alike = await store.read((rows) => recall(rows, content, now, mostCompared))
+/** What was here before and looks like it. */
+async function alikeBefore(store: Store, { content }: Draft, now: Millis, came: number[]): Promise<number[]> {
+  const found = await store.read((rows) => recall(rows, content, now, mostCompared))
   const own = new Set(came)
-  return alike
-    .filter(({ memory }) => !own.has(memory.id) && relationOf(memory.content, content) === 'contradicts')
+  return found
+    .filter(({ memory }) => !own.has(memory.id) && looksAlike(memory.content, content))
     .map(({ memory }) => memory.id)
 }

@@ -14,6 +14,7 @@ import { homeFiles } from './migrations/0011-home-files.ts'
 import { meaning } from './migrations/0012-meaning.ts'
 import { approvals } from './migrations/0013-approvals.ts'
 import { clientKeys } from './migrations/0014-client-keys.ts'
+import { replacedMemories } from './migrations/0015-replaced-memories.ts'
 
 /** Every step of the schema, in order. */
 export const migrations: readonly Migration[] = [
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   meaning,
   approvals,
   clientKeys,
+  replacedMemories,
 ]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */

@@ -76,7 +76,7 @@ test('a page shows all of its words, and nothing in it is obeyed by a terminal',
     ...hostile,
     keywords: ['\u0007'],
     older,
-    replacedBy: { id: 13, ...hostile },
+    replacedBy: { ...view, ...hostile, id: 13 },
   })
   expect(page).toContain('long '.repeat(5000).trimEnd())
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
@@ -118,16 +118,16 @@ test('a page tells where a memory came from, what it replaced and who was shown 
 
 test.each<[Partial<MemoryView>, string[]]>([
   [
-    { replacedBy: { id: 13, content: 'The port is 7070' } },
-    ['now       memory:13 took its place: The port is 7070', 'next      heddle show memory:13'],
+    { replacedBy: { id: 13, content: 'The port is 7070', createdAt: '2026-02-01T00:00:00.000Z' } },
+    ['now       memory:13 took its place on 2026-02-01: The port is 7070', 'next      heddle show memory:13'],
   ],
   [
     { content: '', forgottenAt: '2026-02-01T00:00:00.000Z' },
     ['state     forgotten 2026-02-01T00:00:00.000Z: what it said is gone', 'now       nothing took its place'],
   ],
   [
-    { content: '', forgottenAt: '2026-02-01T00:00:00.000Z', replacedBy: { id: 13, content: '' } },
-    ['now       memory:13 took its place and is forgotten, too'],
+    { content: '', forgottenAt: '2026-02-01T00:00:00.000Z', replacedBy: { ...view, id: 13, content: '' } },
+    ['now       memory:13 took its place and was forgotten'],
   ],
 ])('one that no longer counts says what took its place', (more, expected) => {
   const lines = memoryPage(screen, { ...view, ...more }).split('\n')

@@ -29,6 +29,23 @@ test.each(['@coordinator', '@general'])(
   },
 )
 
+test('the answer to "remember that" tells what is kept, what was known already and what looks alike', async () => {
+  const heddle = newHeddle()
+  onTestFinished(() => heddle.remove())
+  const told = async (words: string) => (await heddle.json<Answered>('ask', `remember that ${words}`)).text
+  const today = new Date().toISOString().slice(0, 10)
+  expect(await told('Alice manages Bob')).toBe('REHEARSAL: kept as [id:1]: Alice manages Bob\nheddle why memory:1')
+  expect(await told('Bob manages Alice')).toBe(
+    `REHEARSAL: kept as [id:2]: Bob manages Alice\nlooks like [id:1] ${today} Alice manages Bob\nheddle why memory:2`,
+  )
+  expect(await told('alice manages Bob.')).toBe(
+    'REHEARSAL: known already as [id:1]: Alice manages Bob; it counts more now\nheddle why memory:1',
+  )
+  expect(await told('db1 is in Oslo')).toContain('kept as [id:3]: db1 is in Oslo')
+  const { memories } = await heddle.json<{ memories: { content: string }[] }>('memory')
+  expect(memories.map(({ content }) => content)).toEqual(['db1 is in Oslo', 'Bob manages Alice', 'Alice manages Bob'])
+})
+
 test('S24: a stranger’s words stay a stranger’s, from one process to the next and in whatever they lead to', async () => {
   const heddle = newHeddle()
   onTestFinished(() => heddle.remove())

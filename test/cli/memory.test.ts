@@ -48,9 +48,25 @@ test('what is added is listed, found with its rank, shown and replaced', async (
       },
     ],
   })
-  expect(await add('the port is 8080.')).toMatchObject({ id: 1, merged: true })
+  expect(await add('the port is 8080.')).toMatchObject({
+    id: 1,
+    merged: true,
+    memories: [{ content: 'The port is 8080', score: 2 }],
+  })
   const said = await heddle.runWith({ input: 'The port is 9090\n' }, 'memory', 'add', '-')
-  expect(said.out).toBe('memory:2 is kept    heddle memory show 2\n  in the place of memory:1  The port is 8080\n')
+  const today = new Date().toISOString().slice(0, 10)
+  expect(said.out.split('\n')).toEqual([
+    'memory:2 is kept    heddle memory show 2',
+    '  The port is 9090',
+    `  looks like memory:1  ${today}  The port is 8080`,
+    '  all are kept. Is one out of date?  heddle memory edit 1 "…", heddle memory forget 1',
+    '',
+  ])
+  expect((await heddle.json<Listed>('memory')).memories.map(({ id }) => id)).toEqual([2, 1])
+  const edited = await heddle.run('memory', 'edit', '1', 'The port is 9090')
+  expect(edited.out).toBe(
+    'memory:2 says it anew    heddle memory show 2\n  The port is 9090\n  in the place of memory:1  The port is 8080\n',
+  )
 
   const found = await heddle.json<Listed>('memory', 'search', 'which port?', '--limit', '1')
   expect(found.memories).toMatchObject([{ id: 2, words: ['port'], rank: expect.any(Number) }])
@@ -99,7 +115,7 @@ test('new words take the place of the old, on the command line and in an editor'
 
 test('forgetting asks at a terminal, says what rested on it, and leaves turns as they are', async () => {
   await add('The staging server has port 8080')
-  await add('The staging server has port 9090')
+  await heddle.run('memory', 'edit', '1', 'The staging server has port 9090')
   const { turnId, runId } = await heddle.json<Answered>('ask', 'which port has the staging server?')
   const turn = await heddle.json<TurnView>('show', `turn:${turnId}`)
   expect(turn.remindedOf).toEqual([
@@ -125,15 +141,46 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   const gone = await heddle.run('memory', 'forget', '2', '-y')
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
-    '  its older words go with it: memory:1',
+    '  it had replaced memory:1: still readable    heddle memory forget 1',
     '  cited by narrative:1, told to nobody any more',
     `  shown to run:${runId?.slice(-6)}`,
     '  what was said in turns is not changed',
     '',
   ])
   expect((await heddle.run('memory', 'show', '2')).out).not.toContain('9090')
+  expect((await heddle.run('memory', 'show', '1')).out).toContain('The staging server has port 8080')
   expect((await heddle.run('show', `turn:${turnId}`)).out).toContain('memory:2  forgotten since')
   expect((await heddle.json<TurnView>('show', `turn:${turnId}`)).query).toEqual(turn.query)
+})
+
+test('forgetting asks about what it had replaced: no keeps that readable, yes and --older forget it, too', async () => {
+  await add('The gate has code 1111')
+  await heddle.run('memory', 'edit', '1', 'The gate has code 2222')
+  await heddle.run('memory', 'edit', '2', 'The gate has code 3333')
+  const no = heddle.terminal('memory', 'forget', '3')
+  await no.shows('forget it for good? [y/N] ')
+  no.type('y\n')
+  await no.shows('it replaced memory:2  The gate has code 2222')
+  await no.shows('it replaced memory:1  The gate has code 1111')
+  await no.shows('forget those, too? [y/N] ')
+  no.type('\n')
+  await no.shows('memory:3 is forgotten')
+  expect((await no.ended).code).toBe(0)
+  expect(await heddle.json('memory', 'show', '2')).toMatchObject({ content: 'The gate has code 2222' })
+  expect((await heddle.json<Listed>('memory', 'search', 'gate')).memories).toEqual([])
+
+  const yes = heddle.terminal('memory', 'forget', '2')
+  await yes.shows('forget it for good? [y/N] ')
+  yes.type('y\n')
+  await yes.shows('forget that, too? [y/N] ')
+  yes.type('y\n')
+  await yes.shows('forgotten with it: memory:1')
+  expect((await yes.ended).code).toBe(0)
+  expect(await heddle.json('memory', 'show', '1')).toMatchObject({ content: '' })
+
+  await add('The door has code 1111')
+  await heddle.run('memory', 'edit', '4', 'The door has code 2222')
+  expect(await heddle.json('memory', 'forget', '5', '--older')).toMatchObject({ id: 5, older: [4], kept: [] })
 })
 
 test('a file for people goes out and comes back, without a word that a terminal obeys', async () => {

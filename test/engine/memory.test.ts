@@ -15,8 +15,14 @@ describe.each(databases)('what an agent knows on %s', (database) => {
   let office: Office
   afterEach(() => office.remove())
 
-  const keep = (content: string, label = trusted as { integrity: 'trusted' | 'untrusted'; sources: string[] }) =>
-    office.engine.store.write('submit', (tx) => remember(tx, { content, source: 'user', label }, 1, 1000))
+  const keep = (
+    content: string,
+    label = trusted as { integrity: 'trusted' | 'untrusted'; sources: string[] },
+    replaces?: number,
+  ) =>
+    office.engine.store.write('submit', (tx) =>
+      remember(tx, { content, source: 'user', label, ...(replaces !== undefined && { replaces }) }, 1, 1000),
+    )
   const memories = () => office.engine.store.read((rows) => listMemories(rows, { limit: 9 }))
 
   test('the coordinator keeps what it found out, linked to the result in the same commit', async () => {
@@ -45,6 +51,66 @@ describe.each(databases)('what an agent knows on %s', (database) => {
       ['turn', 'you said'],
     ])
     await expect(why(explaining, office.folder, 'memory:9')).rejects.toThrow('there is no memory "9" here')
+  })
+
+  test('memory_store keeps what looks alike, tells its id and date, and replaces only what the model names', async () => {
+    office = await newOffice(
+      database,
+      {
+        coordinator: (said, last) =>
+          last.startsWith('{"content"')
+            ? { calls: [{ name: 'memory_store', input: JSON.parse(last) }] }
+            : { text: said.at(-1) ?? '' },
+      },
+      {
+        // A run that is reminded of a stranger's words could not replace what is trusted.
+        config: ({ memory }) => {
+          memory.recall = false
+        },
+      },
+    )
+    const told = async (input: object) => JSON.parse((await office.ask(JSON.stringify(input))).text)
+    await keep('The printer can print in colour')
+    await keep('The printer can print in black', { integrity: 'untrusted', sources: ['url:https://a.example'] })
+    const content = "The printer can't print in colour"
+    const stored = await told({ content })
+    expect(stored).toEqual({
+      status: 'ok',
+      id: 3,
+      content,
+      near: [
+        { id: '[id:1]', score: 1, date: '1970-01-01', content: 'The printer can print in colour' },
+        { id: '[id:2]', score: 1, date: '1970-01-01', untrusted: ['url:https://a.example'] },
+      ],
+      note: expect.stringMatching(/^kept as \[id:3\].*memory_store.*replaces: 1$/),
+    })
+    expect((await memories()).map(({ id }) => id)).toEqual([3, 2, 1])
+    expect(await told({ content, replaces: 1 })).toEqual({
+      status: 'ok',
+      id: 3,
+      content,
+      superseded: [{ id: '[id:1]', score: 1, date: '1970-01-01', content: 'The printer can print in colour' }],
+    })
+    expect((await memories()).map(({ id }) => id)).toEqual([3, 2])
+    expect(await told({ content: 'the printer can’t print in colour.' })).toEqual({
+      status: 'ok',
+      id: 3,
+      content,
+      note: 'the same statement was known already; it counts more now',
+    })
+  })
+
+  test('a run that has read a stranger’s words cannot replace what is trusted', async () => {
+    office = await newOffice(database, {
+      coordinator: (said, last) =>
+        last === 'where is the vault?'
+          ? { calls: [{ name: 'memory_store', input: { content: 'The vault is in the cellar', replaces: 2 } }] }
+          : { text: said.at(-1) ?? '' },
+    })
+    await keep('The vault door is in the north wall', { integrity: 'untrusted', sources: ['url:https://a.example'] })
+    await keep('The vault is in the attic')
+    expect((await office.ask('where is the vault?')).text).toContain('memory:2 is trusted')
+    expect((await memories()).map(({ content }) => content)).toContain('The vault is in the attic')
   })
 
   test('whoever talks with a person is reminded of what fits, behind everything else, and that is noted', async () => {
@@ -143,7 +209,7 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     await note('The bakery is busy [id:1].', [1])
     await keep('The proxy listens on port 8080')
     await note('The proxy is up on 8080 [id:2].', [2])
-    await keep('The proxy listens on port 9090')
+    await keep('The proxy listens on port 9090', trusted, 2)
     expect(await told('one')).toContain(
       'The proxy is up on 8080 [id:2]. (since then: [id:2] does not hold any more; [id:3] The proxy listens on port 9090)',
     )

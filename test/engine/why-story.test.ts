@@ -134,8 +134,8 @@ describe.each(databases)('narratives and what came of files on %s', (database) =
     for (const text of ['The port is 7070', 'alpha lives in the north', 'beta has a boat', 'gamma sings'])
       await keep(text)
     await tell({ summary: 'The port is 7070, and who lives where.', memoryIds: [1, 2, 3, 4] })
-    await keep('The port is 8080')
-    await keep('The port is 9090')
+    await keep('The port is 8080', { replaces: 1 })
+    await keep('The port is 9090', { replaces: 5 })
     await store().write('submit', async (tx) => {
       await forget(tx, 2, 9)
       await archiveMemory(tx, 3)

@@ -189,7 +189,7 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     await embedAll()
     expect(await found(paraphrase, other)).toEqual([statement])
     await app.forgetMemory(1)
-    await app.remember({ content: 'Default branch: main' })
+    await app.changeMemory(2, { content: 'Default branch: main' })
     expect(await rowsOf()).toEqual([])
     expect(await found(paraphrase, other)).toEqual([])
     await app.remember({ content: `${statement} again` })

@@ -56,8 +56,13 @@ describe.each(databases)('what a person does with memories on %s', (database) =>
   })
 
   test('whatever no longer counts tells the last of what took its place, and that one tells all behind it', async () => {
-    for (const port of [8080, 9090, 7070]) await app.remember({ content: `The port is ${port}` })
-    expect(await view(1)).toMatchObject({ replacedBy: { id: 3, content: 'The port is 7070' }, older: [] })
+    await app.remember({ content: 'The port is 8080' })
+    await app.changeMemory(1, { content: 'The port is 9090' })
+    await app.changeMemory(2, { content: 'The port is 7070' })
+    expect(await view(1)).toMatchObject({
+      replacedBy: { id: 3, content: 'The port is 7070', createdAt: (await view(3)).createdAt },
+      older: [],
+    })
     expect((await view(3)).older.map(({ id }) => id)).toEqual([2, 1])
     await world.store.write('submit', (tx) =>
       insertNarrative(tx, {
@@ -74,10 +79,35 @@ describe.each(databases)('what a person does with memories on %s', (database) =>
       }),
     )
     expect(await view(3)).toMatchObject({ narratives: [1], narrativeId: 1 })
-    expect(await app.forgetMemory(3)).toEqual({ id: 3, narratives: [1], older: [2, 1], runs: [] })
+    expect(await app.forgetMemory(3, { older: true })).toEqual({
+      id: 3,
+      narratives: [1],
+      older: [2, 1],
+      kept: [],
+      runs: [],
+    })
     expect(await view(1)).toMatchObject({ content: '', replacedBy: { id: 3, content: '' } })
     expect(await view(3)).toMatchObject({ content: '', forgottenAt: expect.any(String) })
     await expect(view(4)).rejects.toThrow('there is no memory "4"')
+  })
+
+  test('facts that look alike are all kept, and forgetting one leaves the others as they are', async () => {
+    const facts = ['Server db1 has 32 GB of memory', 'Server db2 has 64 GB of memory', 'Server db3 has 96 GB of memory']
+    for (const content of facts) expect((await app.remember({ content })).superseded).toEqual([])
+    const { near } = await app.remember({ content: 'Server db4 has 96 GB of memory' })
+    expect(near).toMatchObject([{ id: 3, createdAt: expect.any(String) }, { id: 2 }, { id: 1 }])
+    await app.forgetMemory(4)
+    expect((await app.memories({ limit: 9 })).map(({ content }) => content)).toEqual(facts.toReversed())
+    for (const content of facts)
+      expect((await app.searchMemories(content, { limit: 9 })).memories.map((each) => each.content)).toContain(content)
+  })
+
+  test('what a person says anew in the words of another memory becomes that memory', async () => {
+    await app.remember({ content: 'The port is 8080' })
+    await app.remember({ content: 'The port is 9090' })
+    const { memory, superseded } = await app.changeMemory(1, { content: 'the port is 9090' })
+    expect({ id: memory.id, superseded: superseded.map(({ id }) => id) }).toEqual({ id: 2, superseded: [1] })
+    expect((await app.memories({ limit: 9 })).map(({ id }) => id)).toEqual([2])
   })
 
   test('a list has the newest first and no more than asked for', async () => {

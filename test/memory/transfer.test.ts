@@ -249,13 +249,14 @@ describe.each(databases)('memories as files on %s', (database) => {
     await third.remove()
   })
 
-  test('nothing that is known gives way to a file, and what cannot both hold is told', async () => {
+  test('nothing that is known gives way to a file, and what looks alike is told', async () => {
     await keep(from, 'The port is 8080')
     await keep(to, 'The port is 9090')
     expect(await bring(to, await exported(from), true)).toEqual({
       imported: [2],
       skipped: 0,
       distrusted: 0,
+      alike: [{ id: 2, with: 1 }],
       contradicting: [{ id: 2, with: 1 }],
       archived: 0,
     })
@@ -265,7 +266,7 @@ describe.each(databases)('memories as files on %s', (database) => {
   test('what was replaced since does not come back', async () => {
     await keep(from, 'The port is 8080')
     const before = await exported(from)
-    await keep(from, 'The port is 9090')
+    await keep(from, 'The port is 9090', { replaces: 1 })
     expect(await bring(from, before, true)).toMatchObject({ imported: [], skipped: 1 })
     expect((await all(from)).map(({ content }) => content)).toEqual(['The port is 9090'])
   })
@@ -297,7 +298,7 @@ describe.each(databases)('memories as files on %s', (database) => {
   test('new words for a memory are held to the same measure as the first', async () => {
     const { id } = await keep(from, 'The port is 8080')
     const say = (content: string) =>
-      from.store.write('submit', (tx) => rewrite(tx, id, { content }, { source: 'agent', label: trusted }, now))
+      from.store.write('submit', (tx) => rewrite(tx, id, { content }, { source: 'agent', label: trusted }, now, 100))
     await expect(say('  ')).rejects.toThrow('nothing to remember')
     await expect(say('x'.repeat(20_001))).rejects.toThrow('at most')
     expect(await from.store.read((rows) => findMemory(rows, id))).toMatchObject({ supersededBy: null })

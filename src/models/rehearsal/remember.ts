@@ -10,15 +10,46 @@ interface Known {
   from?: string
 }
 
-/** Keeps the words of a person, and tells under which number. */
+/** What the tool says about a statement that it was given. */
+interface Kept {
+  id?: number
+  content?: string
+  note?: string
+  superseded?: Mentioned[]
+  near?: Mentioned[]
+}
+
+interface Mentioned {
+  id: string
+  date: string
+  /** Left out where strangers said it. */
+  content?: string
+}
+
+/** Keeps the words of a person, and tells what is kept under which number. */
 export function rememberWords(seen: Seen, heard: RegExpExecArray): Step {
-  const content = `${(heard[1] ?? '').trim().charAt(0).toUpperCase()}${(heard[1] ?? '').trim().slice(1)}`
-  const answer = made(seen, keeping, { content })
+  const answer = made(seen, keeping, { content: asSentence(heard[1] ?? '') })
   if (typeof answer !== 'string') return answer
-  const { id, superseded = [] } = parsed<{ id?: number; superseded?: Known[] }>(answer)
+  const { id, content, note, superseded = [], near = [] } = parsed<Kept>(answer)
   if (id === undefined) return { text: `it was not kept: ${answer}` }
-  const instead = superseded.map((older) => `\nin the place of ${older.id} ${older.content}`).join('')
-  return { text: `kept as [id:${id}]: ${content}${instead}\nheddle why memory:${id}` }
+  const isNew = near.length > 0 || note === undefined
+  const lines = [
+    `${isNew ? 'kept as' : 'known already as'} [id:${id}]: ${content}${isNew ? '' : '; it counts more now'}`,
+    ...superseded.map((older) => `in the place of ${mentioned(older)}`),
+    ...near.map((other) => `looks like ${mentioned(other)}`),
+    `heddle why memory:${id}`,
+  ]
+  return { text: lines.join('\n') }
+}
+
+function mentioned({ id, date, content }: Mentioned): string {
+  return `${id} ${date} ${content ?? '(not from you)'}`
+}
+
+/** With a capital, unless the first word is a name whose spelling matters, such as `db1` or `iPhone`. */
+function asSentence(words: string): string {
+  const text = words.trim()
+  return /^\p{Ll}+(?=[\s,])/u.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text
 }
 
 /** Quotes what is known that shares words with what is asked, each with where it came from. */

@@ -37,7 +37,7 @@ export const repertoire: readonly Piece[] = [
   {
     name: 'remember',
     example: 'remember that the port is 8443',
-    does: 'keeps your words, in the place of what says otherwise',
+    does: 'keeps your words, and names what looks alike',
     needs: [],
     by: [],
     hears: (asked) => /^(?:please )?remember(?:\s+that)?[\s:]+(.+)$/is.exec(asked),

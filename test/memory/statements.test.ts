@@ -1,0 +1,149 @@
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { MemoryDraft } from '../../src/domain/memory.ts'
+import { isSameStatement, looksAlike } from '../../src/domain/statement.ts'
+import { recall } from '../../src/memory/recall.ts'
+import { type Remembered, remember } from '../../src/memory/remember.ts'
+import { findMemory, listMemories } from '../../src/store/memories.ts'
+import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { pairs } from './pairs.ts'
+
+const trusted = { integrity: 'trusted' as const, sources: [] }
+const untrusted = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
+const all = Object.entries(pairs).flatMap(([group, some]) =>
+  some.map(([older, newer, kinship]) => ({ group, older, newer, kinship })),
+)
+
+test('the table has at least 80 pairs, each once', () => {
+  expect(new Set(all.map(({ older, newer }) => `${older}\n${newer}`)).size).toBe(all.length)
+  expect(all.length).toBeGreaterThanOrEqual(80)
+})
+
+test.each(all)('$group: "$newer" beside "$older" is $kinship', ({ older, newer, kinship }) => {
+  for (const [a, b] of [
+    [older, newer],
+    [newer, older],
+  ] as const)
+    expect(isSameStatement(a, b) ? 'same' : looksAlike(a, b) ? 'alike' : 'apart').toBe(kinship)
+})
+
+describe.each(databases)('statements on %s', (database) => {
+  let world: TestWorld
+  beforeEach(async () => {
+    world = await newWorld(database)
+  })
+  afterEach(() => world.remove())
+
+  const keep = (content: string, more: Partial<MemoryDraft> = {}): Promise<Remembered> =>
+    world.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted, ...more }, 0, 100_000))
+  const found = async (question: string) =>
+    (await world.store.read((rows) => recall(rows, question, 0, 50))).map(({ memory }) => memory.content)
+
+  test('of every pair both statements are found unless they are the same, and what looks alike is pointed out', async () => {
+    for (const { older, newer, kinship } of all) {
+      const first = await keep(older)
+      const second = await keep(newer)
+      expect({ newer, isMerged: second.isMerged, superseded: second.superseded }).toEqual({
+        newer,
+        isMerged: kinship === 'same',
+        superseded: [],
+      })
+      if (kinship === 'same') expect(second).toMatchObject({ id: first.id, content: older })
+      if (kinship === 'alike') expect(second.near.map(({ id }) => id)).toContain(first.id)
+    }
+    for (const { older, newer, kinship } of all) {
+      expect(await found(older)).toContain(older)
+      expect(await found(newer)).toContain(kinship === 'same' ? older : newer)
+    }
+  })
+
+  test('no statement that is added makes another one unfindable', async () => {
+    // Few words in any order: every statement looks like every other.
+    const word = fc.constantFrom('db1', 'db2', 'is', 'not', 'port', '8080', '8081', 'C++', 'C#', 'Ada', 'to', '-5', '5')
+    const statement = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(' '))
+    await fc.assert(
+      fc.asyncProperty(fc.array(statement, { minLength: 2, maxLength: 12 }), async (statements) => {
+        const before = (await world.store.read((rows) => listMemories(rows, { limit: 1000 }))).length
+        const ids = new Map<number, string>()
+        for (const each of statements) ids.set((await keep(each)).id, each)
+        const left = await world.store.read((rows) => listMemories(rows, { limit: 1000 }))
+        expect(left.length).toBeGreaterThanOrEqual(before)
+        for (const [id, said] of ids) {
+          expect(left.find((memory) => memory.id === id)?.content).toSatisfy((is: string) => isSameStatement(is, said))
+          const hits = await world.store.read((rows) => recall(rows, said, 0, 1000))
+          expect(hits.map(({ memory }) => memory.id)).toContain(id)
+        }
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  test('the same statement said by many at once is one memory, and all others are kept', async () => {
+    await Promise.all(Array.from({ length: 12 }, () => keep('Backups are made at night')))
+    const ports = Array.from({ length: 12 }, (_, at) => `The harbour listens on port ${8001 + at}`)
+    await Promise.all(ports.map((content) => keep(content)))
+    const left = await world.store.read((rows) => listMemories(rows, { limit: 50 }))
+    expect(left.map(({ content }) => content).sort()).toEqual(['Backups are made at night', ...ports])
+    expect(left.find(({ content }) => content.startsWith('Backups'))?.score).toBe(12)
+  })
+
+  test('a statement replaces the one that it names and no other, and takes over what that one counted', async () => {
+    const old = await keep('The proxy is on 8080')
+    await keep('The proxy is on 8080')
+    const other = await keep('The proxy is on 8081')
+    const next = await keep('The proxy is on 9090', { replaces: old.id })
+    expect(next.superseded.map(({ id }) => id)).toEqual([old.id])
+    expect(next.near.map(({ id }) => id)).toEqual([other.id])
+    expect((await found('proxy')).sort()).toEqual(['The proxy is on 8081', 'The proxy is on 9090'])
+    const memory = (id: number) => world.store.read((rows) => findMemory(rows, id))
+    expect(await memory(old.id)).toMatchObject({ content: 'The proxy is on 8080', supersededBy: next.id })
+    expect(await memory(next.id)).toMatchObject({ score: 2 })
+  })
+
+  test('a statement that was kept first can still replace another: it is not kept twice', async () => {
+    const old = await keep('The proxy is on 8080')
+    const next = await keep('The proxy is on 9090')
+    const again = await keep('The proxy is on 9090', { replaces: old.id })
+    expect(again).toMatchObject({ id: next.id, isMerged: true, superseded: [{ id: old.id }] })
+    expect(await found('proxy')).toEqual(['The proxy is on 9090'])
+  })
+
+  test('another spelling replaces the one that is named; the very same text is no replacement', async () => {
+    const old = await keep('the proxy is on 8080')
+    expect(await keep('the proxy is on 8080', { replaces: old.id })).toMatchObject({ id: old.id, superseded: [] })
+    expect(await keep('The proxy is on 8080.', { replaces: old.id })).toMatchObject({
+      isMerged: false,
+      superseded: [{ id: old.id }],
+    })
+    await expect(keep('The proxy is on 7070', { replaces: old.id })).rejects.toMatchObject({ code: 'superseded' })
+  })
+
+  test('strangers replace nothing that is trusted, by its number neither; a person replaces what strangers said', async () => {
+    const own = await keep('The proxy is on 8080')
+    const strange = { source: 'agent' as const, label: untrusted }
+    const theirs = await keep('The proxy is on 9090', strange)
+    expect(theirs).toMatchObject({ superseded: [], near: [{ id: own.id }] })
+    await expect(keep('The proxy is on 7070', { ...strange, replaces: own.id })).rejects.toMatchObject({
+      code: 'not_trusted',
+    })
+    expect(await keep('The proxy is on 8080', strange)).toMatchObject({ isMerged: false, superseded: [] })
+    const person = await keep('The proxy is on 6060', { replaces: theirs.id })
+    expect(person.superseded.map(({ id }) => id)).toEqual([theirs.id])
+    expect((await found('proxy')).sort()).toEqual([
+      'The proxy is on 6060',
+      'The proxy is on 8080',
+      'The proxy is on 8080',
+    ])
+  })
+
+  test('the same words said by the person stand for those of a stranger', async () => {
+    const theirs = await keep('The proxy is on 9090', { source: 'agent', label: untrusted })
+    const own = await keep('the proxy is on 9090')
+    expect(own).toMatchObject({ isMerged: false, superseded: [{ id: theirs.id }] })
+    expect(await found('proxy')).toEqual(['the proxy is on 9090'])
+    const other = await keep('The lamp is green', { source: 'agent', label: untrusted })
+    const lamp = await keep('The lamp is green', { replaces: other.id })
+    const now = await world.store.read((rows) => findMemory(rows, lamp.id))
+    expect({ id: now?.id, label: now?.label }).toEqual({ id: other.id + 1, label: trusted })
+  })
+})
