@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises'
+import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isCode } from '../config/files.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
@@ -16,9 +16,9 @@ export interface OwnFolders {
  * Always a real path, so that one folder has one name.
  */
 export async function folderFor(cwd: string, places: OwnFolders & { workspace: string }): Promise<string> {
-  const folder = await realPath(cwd)
-  if ((await whyNotToWorkIn(folder, places)) === undefined) return folder
-  const [workspace, home] = await Promise.all([realPath(places.workspace), realPath(places.home)])
+  const folder = realPath(cwd)
+  if (whyNotToWorkIn(folder, places) === undefined) return folder
+  const [workspace, home] = [realPath(places.workspace), realPath(places.home)]
   // Agents write in the workspace: it must not hold the configuration that limits them.
   if (isWithin(workspace, home) || isWithin(home, workspace)) {
     const message = `The workspace ${places.workspace} and the home ${places.home} lie inside each other.`
@@ -35,35 +35,54 @@ export async function folderFor(cwd: string, places: OwnFolders & { workspace: s
  * The real path of a folder in which somebody wants agents to work, whichever way the wish came in; refused where no
  * agent may work. A folder need not exist yet: the workspace is made by the first file that is written there.
  */
-export async function folderToWorkIn(path: string, own: OwnFolders): Promise<string> {
+export function folderToWorkIn(path: string, own: OwnFolders): string {
   if (!isAbsolute(path)) throw unfit(path, 'is not a whole path')
   if (!isStorable(path)) throw unfit(path, 'holds a NUL or half a character')
-  const folder = await realPath(path).catch((error: NodeJS.ErrnoException) => {
-    throw unfit(path, `cannot be reached (${error.code})`)
-  })
-  const found = await stat(folder).catch(() => undefined)
-  if (found && !found.isDirectory()) throw unfit(path, 'is a file')
-  const why = await whyNotToWorkIn(folder, own)
+  const folder = reachable(path)
+  if (kindOf(folder) === 'file') throw unfit(path, 'is a file')
+  const why = whyNotToWorkIn(folder, own)
   if (why !== undefined) throw unfit(path, `is ${why}`)
   return folder
 }
 
 /** The real path by which sessions of a folder are kept; a path that leads nowhere stays as it is. */
-export async function folderNamed(path: string): Promise<string> {
-  return isAbsolute(path) && isStorable(path) ? realPath(path).catch(() => path) : path
+export function folderNamed(path: string): string {
+  if (!isAbsolute(path) || !isStorable(path)) return path
+  try {
+    return realPath(path)
+  } catch {
+    return path
+  }
+}
+
+function reachable(path: string): string {
+  try {
+    return realPath(path)
+  } catch (error) {
+    throw unfit(path, `cannot be reached (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+function kindOf(path: string): 'folder' | 'file' | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found && (found.isDirectory() ? 'folder' : 'file')
+  } catch {
+    return undefined
+  }
 }
 
 // What the kernel shows as files: to write there is to change the machine.
 const kernelFolders = ['/proc', '/sys', '/dev']
 
 /** Why agents may not work in a folder, given by its real path; undefined where they may. */
-async function whyNotToWorkIn(folder: string, own: OwnFolders): Promise<string | undefined> {
+function whyNotToWorkIn(folder: string, own: OwnFolders): string | undefined {
   if (folder === '/') return 'the root folder'
   if (kernelFolders.some((place) => isWithin(folder, place))) return 'a folder of the system'
-  const userHome = await realPath(own.userHome)
+  const userHome = realPath(own.userHome)
   if (folder === userHome) return 'your home folder'
   if (isWithin(userHome, folder)) return 'a folder that holds your home folder'
-  return isWithin(folder, await realPath(own.home)) ? 'a part of the home of heddle' : undefined
+  return isWithin(folder, realPath(own.home)) ? 'a part of the home of heddle' : undefined
 }
 
 function unfit(path: string, why: string): Misuse {
@@ -74,13 +93,14 @@ function unfit(path: string, why: string): Misuse {
   )
 }
 
+// Asked without waiting: what people type must not be overtaken by what they type next.
 /** The real path of a folder that may not be there yet: links in the part that exists are followed. */
-async function realPath(path: string): Promise<string> {
+function realPath(path: string): string {
   const whole = resolve(path)
   try {
-    return await realpath(whole)
+    return realpathSync.native(whole)
   } catch (error) {
     if (!isCode(error, 'ENOENT', 'EACCES') || whole === dirname(whole)) throw error
-    return join(await realPath(dirname(whole)), basename(whole))
+    return join(realPath(dirname(whole)), basename(whole))
   }
 }
