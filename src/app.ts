@@ -32,6 +32,7 @@ import { fork } from './engine/fork.ts'
 import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from './engine/history.ts'
 import { planNamed, taskNamed, viewPlans, viewResults, viewTasks } from './engine/plan-views.ts'
 import { approvalId, listApprovals, revoke, viewGrants } from './engine/questions.ts'
+import { splitBySession } from './engine/recover.ts'
 import { retry } from './engine/retry.ts'
 import { routeToThread, sessionNamed } from './engine/route.ts'
 import { routeSmart } from './engine/route-smart.ts'
@@ -293,8 +294,11 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
       atWork = worker
       const { files, embedding, config } = settings
       const beside = workBeside(engine, worker, { memory: config.memory, files, embedding, only: session, onTrouble })
+      const { resumed } = worker.recovered
       return {
         ...worker.recovered,
+        queued: [],
+        ...(session && (await store.read((rows) => splitBySession(rows, resumed, session.id)))),
         narrated: beside.narrated,
         giveUpNarrating: beside.giveUpNarrating,
         async stop() {

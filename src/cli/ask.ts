@@ -146,7 +146,8 @@ async function askHere(here: Here, question: Question, until: Until): Promise<He
   let work: WorkInProgress | undefined
   const answer = await askThrough(here, localDoor(app), question, until, async (session) => {
     work = await app.work({ folder: here.folder, session })
-    if (work.resumed.length > 0) here.tell(pickedUp(work))
+    const told = pickedUp(work)
+    if (told !== undefined) here.tell(told)
   }).catch(async (error) => {
     await work?.stop()
     throw error

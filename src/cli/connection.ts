@@ -69,7 +69,8 @@ export class Connection {
     const beginning = this.#app.work({ folder: this.#here.folder, session })
     this.#works.set(session, beginning)
     const work = await beginning
-    if (work.resumed.length + work.quarantined.length > 0) this.#tell(pickedUp(work))
+    const told = pickedUp(work)
+    if (told !== undefined) this.#tell(told)
   }
 
   /** Gives back what is under way here; what is noted about the talk right now has a moment more. */

@@ -1,13 +1,23 @@
 import type { WorkInProgress } from '../domain/app.ts'
 
-/** What became of the work of a process that died, in one sentence. */
-export function pickedUp(
-  work: Pick<WorkInProgress, 'resumed' | 'quarantined' | 'unknownCalls' | 'doubledCalls'>,
-): string {
-  const { resumed, quarantined, unknownCalls, doubledCalls } = work
-  const runs = resumed.length === 1 ? '1 run resumed' : `${resumed.length} runs resumed`
-  const given = quarantined.length === 0 ? '' : `, ${quarantined.length} given up after three crashes`
-  const outcome = unknownCalls === 1 ? '1 call with unknown outcome' : `${unknownCalls} calls with unknown outcome`
-  // Lost is what is neither resumed nor ended with a turn that says so: recovery leaves nothing else.
-  return `picked up after a crash: ${runs}${given}, 0 lost, ${doubledCalls} calls done twice, ${outcome}    heddle ps -a`
+type PickedUp = Pick<WorkInProgress, 'resumed' | 'queued' | 'quarantined' | 'unknownCalls' | 'doubledCalls'>
+
+/** What became of the work of a process that died, in one sentence; undefined when none had. */
+export function pickedUp(work: PickedUp): string | undefined {
+  const { resumed, queued, quarantined, unknownCalls, doubledCalls } = work
+  if (resumed.length + queued.length + quarantined.length === 0) return undefined
+  const runs = (ids: string[]) => (ids.length === 1 ? '1 run' : `${ids.length} runs`)
+  const parts = [
+    ...(resumed.length > 0 ? [`${runs(resumed)} resumed`] : []),
+    ...(queued.length > 0
+      ? [`${runs(queued)} of another session ${queued.length === 1 ? 'is' : 'are'} queued again`]
+      : []),
+    ...(quarantined.length > 0 ? [`${quarantined.length} given up after three crashes`] : []),
+    // Lost is what is neither queued again nor ended with a turn that says so: recovery leaves nothing else.
+    '0 lost',
+    `${doubledCalls} calls done twice`,
+    unknownCalls === 1 ? '1 call with unknown outcome' : `${unknownCalls} calls with unknown outcome`,
+  ]
+  const next = queued.length > 0 ? 'heddle up, or a question there, goes on with it: heddle ps' : 'heddle ps -a'
+  return `picked up after a crash: ${parts.join(', ')}    ${next}`
 }

@@ -281,8 +281,10 @@ export interface ImportReport {
 
 /** A process at work. */
 export interface WorkInProgress {
-  /** Runs that a dead process had left, and that go on. */
+  /** Runs that a dead process had left, and that this one goes on with. */
   resumed: string[]
+  /** Runs that a dead process had left in sessions that this one does not work for: they are queued again. */
+  queued: string[]
   quarantined: string[]
   /** Calls of those runs that are told as unknown: they began, may not be repeated, and nobody saw their end. */
   unknownCalls: number

@@ -1,13 +1,15 @@
 import type { Millis } from '../domain/clock.ts'
 import { joinLabels } from '../domain/label.ts'
 import type { Ending, Run } from '../domain/run.ts'
+import { tellingLabel } from '../domain/session.ts'
 import { bindItems } from '../store/inbox.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
 import { listOwners, lostOwners, removeOwner } from '../store/owners.ts'
 import { dueRuns } from '../store/queue.ts'
-import { lockRun, requeueRun, runsOf } from '../store/runs.ts'
+import { findRun, lockRun, requeueRun, runsOf } from '../store/runs.ts'
+import { findSessions } from '../store/sessions.ts'
 import { readSteps } from '../store/steps.ts'
-import type { Tx } from '../store/store.ts'
+import type { Reading, Tx } from '../store/store.ts'
 import { loseUsage } from '../store/usage.ts'
 import { type EndIds, newIds } from './deliver.ts'
 import { Journal } from './journal.ts'
@@ -49,6 +51,27 @@ export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks)
   }
   await countCalls(engine, recovered)
   return recovered
+}
+
+/** The runs among these that a worker for one session would take; the others stay in the queue. */
+export async function splitBySession(
+  rows: Reading,
+  runIds: readonly string[],
+  sessionId: string,
+): Promise<{ resumed: string[]; queued: string[] }> {
+  const split = { resumed: [] as string[], queued: [] as string[] }
+  for (const id of runIds) split[(await isWorkOf(rows, id, sessionId)) ? 'resumed' : 'queued'].push(id)
+  return split
+}
+
+/** Work of a session is what it runs, what its requests began, and the narrator's note on it. */
+async function isWorkOf(rows: Reading, runId: string, sessionId: string): Promise<boolean> {
+  const run = await findRun(rows, runId)
+  if (!run || run.sessionId === sessionId) return run !== undefined
+  const root = await findRun(rows, run.rootRunId)
+  if (root?.sessionId === sessionId) return true
+  const [session] = run.sessionId === null ? [] : await findSessions(rows, { id: run.sessionId })
+  return session?.label === tellingLabel(sessionId)
 }
 
 /** What became of the calls that the dead were making. */
