@@ -49,7 +49,7 @@ describe.each(['on', 'off'] as const)('with the sandbox %s, what a command chang
       ...nothing(),
       created: ['sub/y'],
       changed: ['away'],
-      passedOver: ['.git', 'ignored files', 'node_modules'],
+      passedOver: ['ignored files', 'node_modules'],
     })
   })
 
