@@ -190,8 +190,11 @@ export const grants: AttackClass = {
       arena: 'asking',
       act: async (arena, { token }) => {
         const session = `granted-${token}`
+        // Where some files are not compared, a command may have changed them, and the grant would lapse.
+        await arena.owner(`mv node_modules ../away-${token}`)
         await sayYes(arena, await askAbout(arena, exec('echo hi'), { session }), 'session')
         const { status } = await arena.attack([[exec('echo hi')]], { session })
+        await arena.owner(`mv ../away-${token} node_modules`)
         for (const { id } of await grantsOf(arena)) await arena.http('POST', `/v1/grants/${id}/revoke`, {})
         return status === 'completed' ? undefined : `the request is ${status}`
       },

@@ -40,7 +40,7 @@ describe.each(databases)('keys of clients on %s', (database) => {
 
   test('what was delivered before an upgrade is known by its key after it, and frees the key of the engine', async () => {
     const { place, remove } = newPlace(database)
-    const old = await openStore(place, context, { migrations: migrations.filter(({ name }) => name !== 'client keys') })
+    const old = await openStore(place, context, { migrations: migrations.filter(({ id }) => id < 14) })
     let ids = 0
     const world = { store: old, clock: context.clock, newId: () => `id${String(++ids).padStart(18, '0')}` }
     const asked = { folder, label: 'main', content: 'x' }
