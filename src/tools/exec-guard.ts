@@ -58,7 +58,9 @@ export async function guardedState({ folder, now, globalHooksPath }: GuardReques
 
 /** Names that the owner has given to files which git obeys, besides those that git knows them by. */
 async function gitByOtherNames(root: Root, { directories, pointers, named }: Walked): Promise<OtherName[]> {
-  const known = [...directories.flatMap(({ parts }) => parts), ...pointers, ...named].filter(({ state }) => isMounted(state))
+  const known = [...directories.flatMap(({ parts }) => parts), ...pointers, ...named].filter(({ state }) =>
+    isMounted(state),
+  )
   const inodes = new Map<string, 'readOnly'>()
   const look = async (path: string) => {
     const stats = await root.disk.find(path)
