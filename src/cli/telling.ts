@@ -364,7 +364,7 @@ function silence(run: AtWork, now: Millis, hasSpoken = false): string {
   if (run.waits !== '') return run.waits
   const silent = now - run.signAt
   if (silent < silentAfter) return ''
-  return `${hasSpoken ? 'silent' : 'thinks'} for ${Math.round(silent / 1000)} s`
+  return `${hasSpoken ? 'silent' : 'thinks'} for ${Math.floor(silent / 1000)} s`
 }
 
 function tookOf({ createdAt, finishedAt }: RunView): Millis {
