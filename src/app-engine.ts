@@ -16,7 +16,7 @@ import { planTasks } from './engine/plan-tasks.ts'
 import { projectTools } from './engine/project-tools.ts'
 import { type PromptParts, systemPrompt } from './engine/prompt.ts'
 import { listAgents, readResult } from './engine/result-tools.ts'
-import { type Role, roleOf, toolsOf } from './engine/role.ts'
+import { type Role, readsOn, roleOf, toolsOf } from './engine/role.ts'
 import { spawnAgent } from './engine/spawn-agent.ts'
 import { sessionsSpawn } from './engine/spawn-tool.ts'
 import type { AgentIndex, Engine, World } from './engine/world.ts'
@@ -60,9 +60,9 @@ export interface AppEngine extends Engine {
 
 const nobody: AgentIndex = { find: () => undefined, list: () => [] }
 
-/** Lists of what may be used are about work: whoever only delegates is bound by what is denied. */
-function listsFor({ kind }: Role, { allow, deny }: NameLists): NameLists {
-  return { ...(deny && { deny }), ...(allow && kind !== 'coordinator' && { allow }) }
+/** Lists of what may be used are about work: whoever only delegates or reads on is bound by what is denied. */
+function listsFor({ kind }: Role, tool: string, { allow, deny }: NameLists): NameLists {
+  return { ...(deny && { deny }), ...(allow && kind !== 'coordinator' && tool !== readsOn && { allow }) }
 }
 
 function isChild({ depth, parentRunId }: Run): boolean {
@@ -125,8 +125,8 @@ export function engineOf(
           (name !== spawn.name || run.depth < config.tools.subagents.maxSpawnDepth) &&
           // A child of any kind writes no memory and no narrative: only who talks with a person does.
           !(isChild(run) && isMemoryWriter(name)) &&
-          isAllowed(name, listsFor(role, config.tools)) &&
-          isAllowed(name, listsFor(role, persona?.permissions.tools ?? {})) &&
+          isAllowed(name, listsFor(role, name, config.tools)) &&
+          isAllowed(name, listsFor(role, name, persona?.permissions.tools ?? {})) &&
           (parent === undefined || mayHandOn(parent, name)),
       )
     },

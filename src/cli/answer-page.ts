@@ -45,6 +45,11 @@ export function money(usd: number): string {
   return `$${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)}`
 }
 
+/** Tokens: of very many only the thousands matter. */
+export function inThousands(tokens: number): string {
+  return tokens < 10_000 ? String(tokens) : `${Math.round(tokens / 1000)}k`
+}
+
 /** A duration as it is read: tenths while they matter. */
 export function seconds(duration: Millis): string {
   const all = Math.max(0, duration) / 1000

@@ -2,6 +2,7 @@ import { type RunLine, spendingKeys } from '../domain/app.ts'
 import { Misuse } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import { parseReference } from '../domain/reference.ts'
+import { inThousands } from './answer-page.ts'
 import type { Register } from './cli.ts'
 import { printable, table } from './screen.ts'
 
@@ -102,11 +103,6 @@ function whose({ session, taskId, parentRunId, tellsOf }: RunLine): string {
   return parentRunId === null ? printable(session ?? '–') : `run:${tail(parentRunId)}`
 }
 
-/** Thousands as such: how many they are is told, not counted. */
-function short(tokens: number): string {
-  return tokens < 10_000 ? String(tokens) : `${Math.round(tokens / 1000)}k`
-}
-
 function row(run: RunLine): string[] {
   return [
     `run:${tail(run.id)}`,
@@ -115,7 +111,7 @@ function row(run: RunLine): string[] {
     whose(run),
     run.doing === run.state ? '' : printable(run.doing),
     `${run.ageSeconds}s`,
-    `${short(run.tokens)} tok`,
+    `${inThousands(run.tokens)} tok`,
     `$${run.costUsd.toFixed(2)}`,
   ]
 }

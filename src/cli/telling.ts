@@ -5,7 +5,7 @@ import { tail } from '../domain/id.ts'
 import type { PlanLine, PlanView } from '../domain/plan-views.ts'
 import type { Outcome } from '../domain/run.ts'
 import type { Told } from '../gateway/api.ts'
-import { lastLine, money } from './answer-page.ts'
+import { inThousands, lastLine, money } from './answer-page.ts'
 import { callLine } from './call-line.ts'
 import { PlansTold } from './plans-told.ts'
 import { paint, printable, type Screen } from './screen.ts'
@@ -183,7 +183,7 @@ export class Telling {
   async #hearEvent(event: Event): Promise<void> {
     const { kind, subject, payload, at } = event
     const id = subject.slice(subject.indexOf(':') + 1)
-    if (kind === 'turn.added' && payload['compaction'] !== true) this.#turns.set(String(payload['run']), id)
+    if (kind === 'turn.added') this.#hearTurn(id, payload)
     if (kind === 'plan.changed' || kind === 'task.changed') return this.#hearPlan(event)
     if (!kind.startsWith('run.') || this.#ended.has(id)) return
     const run = this.#known(id) ?? this.#meet(id, payload, at)
@@ -193,6 +193,17 @@ export class Telling {
     if (kind === 'run.step') this.#step(run, payload, at)
     if (kind === 'run.waiting') this.#wait(run, payload)
     if (kind === 'run.ended') await this.#end(run, String(payload['state']), at)
+  }
+
+  #hearTurn(id: string, { run, compaction }: Event['payload']): void {
+    const runId = String(run)
+    if (compaction === undefined) this.#turns.set(runId, id)
+    else if (runId === this.#own?.id) this.#tellSummary('older turns', compaction as Event['payload'])
+  }
+
+  #tellSummary(what: string, { from, to }: Event['payload']): void {
+    const text = `${what} summarised: ${inThousands(Number(from))} → ${inThousands(Number(to))} tokens`
+    this.#print('calls', paint(this.#around.screen, 'dim', text))
   }
 
   async #hearPlan(event: Event): Promise<void> {
@@ -269,7 +280,7 @@ export class Telling {
         return
       }
       case 'compact':
-        this.#print('calls', paint(screen, 'dim', 'what it did so far was summed up: the window was nearly full'))
+        this.#tellSummary('what it did so far was', payload)
     }
   }
 

@@ -15,6 +15,7 @@ import type { Claimant, Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext, timeNote } from './context.ts'
 import { Journal, signOf, touchedFolder } from './journal.ts'
 import { Lanes } from './lanes.ts'
+import { withOwnCallIds, withoutCalls } from './model-messages.ts'
 import { type Shown, toolSpecs } from './model-request.ts'
 import { labelOfReminders, type Reminders, reminderNote, remindersFor } from './reminders.ts'
 import { roleOf } from './role.ts'
@@ -138,13 +139,14 @@ export class ActiveRun {
   /** What the model is shown next: prompt, context, and everything the run has done so far. */
   get shown(): Shown {
     const before = messagesOf(this.context)
+    const tools = toolSpecs(this.engine, this.claimed.run)
+    const messages = withOwnCallIds([...before, ...this.journal.messages])
     return {
       system: this.prompt,
-      messages: [...before, ...this.journal.messages],
-      // Later turns begin with the same; what this run does in between they are not told.
+      messages: tools.length > 0 ? messages : withoutCalls(messages),
       stablePrefix: before.length,
       note: [reminderNote(this.reminders), timeNote(this.engine.clock.now())].filter(Boolean).join('\n'),
-      tools: toolSpecs(this.engine, this.claimed.run),
+      tools,
     }
   }
 

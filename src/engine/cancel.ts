@@ -1,6 +1,6 @@
 import type { Ending, Run, RunState } from '../domain/run.ts'
 import { askToCancel, noteCancelled, stoppedInPart } from '../store/cancels.ts'
-import { hushRequest, sessionsToWake } from '../store/inbox.ts'
+import { hushRequest, itemsOfRun, sessionsToWake } from '../store/inbox.ts'
 import { closeJoin, isWaiting } from '../store/joins.ts'
 import { childrenOf, findRun, lastChildRun, runsOf } from '../store/runs.ts'
 import { lockSessions } from '../store/sessions.ts'
@@ -95,7 +95,10 @@ async function giveUpWaiting(
   await cancelChildren(tx, run.id, reason)
   const last = (await lastChildRun(tx, session.id, run.rootRunId)) ?? run
   if (requester && (await isDone(tx, session.id)))
-    await deliverResult(tx, engine, last, requester, cancelled(last, reason), newIds(engine), now)
+    await deliverResult(tx, engine, last, requester, cancelled(last, reason), newIds(engine), now, {
+      items: await itemsOfRun(tx, last.id),
+      artifacts: undefined,
+    })
 }
 
 function cancelled({ id }: Run, reason: string): Ending {

@@ -1,30 +1,30 @@
 import { joinLabels } from '../domain/label.ts'
-import type { Message, Part } from '../domain/message.ts'
+import type { Message } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
 import { noUsage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { lockSession, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
-import { findThread, insertPlacedTurn, type SaidTurn } from '../store/threads.ts'
+import { findThread, insertPlacedTurn } from '../store/threads.ts'
 import { settleUsage } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
-import { readContext, summaryOf, told } from './context.ts'
+import { readContext } from './context.ts'
 import type { CompactStep } from './journal.ts'
 import { compactionBelow, estimateTokens } from './make-turn.ts'
+import { summaryOf } from './model-messages.ts'
 import { mostOutput } from './model-request.ts'
+import type { PathTurn } from './path-turn.ts'
+import { canStandFor, instruction, openings, stillNamed, tooShort, transcribed } from './summary.ts'
 import { type NoThought, type Thought, thinkAbout } from './think.ts'
 import { tokensIn, tokensOf } from './weight.ts'
 
 // A window is full when this part of what a question may take is used; a third of that is kept word for word.
 const fullAt = 0.8
 const keptPart = 0.3
+/** How often a model is asked for a summary that can stand for what it replaces. */
+const mostTries = 2
 // Less than this is not worth a call: what is left would be as full as before.
 const worthFolding = 0.2
-
-const instruction =
-  'You keep the memory of a conversation that has become too long. Write the summary that will stand for the text ' +
-  'below. Keep what was asked for and why, what was decided and done, names, numbers, paths and quotes exactly as ' +
-  'they are, and what is still open or promised. Add nothing. Answer with the summary only.'
 
 /**
  * Makes room when the window is nearly full. Before a run's first call what lies before it is folded into a compaction
@@ -43,9 +43,9 @@ function room({ engine, model, claimed }: ActiveRun): number {
 
 async function compactPath(run: ActiveRun, most: number): Promise<NoThought | undefined> {
   const old = oldTurns(run.context.path, most * keptPart)
-  const texts = old.flatMap(told).map(transcribed)
-  if (!isWorthIt(texts, most)) return undefined
-  const summed = await summarise(run, texts, most)
+  const messages = old.flatMap((turn) => turn.messages)
+  if (!isWorthIt(messages, most)) return undefined
+  const summed = await summarise(run, messages, most)
   if (typeof summed === 'string') return summed
   await leaveCompaction(run, old, summed)
   run.context = await readContext(run.engine, run.claimed, run.journal.heard)
@@ -53,7 +53,7 @@ async function compactPath(run: ActiveRun, most: number): Promise<NoThought | un
 }
 
 /** Puts the summary at the head of the session, where every later context begins. */
-async function leaveCompaction(run: ActiveRun, old: SaidTurn[], { text, last }: Summary): Promise<void> {
+async function leaveCompaction(run: ActiveRun, old: PathTurn[], { text, from, to, last }: Summary): Promise<void> {
   const { engine, claimed } = run
   const now = engine.clock.now()
   const id = engine.newId()
@@ -88,62 +88,81 @@ async function leaveCompaction(run: ActiveRun, old: SaidTurn[], { text, last }: 
       at: now,
       kind: 'turn.added',
       subject: `turn:${id}`,
-      payload: { session: session.label, folder: session.folder, depth, run: claimed.run.id, compaction: true },
+      payload: { session: session.label, folder: session.folder, depth, run: claimed.run.id, compaction: { from, to } },
     })
   })
 }
 
 async function compactSteps(run: ActiveRun, most: number): Promise<NoThought | undefined> {
-  const texts = run.journal.messages.map(transcribed)
-  if (!isWorthIt(texts, most)) return undefined
-  const summed = await summarise(run, texts, most)
+  const { messages } = run.journal
+  if (!isWorthIt(messages, most)) return undefined
+  const summed = await summarise(run, messages, most)
   if (typeof summed === 'string') return summed
-  const step = run.journal.next('compact', { summary: summed.text } satisfies CompactStep)
-  await run.record([step], (tx) => settle(tx, run, summed.last))
+  const { text: summary, from, to, last } = summed
+  const step = run.journal.next('compact', { summary, from, to } satisfies CompactStep)
+  await run.record([step], (tx) => settle(tx, run, last))
   return undefined
 }
 
 /** All but the newest turns that fit into what is kept; a summary and what it kept are always among the old. */
-function oldTurns(path: readonly SaidTurn[], kept: number): SaidTurn[] {
+function oldTurns(path: readonly PathTurn[], kept: number): PathTurn[] {
   const summary = path.find(({ type }) => type === 'compaction')
   const foldedBefore = summary?.depth ?? 0
   let left = kept
   let from = path.length
   while (from > 0) {
-    const next = path[from - 1] as SaidTurn
-    left -= tokensIn(told(next).map(transcribed).join('\n'))
+    const next = path[from - 1] as PathTurn
+    left -= tokensIn(next.messages.map(transcribed).join('\n'))
     if (left < 0 || next.depth <= foldedBefore) break
     from--
   }
   return path.slice(0, from)
 }
 
-function isWorthIt(texts: string[], most: number): boolean {
-  return texts.reduce((sum, text) => sum + tokensIn(text), 0) >= most * worthFolding
+function isWorthIt(messages: readonly ModelMessage[], most: number): boolean {
+  return weightOf(messages) >= most * worthFolding
+}
+
+function weightOf(messages: readonly ModelMessage[]): number {
+  return tokensOf({ system: '', messages: [...messages], tools: [] })
 }
 
 interface Summary {
   text: string
+  /** Tokens of what it stands for, and its own. */
+  from: number
+  to: number
   /** The call that finished it; its cost is settled together with what becomes of the summary. */
   last: Thought
 }
 
-/** Folds texts into one summary, as many at a time as fit beside the summary so far. */
-async function summarise(run: ActiveRun, texts: string[], most: number): Promise<Summary | NoThought> {
+/** Folds messages into one summary, as many at a time as fit beside the summary so far. */
+async function summarise(
+  run: ActiveRun,
+  messages: readonly ModelMessage[],
+  most: number,
+): Promise<Summary | NoThought> {
   let text = ''
   let last: Thought | undefined
-  for (const piece of pieces(texts, most)) {
-    const finished = last
-    if (finished) await run.write('step', (tx) => settle(tx, run, finished))
+  for (const piece of pieces(messages.map(transcribed), most)) {
     const before = text === '' ? '' : `${summaryOf(text)}\n\n`
-    const messages: ModelMessage[] = [{ role: 'user', content: `${before}${piece}` }]
-    const thought = await thinkAbout(run, { system: instruction, messages, tools: [] })
-    if (typeof thought === 'string') return thought
-    last = thought
-    text = thought.reply.text.trim() === '' ? `${before}${openings(piece)}` : thought.reply.text
+    for (let tries = 1, again = ''; tries <= mostTries; tries++) {
+      const finished = last
+      if (finished) await run.write('step', (tx) => settle(tx, run, finished))
+      const asked: ModelMessage = { role: 'user', content: `${before}${piece}${again}` }
+      const thought = await thinkAbout(run, { system: instruction, messages: [asked], tools: [] })
+      if (typeof thought === 'string') return thought
+      last = thought
+      text = thought.reply.text
+      if (canStandFor(text, piece)) break
+      again = tooShort(text)
+      // Refused: what the runtime itself can tell takes its place.
+      if (tries === mostTries) text = `${before}${openings(piece, most * keptPart)}`
+    }
   }
   if (!last) throw new Error('there is nothing to summarise')
-  return { text, last }
+  const whole = `${text}${stillNamed(messages, text)}`
+  return { text: whole, from: weightOf(messages), to: tokensIn(whole), last }
 }
 
 function settle(tx: Tx, { claimed }: ActiveRun, { reply, call }: Thought): Promise<void> {
@@ -179,25 +198,4 @@ function cutToFit(text: string, largest: number): string[] {
   for (let from = 0; from < characters.length; from += largest)
     parts.push(characters.slice(from, from + largest).join(''))
   return parts
-}
-
-function transcribed(message: ModelMessage): string {
-  if (message.role === 'tool') return `tool ${message.name} answered: ${message.content}`
-  if (message.role === 'user') return [`user: ${message.content}`, ...(message.parts ?? []).map(mentioned)].join('\n')
-  const calls = message.calls.map(({ name, input }) => `called ${name} with ${JSON.stringify(input)}`)
-  return [`assistant: ${message.content}`, ...calls].join('\n')
-}
-
-function mentioned(part: Part): string {
-  if (part.type === 'file') return `(with the file ${part.path})`
-  return `(with a picture, ${part.path === undefined ? '' : `${part.path}, `}${part.mediaType})`
-}
-
-/** What there is when a model has no summary to give: the beginning of everything, and nothing made up. */
-function openings(piece: string): string {
-  const shortest = 200
-  return piece
-    .split('\n\n')
-    .map((text) => text.slice(0, shortest))
-    .join('\n')
 }

@@ -1,14 +1,16 @@
 import type { Millis } from '../domain/clock.ts'
 import type { InboxItem } from '../domain/inbox.ts'
-import type { Message, Part } from '../domain/message.ts'
+import type { Message } from '../domain/message.ts'
 import type { ModelMessage } from '../domain/model.ts'
 import type { Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import type { Thread } from '../domain/turn.ts'
 import type { Reading } from '../store/store.ts'
-import { bytesOnPath, findThread, readSaid, type SaidTurn } from '../store/threads.ts'
+import { bytesOnPath, findThread, readSaid, readStepsOnPath } from '../store/threads.ts'
 import { contextDepth } from './history.ts'
-import type { KnownPaths } from './known-paths.ts'
+import type { KnownPath, KnownPaths } from './known-paths.ts'
+import { said } from './model-messages.ts'
+import { type PathTurn, pathTurn } from './path-turn.ts'
 import { isBackground } from './role.ts'
 import { routeToHead } from './route.ts'
 import { bytesOfMessage } from './weight.ts'
@@ -16,7 +18,7 @@ import type { Engine } from './world.ts'
 
 /** What lies before a run: the path of its session from the last compaction on, and the inputs it began with. */
 export interface Context {
-  path: readonly SaidTurn[]
+  path: readonly PathTurn[]
   inputs: InboxItem[]
 }
 
@@ -32,33 +34,24 @@ export async function readContext(
     if (!head) return []
     const known = paths.upTo(head)
     if (known?.depth === head.depth) return known.path
-    const since = await readSaid(rows, head, known ? known.depth + 1 : await contextDepth(rows, head))
-    const isSummary = ({ depth }: SaidTurn) => depth === head.contextStart
-    return paths.keep(head, known, [...since.filter(isSummary), ...since.filter((turn) => !isSummary(turn))])
+    return paths.keep(head, known, await readSince(rows, head, known))
   })
   return { path, inputs: items.filter(({ id }) => !heard.has(id)) }
 }
 
+/** The turns of a path that are not known yet, with what their runs did; the summary first. */
+async function readSince(rows: Reading, head: Thread, known: KnownPath | undefined): Promise<PathTurn[]> {
+  const from = known ? known.depth + 1 : await contextDepth(rows, head)
+  const since = await readSaid(rows, head, from)
+  const steps = since.some(({ hasCalls }) => hasCalls) ? await readStepsOnPath(rows, head, from) : new Map()
+  const turns = since.map((turn) => pathTurn(turn, steps.get(turn.runId), turn.depth < head.contextStart))
+  const isSummary = ({ depth }: PathTurn) => depth === head.contextStart
+  return [...turns.filter(isSummary), ...turns.filter((turn) => !isSummary(turn))]
+}
+
 /** The context as a model is shown it. */
 export function messagesOf({ path, inputs }: Context): ModelMessage[] {
-  return [...path.flatMap(told), ...inputs.map(said)]
-}
-
-/** An input as a model is given it: the text, then what came with it. */
-export function said({ content, parts = [] }: { content: string; parts?: Part[] }): ModelMessage {
-  return { role: 'user', content, ...(parts.length > 0 && { parts }) }
-}
-
-/** A turn as later ones are told of it. */
-export function told(turn: SaidTurn): ModelMessage[] {
-  // A summary is told as something the model is given: it answers nothing that could stand before it.
-  if (turn.type === 'compaction') return [{ role: 'user', content: summaryOf(turn.responseMessage.content) }]
-  return [...turn.queryMessages.map(said), { role: 'assistant', content: turn.responseMessage.content, calls: [] }]
-}
-
-/** A summary as a model is given it. */
-export function summaryOf(text: string): string {
-  return `[summary of what came before]\n${text}`
+  return [...path.flatMap(({ messages }) => messages), ...inputs.map(said)]
 }
 
 const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']

@@ -8,6 +8,7 @@ import { lockRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { blockAnew, editTask, findTask, isDropped, readyTasks, setTask } from '../store/tasks.ts'
 import { beginTasks, endIfAtRest, namesOf, tellPlan, tellTask } from './dispatch.ts'
+import { resolvePointers } from './pointers.ts'
 import type { Engine } from './world.ts'
 
 /** A task with what it belongs to; the plan's session must be locked. */
@@ -106,6 +107,8 @@ async function edit(
   const names = agents.list(home.folder).map(({ name }) => name)
   const next = { ...task, context: context ?? task.context, skill: skill?.replace(/^@/, '') ?? task.skill }
   const problems = problemsIn([{ ...next, dependsOn: [] }], { isAgent: (name) => names.includes(name), agents: names })
+  const resolved = await resolvePointers(tx, next.context, home)
+  if ('problems' in resolved) problems.push(...resolved.problems)
   if (problems.length > 0) throw new Misuse(problems.join('; '), 'change it and try again', 'bad_task')
   await editTask(tx, task.id, { context: next.context, skill: next.skill })
 }

@@ -11,9 +11,16 @@ import { countChildren, findRun } from '../store/runs.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { tasksOf } from '../store/tasks.ts'
 import { unseenArtifacts } from './artifacts.ts'
+import { callNamed } from './call-named.ts'
 import { finishTask } from './dispatch.ts'
+import { preview } from './history.ts'
+import { pointersIn } from './pointers.ts'
+import { beforeBrief } from './spawn.ts'
 import { nextRun } from './submit.ts'
 import type { Engine, World } from './world.ts'
+
+/** Characters of a task that name it. */
+const longestName = 80
 
 /** Ids for one ending. It may wake two sessions, the requester's and its own, and each wake has ids of its own. */
 export interface EndIds {
@@ -44,6 +51,12 @@ export function newIds({ newId }: Pick<World, 'newId'>): EndIds {
   }
 }
 
+/** What a child was asked in its last turn, and the files that it wrote, if somebody has looked at them. */
+interface Delivered {
+  items: InboxItem[]
+  artifacts: Artifact[] | undefined
+}
+
 /**
  * Tells the requester of a child's end: the result is a row before anyone hears of it, and it reaches the requester
  * once. Under a join it wakes nobody by itself: the join does, when the last of the children is done. Answers the
@@ -57,7 +70,7 @@ export async function deliverResult(
   ending: Ending,
   ids: EndIds,
   now: number,
-  artifacts?: Artifact[],
+  { items, artifacts }: Delivered,
 ): Promise<Session[]> {
   if (!requester) return []
   const { id, summary } = await insertResult(tx, {
@@ -70,7 +83,9 @@ export async function deliverResult(
     createdAt: now,
   })
   const done = await finishTask(tx, engine, run, requester, { state: ending.state, resultId: id })
-  const whose = done ? `task:${done.task.id} "${done.task.title}"` : `run:${tail(run.id)} ${run.agent ?? ''}`
+  const whose = done
+    ? `task:${done.task.id} "${done.task.title}"`
+    : `run:${tail(run.id)} @${run.agent} "${await workOf(tx, run, items)}"`
   const content = `[agent_result:${id}] ${whose} ${ending.state}: ${summary}${await planned(tx, run, requester)}`
   const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
   // Tasks wake nobody by themselves: their plan does, when something must be decided.
@@ -85,6 +100,17 @@ export async function deliverResult(
     await insertItem(tx, notice(ids.planItemId, requester, 'join', done.news, run, true, now), `plan:${run.id}`)
   if (wakes || done?.news) await nextRun(tx, { session: requester, runId: ids.requesterWake.runId, now })
   return done?.begun ?? []
+}
+
+/**
+ * What a child was started for, in the requester's own few words: it may have started several of one kind. Never what
+ * stands in the place of a pointer: whoever points is told summaries only.
+ */
+async function workOf(rows: Reading, { parentRunId, toolCallId }: Run, items: InboxItem[]): Promise<string> {
+  const [task = ''] = items.find(({ kind }) => kind === 'message')?.content.split(beforeBrief) ?? []
+  if (task !== '' && pointersIn(task).length === 0) return preview(task, longestName)
+  const call = parentRunId && toolCallId ? await callNamed(rows, parentRunId, toolCallId) : undefined
+  return preview((call?.input as { task?: string } | undefined)?.task ?? '', longestName)
 }
 
 /** A planner's end names the plan that it made. */

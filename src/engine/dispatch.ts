@@ -18,7 +18,7 @@ import {
   setTask,
   tasksOf,
 } from '../store/tasks.ts'
-import { shortened } from './pointers.ts'
+import { resolvePointers, shortened } from './pointers.ts'
 import { beginChild } from './spawn.ts'
 import type { Engine, World } from './world.ts'
 
@@ -44,7 +44,7 @@ export async function beginTasks(tx: Tx, world: World, plan: Plan, home: Session
   const planner = await findRun(tx, plan.plannedBy)
   const begun: Session[] = []
   for (const task of tasks) {
-    const { content, labels } = await workOrder(tx, task)
+    const { content, labels } = await workOrder(tx, task, home)
     const label = joinLabels([...(planner ? [planner.label] : []), ...labels])
     const work = { content, agent: task.skill, model: null, taskId: task.id, label }
     // The request that the plan goes on for may be a later one than the one that made it.
@@ -156,8 +156,9 @@ function statusAfter(state: Outcome): 'completed' | 'cancelled' | 'failed' {
 }
 
 /** Everything a task's agent is told: what to do, the brief, and what the tasks before it came to. */
-async function workOrder(rows: Reading, task: Task): Promise<{ content: string; labels: Label[] }> {
-  const labels: Label[] = []
+async function workOrder(rows: Reading, task: Task, home: Session): Promise<{ content: string; labels: Label[] }> {
+  const brief = await resolvePointers(rows, task.context, home)
+  const labels: Label[] = 'labels' in brief ? [...brief.labels] : []
   const before: string[] = []
   const most = Math.floor(mostOfAll / Math.max(3, task.dependsOn.length))
   for (const id of task.dependsOn) {
@@ -171,7 +172,8 @@ async function workOrder(rows: Reading, task: Task): Promise<{ content: string; 
         `### [agent_result:${result.id}] @${needed.skill} "${needed.title}" ${result.status}\n${shortened(result, most)}`,
       )
   }
-  const parts = [task.title, `## Brief\n${task.context}`]
+  // Pointers were checked when the brief was written; one that has gone since stays as it is.
+  const parts = [task.title, `## Brief\n${'text' in brief ? brief.text : task.context}`]
   if (before.length > 0) parts.push(`## Results of the tasks before\n${before.join('\n\n')}`)
   return { content: parts.join('\n\n'), labels }
 }

@@ -4,13 +4,12 @@ import { findRun } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
 import { findTask } from '../store/tasks.ts'
 import { callNamed } from './call-named.ts'
+import { pointersIn } from './pointers.ts'
 import { inputsOf } from './run-inputs.ts'
-
-const pointer = /\[agent_result:(\d{1,15})\]/g
 
 /**
  * Results that a run was given with its work or was woken by, in their order. What a brief merely quotes does not count:
- * it must be a result of a task that the run's task needs, or one that whoever began it pointed to.
+ * it must be a result of a task that the run's task needs, or one that its brief or whoever began it pointed to.
  */
 export async function givenTo(rows: Reading, run: Run): Promise<number[]> {
   const items = await inputsOf(rows, run)
@@ -22,9 +21,12 @@ export async function givenTo(rows: Reading, run: Run): Promise<number[]> {
     const pointed = await pointedTo(rows, run)
     return pointed ? told.filter((id) => pointed.includes(id)) : told
   }
-  const needed = (await findTask(rows, run.taskId))?.dependsOn ?? []
+  const task = await findTask(rows, run.taskId)
+  const [needed, pointed] = [task?.dependsOn ?? [], pointersIn(task?.context ?? '')]
   const results = await Promise.all(told.map((id) => findResult(rows, id)))
-  return results.flatMap((result) => (result && needed.includes(result.taskId ?? 0) ? result.id : []))
+  return results.flatMap((result) =>
+    result && (needed.includes(result.taskId ?? 0) || pointed.includes(result.id)) ? result.id : [],
+  )
 }
 
 /** What the call that began a run points to; undefined when the call is not kept. */
@@ -32,10 +34,6 @@ async function pointedTo(rows: Reading, { parentRunId, toolCallId }: Run): Promi
   if (parentRunId === null || toolCallId === null) return undefined
   const call = await callNamed(rows, parentRunId, toolCallId)
   return call && pointersIn(JSON.stringify(call.input ?? null))
-}
-
-function pointersIn(text: string): number[] {
-  return [...new Set([...text.matchAll(pointer)].map(([, id]) => Number(id)))]
 }
 
 /**

@@ -85,10 +85,10 @@ export async function turnLines(rows: Reading, turns: PlacedTurn[]): Promise<Tur
 }
 
 /** The opening of a text, in one line. */
-export function preview(text: string): string {
+export function preview(text: string, longest = previewLength): string {
   const line = text
-    .slice(0, previewLength * 4)
+    .slice(0, longest * 4)
     .replace(/\s+/gu, ' ')
     .trim()
-  return line.length > previewLength ? `${line.slice(0, previewLength - 1)}…` : line
+  return line.length > longest ? `${line.slice(0, longest - 1).toWellFormed()}…` : line
 }

@@ -7,7 +7,7 @@ import type { Step } from '../domain/run.ts'
 import type { Effect, Rest, SeenFile } from '../domain/tool.ts'
 import type { Touched, UnsafeCall } from '../domain/touched.ts'
 import type { CallStatus, ToolCallEntry } from '../domain/turn.ts'
-import { said, summaryOf } from './context.ts'
+import { said, summaryOf } from './model-messages.ts'
 
 /** What the steps of a run say, by their kind. */
 export interface ReplyStep {
@@ -41,6 +41,9 @@ export interface SteerStep {
 }
 export interface CompactStep {
   summary: string
+  /** Tokens of what it stands for, and its own; absent in journals of earlier versions. */
+  from?: number
+  to?: number
 }
 
 /** Where the call that a step ends has changed files, or may have without anybody seeing it. */
@@ -62,7 +65,7 @@ export interface Touch {
   at: Step['at']
 }
 
-// Characters of one tool's answer that a model is shown.
+/** Characters of one tool's answer that a model is shown. */
 const mostShown = 50_000
 
 /** The steps of one run, read as what happened so far. The journal is the checkpoint: there is no other. */
@@ -230,27 +233,66 @@ export class Journal {
       })
   }
 
-  /**
-   * The run so far as a model must see it, from the last summary on: each reply followed by the answers to all its
-   * calls, then what people said meanwhile. Calls and answers are always paired.
-   */
+  /** The run so far as a model must see it, from the last summary on. */
   get messages(): ModelMessage[] {
-    const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
+    return this.messagesWith()
+  }
+
+  /**
+   * Each reply followed by the answers to all its calls, then what people said meanwhile. Calls and answers are always
+   * paired. Of each answer at most so many characters, with the way to read on.
+   */
+  messagesWith(most = mostShown): ModelMessage[] {
+    const ends = new Map(this.#of('ended').map((step) => [(step.payload as EndedStep).id, step]))
+    const begun = new Set(this.#payloads<BegunStep>('begun').map(({ id }) => id))
+    const answerTo = ({ id, name }: RequestedCall): ModelMessage => {
+      const output = outputOf(ends.get(id), begun.has(id))
+      return { role: 'tool', callId: id, name, content: this.#cut(output, ends.get(id)?.seq, most) }
+    }
     const from = this.steps.findLastIndex(({ kind }) => kind === 'compact')
-    return this.steps.slice(Math.max(0, from)).flatMap((step): ModelMessage[] => {
-      if (step.kind === 'compact') return [{ role: 'user', content: summaryOf((step.payload as CompactStep).summary) }]
-      if (step.kind === 'reply') {
-        const { text, calls, metadata } = step.payload as ReplyStep
-        const answers = calls.map(({ id, name }) => answer(id, name, ends.get(id)))
-        return [{ role: 'assistant', content: text, calls, ...(metadata !== undefined && { metadata }) }, ...answers]
-      }
-      if (step.kind === 'steer') return (step.payload as SteerStep).items.map(said)
-      return []
-    })
+    return [
+      ...this.#withoutReply(answerTo),
+      ...this.steps.slice(Math.max(0, from)).flatMap((step): ModelMessage[] => {
+        if (step.kind === 'compact')
+          return [{ role: 'user', content: summaryOf((step.payload as CompactStep).summary) }]
+        if (step.kind === 'reply') {
+          const { text, calls, metadata } = step.payload as ReplyStep
+          const reply: ModelMessage = {
+            role: 'assistant',
+            content: text,
+            calls,
+            ...(metadata !== undefined && { metadata }),
+          }
+          return [reply, ...calls.map(answerTo)]
+        }
+        if (step.kind === 'steer') return (step.payload as SteerStep).items.map(said)
+        return []
+      }),
+    ]
+  }
+
+  /** The calls of a turn that was written by hand or imported: of the replies that made them nothing is kept. */
+  #withoutReply(answerTo: (call: RequestedCall) => ModelMessage): ModelMessage[] {
+    if (this.replies > 0) return []
+    const calls = this.#payloads<BegunStep>('begun').map(({ id, name, input }) => ({ id, name, input }))
+    return calls.length === 0 ? [] : [{ role: 'assistant', content: '', calls }, ...calls.map(answerTo)]
+  }
+
+  /** What a model is shown of an answer; the step has the whole. */
+  #cut(output: unknown, seq: number | undefined, most: number): string {
+    const text = answerAsText(output)
+    if (text.length <= most) return text
+    const more = text.length - most
+    const call = `${this.#runId}/${seq}`
+    return `${text.slice(0, most).toWellFormed()}\n… [cut: ${more} more characters; read on with read_result call=${call} offset=${most}]`
+  }
+
+  #of(kind: Step['kind']): Step[] {
+    return this.steps.filter((step) => step.kind === kind)
   }
 
   #payloads<T>(kind: Step['kind']): T[] {
-    return this.steps.filter((step) => step.kind === kind).map(({ payload }) => payload as T)
+    return this.#of(kind).map(({ payload }) => payload as T)
   }
 }
 
@@ -259,7 +301,7 @@ function labelsIn(steps: readonly Step[]): Label[] {
 }
 
 /** What followers are told of a step: enough to see which call began or ended, without its whole payload. */
-export function signOf({ kind, payload }: Step): Record<string, string> {
+export function signOf({ kind, payload }: Step): Record<string, string | number> {
   if (kind === 'begun') {
     const { id, name, input } = payload as BegunStep
     const about = mainArgument(input)
@@ -269,20 +311,26 @@ export function signOf({ kind, payload }: Step): Record<string, string> {
     const { id, name, status } = payload as EndedStep
     return { name, call: id, status }
   }
+  if (kind === 'compact') {
+    const { from = 0, to = 0 } = payload as CompactStep
+    return { from, to }
+  }
   return {}
 }
 
-function answer(callId: string, name: string, end: EndedStep | undefined): ModelMessage {
-  const output = end?.output ?? unknownOutcome
-  return { role: 'tool', callId, name, content: cut(typeof output === 'string' ? output : JSON.stringify(output)) }
+/** A tool's answer as a model reads it. */
+export function answerAsText(output: unknown): string {
+  return typeof output === 'string' ? output : JSON.stringify(output ?? null)
 }
 
-/** What a model is shown of an answer; the journal has the whole. */
-function cut(text: string): string {
-  if (text.length <= mostShown) return text
-  const more = text.length - mostShown
-  return `${text.slice(0, mostShown).toWellFormed()}\n… [cut: ${more} more characters; ask for less at once]`
+/** What a call came to, as its model is told. */
+function outputOf(end: Step | undefined, wasBegun: boolean): unknown {
+  if (end) return (end.payload as EndedStep).output
+  return wasBegun ? unknownOutcome : neverMade
 }
+
+/** Told of a call that somebody was to be asked about when its run ended. */
+const neverMade = { status: 'forbidden', error: 'this call was not made: the run ended before it was allowed' }
 
 /** Told to the model when a process died in the middle of a call that must not be repeated by itself. */
 export const unknownOutcome = {

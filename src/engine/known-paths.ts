@@ -1,5 +1,6 @@
 import type { Thread } from '../domain/turn.ts'
-import type { SaidTurn } from '../store/threads.ts'
+import type { PathTurn } from './path-turn.ts'
+import { bytesOfMessage } from './weight.ts'
 
 /** Talks that are held, and what all of them may weigh: about as many bytes of memory, twice. */
 const mostTalks = 64
@@ -9,8 +10,8 @@ const mostBytes = 16 * 1024 * 1024
 export interface KnownPath {
   contextStart: number
   depth: number
-  path: readonly SaidTurn[]
-  /** As its messages are stored. */
+  path: readonly PathTurn[]
+  /** What its messages weigh. */
   bytes: number
 }
 
@@ -32,8 +33,8 @@ export class KnownPaths {
   keep(
     { segmentId, depth, contextStart }: Thread,
     before: KnownPath | undefined,
-    since: SaidTurn[],
-  ): readonly SaidTurn[] {
+    since: PathTurn[],
+  ): readonly PathTurn[] {
     if (before && since.length === 0) return before.path
     const path = before ? [...before.path, ...since] : since
     const bytes = since.reduce((sum, turn) => sum + bytesOfTurn(turn), before?.bytes ?? 0)
@@ -53,6 +54,6 @@ export class KnownPaths {
   }
 }
 
-function bytesOfTurn({ queryMessages, responseMessage }: SaidTurn): number {
-  return Buffer.byteLength(JSON.stringify(queryMessages)) + Buffer.byteLength(JSON.stringify(responseMessage))
+function bytesOfTurn({ messages }: PathTurn): number {
+  return messages.reduce((sum, message) => sum + bytesOfMessage(message), 0)
 }

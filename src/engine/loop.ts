@@ -24,6 +24,7 @@ import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
 import { hopelessRepeats, makeInTime, sideBySide } from './making.ts'
+import { freeId } from './model-messages.ts'
 import { owesPlan } from './owed-plan.ts'
 import { lockPlaces, settle } from './settle.ts'
 import { type Thought, think } from './think.ts'
@@ -249,8 +250,7 @@ function named(calls: RequestedCall[], tools: readonly string[]): RequestedCall[
 /** Providers repeat ids from reply to reply; in a run each call has its own. */
 function withOwnIds(calls: RequestedCall[], taken: Set<string>): RequestedCall[] {
   return calls.map((call) => {
-    let id = call.id
-    for (let number = 2; taken.has(id); number++) id = `${call.id}-${number}`
+    const id = freeId(call.id, taken)
     taken.add(id)
     return { ...call, id }
   })

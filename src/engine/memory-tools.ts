@@ -7,11 +7,11 @@ import type { CallContext, Tool } from '../domain/tool.ts'
 import { recall } from '../memory/recall.ts'
 import { mustChange, type Remembered, remember, rewrite } from '../memory/remember.ts'
 import { addScore } from '../store/memories.ts'
-import { findResult, linkMemory } from '../store/results.ts'
-import { findRun } from '../store/runs.ts'
+import { linkMemory } from '../store/results.ts'
 import type { Tx } from '../store/store.ts'
 import { parsedBy } from '../tools/tool-input.ts'
-import { callerOf } from './plan-call.ts'
+import { resultFor } from './ancestry.ts'
+import { branchesOf, callerOf } from './plan-call.ts'
 import type { World } from './world.ts'
 
 /** How much one of them counts when it proved right, and when it did not. */
@@ -233,9 +233,8 @@ function labelOf({ label }: CallContext) {
 /** A result that this conversation was told of. */
 async function ownResult(tx: Tx, id: number, { runId }: Pick<CallContext, 'runId'>) {
   const { run, home } = await callerOf(tx, runId)
-  const result = await findResult(tx, id)
-  const by = result && (await findRun(tx, result.runId))
-  if (result && by && [home.id, run.sessionId].includes(by.requesterSessionId)) return result
+  const made = await resultFor(tx, await branchesOf(tx, run, home), id)
+  if (made) return made.result
   throw new HeddleError(
     'not_found',
     `there is no result ${id} here`,

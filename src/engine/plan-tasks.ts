@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { type Plan, problemsIn, type Task, type TaskDraft } from '../domain/plan.ts'
+import type { Session } from '../domain/session.ts'
 import type { Tool, ToolOutcome } from '../domain/tool.ts'
 import { findPlan, insertPlan, keepLabel, listPlans, revisePlan } from '../store/plans.ts'
-import type { Tx } from '../store/store.ts'
+import type { Reading, Tx } from '../store/store.ts'
 import { dropTask, insertTask, setEdges, tasksOf } from '../store/tasks.ts'
 import { parsedBy } from '../tools/tool-input.ts'
 import { tellPlan } from './dispatch.ts'
 import { callerOf, refused } from './plan-call.ts'
+import { resolvePointers } from './pointers.ts'
 import type { AgentIndex, World } from './world.ts'
 
 const most = 2000
@@ -39,7 +41,8 @@ export function planTasks(world: World, agents: AgentIndex): Tool<z.output<typeo
   return {
     name: 'plan_tasks',
     description:
-      'Writes the plan: each task has a key, a title, a context (the brief: several lines, everything its agent needs), ' +
+      'Writes the plan: each task has a key, a title, a context (the brief: several lines, everything its agent needs; ' +
+      '[agent_result:ID] in it becomes that whole result), ' +
       'the skill (name of the agent that does it) and the keys of tasks whose results it needs. Refused whole, with ' +
       'every reason, if something is wrong. project.id plans an existing one anew; what is finished stays.',
     inputSchema: {
@@ -85,11 +88,8 @@ export function planTasks(world: World, agents: AgentIndex): Tool<z.output<typeo
       if (before?.status === 'cancelled') return refused(`plan:${before.id} was cancelled`, 'make a new one')
       const standing = before ? await tasksOf(tx, before.id) : []
       const drafts = tasks.map(draftOf)
-      const problems = problemsWith(
-        drafts,
-        standing,
-        agents.list(home.folder).map(({ name }) => name),
-      )
+      const names = agents.list(home.folder).map(({ name }) => name)
+      const problems = [...problemsWith(drafts, standing, names), ...(await badPointers(tx, drafts, home))]
       if (problems.length > 0) return { status: 'error', output: { status: 'error', problems } }
       // Its words can be read before it ends, and its row would know what it has seen only then.
       if (call.label) await keepLabel(tx, run.id, call.label)
@@ -141,6 +141,16 @@ async function insertTasks(
     if (needs.length > 0) await setEdges(tx, ids.get(key) ?? 0, needs)
   }
   return ids
+}
+
+/** A brief that points to what is not there would reach its agent with a hole in it. */
+async function badPointers(rows: Reading, drafts: TaskDraft[], home: Session): Promise<string[]> {
+  const problems: string[] = []
+  for (const { key, context } of drafts) {
+    const resolved = await resolvePointers(rows, context, home)
+    if ('problems' in resolved) problems.push(...resolved.problems.map((problem) => `task "${key}": ${problem}`))
+  }
+  return problems
 }
 
 function problemsWith(drafts: TaskDraft[], standing: Task[], agents: string[]): string[] {

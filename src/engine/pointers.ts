@@ -1,7 +1,8 @@
 import type { Label } from '../domain/label.ts'
-import { findResult, type Result } from '../store/results.ts'
-import { findRun } from '../store/runs.ts'
+import type { Session } from '../domain/session.ts'
+import type { Result } from '../store/results.ts'
 import type { Reading } from '../store/store.ts'
+import { resultFor } from './ancestry.ts'
 
 /** Characters of one result that a brief is given; the rest is read with `read_result`. */
 const mostOfOne = 40_000
@@ -11,23 +12,26 @@ const pointer = /\[agent_result:(\d{1,15})\]/g
 /** A text in which results stand where they were pointed to, or why that cannot be. */
 export type Resolved = { text: string; labels: Label[] } | { problems: string[] }
 
+/** The results that a text points to, each once. */
+export function pointersIn(text: string): number[] {
+  return [...new Set([...text.matchAll(pointer)].map(([, id]) => Number(id)))]
+}
+
 /**
  * Puts results in the place of the pointers to them. Whoever points sees none of it: what one agent found out reaches
- * another through the rows. Only results that the pointing session was told of can be pointed to.
+ * another through the rows. Only results that the pointing session or its ancestors asked for can be pointed to.
  */
-export async function resolvePointers(rows: Reading, text: string, sessionId: string): Promise<Resolved> {
-  const ids = [...new Set([...text.matchAll(pointer)].map(([, id]) => Number(id)))]
+export async function resolvePointers(rows: Reading, text: string, session: Session): Promise<Resolved> {
   const found = new Map<number, string>()
   const labels: Label[] = []
   const problems: string[] = []
-  for (const id of ids) {
-    const result = await findResult(rows, id)
-    const run = result && (await findRun(rows, result.runId))
-    if (!result || !run) problems.push(`there is no result ${id}: a result is there when its agent has ended`)
-    else if (run.requesterSessionId !== sessionId) problems.push(`result ${id} belongs to another conversation`)
+  for (const id of pointersIn(text)) {
+    const made = await resultFor(rows, [session], id)
+    if (!made) problems.push(`there is no result ${id} here: a result is there when its agent has ended`)
     else {
+      const { result, by } = made
       found.set(id, `[agent_result:${id}] ${toldOf(result)}:\n${shortened(result)}\n[end of agent_result:${id}]`)
-      labels.push(run.label)
+      labels.push(by.label)
     }
   }
   if (problems.length > 0) return { problems }

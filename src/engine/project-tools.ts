@@ -4,16 +4,17 @@ import { type Plan, taskActions, taskStatuses } from '../domain/plan.ts'
 import type { Tool } from '../domain/tool.ts'
 import { approvalsOf } from '../store/approvals.ts'
 import { hasOpenJoin } from '../store/joins.ts'
-import { findPlan, keepLabel, listPlans, startPlan } from '../store/plans.ts'
+import { findPlan, keepLabel, listPlans, movePlan, startPlan } from '../store/plans.ts'
 import { childrenOf, findRun } from '../store/runs.ts'
 import { readSteps } from '../store/steps.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import { findTask, listTasks, readyTasks, tasksOf } from '../store/tasks.ts'
 import { parsedBy } from '../tools/tool-input.ts'
+import { isPlanFor } from './ancestry.ts'
 import { decideTask } from './decide-task.ts'
 import { beginTasks, endIfAtRest, namesOf, tellPlan } from './dispatch.ts'
 import { Journal } from './journal.ts'
-import { callerOf, planOf, refused } from './plan-call.ts'
+import { belongsElsewhere, callerOf, planOf, plansFor, refused } from './plan-call.ts'
 import { type GateSettings, gateReason, isAsApproved, planPage } from './plan-gate.ts'
 import { stopping } from './spawn.ts'
 import type { Engine } from './world.ts'
@@ -54,12 +55,16 @@ function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: numb
       if (run.cancelReason !== null) return stopping
       const plan = await planOf(tx, home, project_id)
       if (plan.status === 'cancelled') return refused(`plan:${plan.id} was cancelled`, 'have a new one made')
-      if (plan.status === 'running') return refused(`plan:${plan.id} runs already`, 'wait')
+      if (plan.status === 'running')
+        return (await belongsElsewhere(tx, home, plan)) ?? refused(`plan:${plan.id} runs already`, 'wait')
       if (!(await isAsApproved(tx, engine, plan, { run, callId, folder: home.folder })))
         return refused(
           `plan:${plan.id} was changed after the user approved it`,
           'call it again: the user is asked again',
         )
+      // A branch that starts a plan of its ancestors makes it its own: its results come here.
+      if (plan.sessionId !== home.id && !(await movePlan(tx, plan, home.id)))
+        return refused(`plan:${plan.id} was just started elsewhere`, 'look at it with project_status')
       const starter = { rootRunId: run.rootRunId, startedBy: run.id }
       if (label) await keepLabel(tx, run.id, label)
       const now = { ...plan, ...starter, status: 'running' as const }
@@ -113,10 +118,7 @@ function taskList(engine: Engine): Tool<z.output<typeof listInput>> {
     run: async ({ project_id, status }, { runId }) =>
       engine.store.read(async (rows) => {
         const { home } = await callerOf(rows, runId)
-        const plans =
-          project_id === undefined
-            ? await listPlans(rows, { sessionId: home.id })
-            : [await planOf(rows, home, project_id)]
+        const plans = project_id === undefined ? await plansFor(rows, home) : [await planOf(rows, home, project_id)]
         const tasks = []
         for (const { id } of plans) tasks.push(...(await listTasks(rows, { planId: id, ...(status && { status }) })))
         const output = { tasks: tasks.map((task) => ({ project_id: task.planId, ...rowOf(task) })) }
@@ -158,7 +160,10 @@ function taskUpdate(engine: Engine): Tool<z.output<typeof updateInput>> {
       if (run.cancelReason !== null) return stopping
       const task = await findTask(tx, id)
       const plan = task && (await findPlan(tx, task.planId))
-      if (!task || plan?.sessionId !== home.id) return refused(`there is no task ${id} here`, 'task_list shows them')
+      if (!task || !plan || !(await isPlanFor(tx, home, plan)))
+        return refused(`there is no task ${id} here`, 'task_list shows them')
+      const elsewhere = await belongsElsewhere(tx, home, plan)
+      if (elsewhere) return elsewhere
       const by = { runId: run.id, rootRunId: run.rootRunId, ...(label && { label }) }
       const { status, news } = await decideTask(tx, engine, { task, plan, home, by }, change)
       return { status: 'ok', output: { id, status, ...(news && { news }) }, ...(await labelOf(tx, [plan])) }

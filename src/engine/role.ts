@@ -22,8 +22,14 @@ const coordinating: readonly string[] = [
 /** What somebody who does everything alone has no use for: plans, and second names for the same tools. */
 const notAlone: readonly string[] = [
   ...delegatingTools,
-  ...['project_status', 'read_result', 'plan_tasks', 'memory_store', 'memory_query'],
+  ...['project_status', 'plan_tasks', 'memory_store', 'memory_query'],
 ]
+
+/**
+ * Everybody has this one: a brief or an answer that is too long is cut, with a pointer to the rest. It shows nothing but
+ * what its run or its requester was given.
+ */
+export const readsOn = 'read_result'
 
 /** The one who runs a run, found anew at each claim: files change. */
 export function roleOf({ agents, defaultAgent }: Engine, { agent }: Pick<Run, 'agent'>, folder: string): Role {
@@ -50,7 +56,9 @@ export function toolsOf(role: Role, known: readonly string[]): string[] {
     case 'general':
       return known.filter((name) => !notAlone.includes(name))
     case 'worker':
-      return known.filter((name) => role.agent.tools.includes(name) && !neverForAgents.includes(name))
+      return known.filter(
+        (name) => name === readsOn || (role.agent.tools.includes(name) && !neverForAgents.includes(name)),
+      )
     case 'narrator':
     case 'gone':
       return []

@@ -171,7 +171,9 @@ export async function leaveTurn(
   if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: ids.nextRunId, now })
   // A child that waits for children of its own, or goes on with them, is heard of when it is done with that.
   const isOver = requester && (ending.state === 'cancelled' || (await isDone(tx, session.id)))
-  const begun = isOver ? await deliverResult(tx, engine, { ...run, label }, requester, ending, ids, now, artifacts) : []
+  const begun = isOver
+    ? await deliverResult(tx, engine, { ...run, label }, requester, ending, ids, now, { items, artifacts })
+    : []
   await tellEnd(tx, run, session, ending, ids.turnId, depth, now)
   return begun
 }

@@ -5,10 +5,11 @@ import { findPlan, keepLabel } from '../store/plans.ts'
 import type { Tx } from '../store/store.ts'
 import { findTask, readyTasks } from '../store/tasks.ts'
 import { parsedBy } from '../tools/tool-input.ts'
+import { isPlanFor } from './ancestry.ts'
 import { beginTasks } from './dispatch.ts'
-import { refused } from './plan-call.ts'
+import { belongsElsewhere, refused } from './plan-call.ts'
 import { resolvePointers } from './pointers.ts'
-import { beginnerOf, spawnChild, stopping } from './spawn.ts'
+import { beforeBrief, beginnerOf, spawnChild, stopping } from './spawn.ts'
 import type { AgentIndex, World } from './world.ts'
 
 const input = z.union([
@@ -59,8 +60,8 @@ export function spawnAgent(world: World, { agents, knowsModel }: SpawnSettings):
       const known = agents.list(beginner.home.folder).map((agent) => agent.name)
       if (!known.includes(name)) return refused(`there is no agent "${name}"`, `there are: ${known.join(', ')}`)
       if (model !== undefined && !knowsModel(model)) return refused(`there is no model "${model}"`, 'leave it out')
-      const text = context?.trim() ? `${task}\n\n## Brief\n${context}` : task
-      const resolved = await resolvePointers(tx, text, beginner.home.id)
+      const text = context?.trim() ? `${task}${beforeBrief}${context}` : task
+      const resolved = await resolvePointers(tx, text, beginner.home)
       if ('problems' in resolved) return refused(resolved.problems.join('; '), 'point to results you were told of')
       const label = joinLabels(resolved.labels)
       return spawnChild(tx, world, call, { content: resolved.text, agent: name, model: model ?? null, label })
@@ -79,7 +80,10 @@ async function beginPlanned(
   if (!beginner) return stopping
   const task = await findTask(tx, taskId)
   const plan = task && (await findPlan(tx, task.planId))
-  if (!task || plan?.sessionId !== beginner.home.id) return refused(`there is no task ${taskId} here`, 'task_list')
+  if (!task || !plan || !(await isPlanFor(tx, beginner.home, plan)))
+    return refused(`there is no task ${taskId} here`, 'task_list')
+  const elsewhere = await belongsElsewhere(tx, beginner.home, plan)
+  if (elsewhere) return elsewhere
   if (plan.status !== 'running') return refused(`plan:${plan.id} is ${plan.status}`, 'start it with run_project')
   if (task.status !== 'pending')
     return refused(`task:${taskId} is ${task.status}`, 'task_update retries, skips or cancels tasks')

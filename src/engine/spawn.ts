@@ -11,6 +11,9 @@ import type { Tx } from '../store/store.ts'
 import { startSession } from './append.ts'
 import type { World } from './world.ts'
 
+/** Between a task and what its agent needs to know for it. */
+export const beforeBrief = '\n\n## Brief\n'
+
 /** Work that a run hands to another. */
 export interface Work {
   content: string

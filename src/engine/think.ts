@@ -40,23 +40,30 @@ export async function think(run: ActiveRun): Promise<Thought | NoThought> {
   if (run.journal.replies >= maxSteps) throw tooManySteps(maxSteps)
   // What people say after a call was set aside with the claim is heard at the next step.
   const call = (await setAsideBefore(run)) ?? (await setAside(run, () => run.shown, 'hear'))
-  return ask(run, call, run.shown, wishesOf(run.claimed.items).thinking)
+  return ask(run, call, run.shown, { thinking: wishesOf(run.claimed.items).thinking })
 }
 
-/** Asks the model something of the runtime's own, such as a summary, on the run's account. */
+/** Asks the model something of the runtime's own, such as a summary, on the run's account. Nobody watches it come. */
 export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought | NoThought> {
-  return ask(run, (await setAsideBefore(run)) ?? (await setAside(run, () => shown)), shown)
+  return ask(run, (await setAsideBefore(run)) ?? (await setAside(run, () => shown)), shown, { isQuiet: true })
 }
 
-async function ask(run: ActiveRun, call: number, shown: Shown, asked?: ThinkingConfig): Promise<Thought | NoThought> {
+async function ask(
+  run: ActiveRun,
+  call: number,
+  shown: Shown,
+  asked: { thinking?: ThinkingConfig | undefined; isQuiet?: boolean },
+): Promise<Thought | NoThought> {
   const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
-  const tell = (delta: Delta) => engine.live({ ...delta, runId: claimed.run.id, call })
+  const tell = (delta: Delta) => {
+    if (!asked.isQuiet) engine.live({ ...delta, runId: claimed.run.id, call })
+  }
   engine.crash('model.before_request')
   run.mayAct()
   try {
     // What this input asks for counts before the persona's habit.
-    const thinking = asked ?? claimed.persona?.defaultModelConfig?.thinking
+    const thinking = asked.thinking ?? claimed.persona?.defaultModelConfig?.thinking
     const request = {
       id,
       ...shown,

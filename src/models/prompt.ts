@@ -44,13 +44,24 @@ function promptOf({ note, ...request }: ModelRequest, asked: Asked): ProviderPro
 }
 
 function lastingPrompt({ system, messages, stablePrefix }: ModelRequest, asked: Asked): ProviderPrompt {
-  const prompt = messages.map((message) => promptMessage(message, asked))
+  const lasting = messages.map((message, at) =>
+    at < (stablePrefix ?? 0) ? withoutOwnThoughts(message, asked.kind) : message,
+  )
+  const prompt = lasting.map((message) => promptMessage(message, asked))
   const whole: ProviderPrompt = system === '' ? prompt : [{ role: 'system', content: system }, ...prompt]
   if (asked.kind !== 'anthropic' || stablePrefix === undefined) return whole
   // Kept up to three places: the prompt with the tools, what every later turn begins with, and this run so far.
   const before = whole.length - messages.length
   const places = new Set([before - 1, before + stablePrefix - 1, whole.length - 1])
   return whole.map((message, at) => (places.has(at) ? { ...message, providerOptions: cached } : message))
+}
+
+/** Thoughts that nobody signed belong to their own turn: servers that take them back want none of earlier ones. */
+function withoutOwnThoughts(message: ModelMessage, kind: ProviderKind): ModelMessage {
+  if (message.role !== 'assistant') return message
+  const kept = keptParts(message.metadata, kind, message) ?? []
+  const parts = kept.filter((part) => part.type !== 'thinking' || part.metadata)
+  return parts.length === kept.length ? message : { ...message, metadata: { from: kind, parts } }
 }
 
 function promptMessage(message: ModelMessage, asked: Asked): ProviderPrompt[number] {

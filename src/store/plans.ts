@@ -1,10 +1,13 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
 import type { Label } from '../domain/label.ts'
 import type { Plan, PlanStatus } from '../domain/plan.ts'
+import type { Thread } from '../domain/turn.ts'
+import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
+import { lineage } from './threads.ts'
 
 /** Writes a plan that nobody has started. Its session's row must be locked: that lock guards its plans, too. */
 export async function insertPlan(
@@ -45,6 +48,11 @@ export async function listPlans(
   if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
   if (filter.status !== undefined) query = query.where('status', '=', filter.status)
   return (await rows.all(query)).map(planFrom)
+}
+
+/** Plans that were made for a turn on the path which ends in this thread. */
+export async function plansOnPath(rows: Reading, { turnId }: Pick<Thread, 'turnId'>): Promise<Plan[]> {
+  return (await rows.all(madeOnPath({ turnId }))).map(planFrom)
 }
 
 /** Plans that this request made or goes on with, and that could still go on. */
@@ -89,6 +97,20 @@ export async function startPlan(
   await tx.run(tx.build.updateTable('projects').set(now).where('id', '=', id))
 }
 
+/** Gives a plan that is not under way to another session. Answers whether it was still so: two may want it at once. */
+export async function movePlan(tx: Tx, { id, sessionId, status }: Plan, toSessionId: string): Promise<boolean> {
+  const moved = await tx.first(
+    tx.build
+      .updateTable('projects')
+      .set({ session_id: toSessionId })
+      .where('id', '=', id)
+      .where('session_id', '=', sessionId)
+      .where('status', '=', status)
+      .returning('id'),
+  )
+  return moved !== undefined
+}
+
 /**
  * What the run that goes on with a plan has seen so far: the tasks that are begun for it are labelled with that, and its
  * own row would know only at its end. The run must be locked.
@@ -103,6 +125,20 @@ export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis
 }
 
 const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))
+
+// From the plans, which are few, to the turn that had each made.
+const madeOnPath = statement((db, arg: { turnId: string }) =>
+  raw<Selectable<Tables['projects']>>(
+    db,
+    sql`${lineage(arg.turnId, 0)}
+        SELECT DISTINCT projects.* FROM projects
+        JOIN runs ON runs.id = projects.planned_by
+        JOIN inbox ON inbox.run_id = coalesce(runs.parent_run_id, runs.id)
+        JOIN threads ON threads.turn_id = inbox.consumed_by_turn
+        JOIN line ON line.segment_id = threads.segment_id
+        WHERE threads.depth > line.low AND threads.depth <= line.high`,
+  ),
+)
 
 const end = statement((db, arg: { id: number; status: PlanStatus; at: number }) =>
   db.updateTable('projects').set({ status: arg.status, finished_at: arg.at }).where('id', '=', arg.id),

@@ -20,14 +20,11 @@ export async function insertStep(tx: Tx, step: Step, touchedFolder: string | nul
 
 /** A run's journal, oldest first. */
 export async function readSteps(rows: Reading, runId: string): Promise<Step[]> {
-  const found = await rows.all(ofRun({ runId }))
-  return found.map((row) => ({
-    runId: row.run_id,
-    seq: row.seq,
-    kind: row.kind,
-    payload: JSON.parse(row.payload_json),
-    at: row.at,
-  }))
+  return (await rows.all(ofRun({ runId }))).map(stepFrom)
+}
+
+export function stepFrom(row: Tables['steps']): Step {
+  return { runId: row.run_id, seq: row.seq, kind: row.kind, payload: JSON.parse(row.payload_json), at: row.at }
 }
 
 /** The tool calls behind a turn's entries, with what went in and what came out. */

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
+import type { Step } from '../domain/run.ts'
 import type { PlacedTurn, Thread, Turn } from '../domain/turn.ts'
 import { raw } from './raw.ts'
 import { statement } from './statement.ts'
+import { stepFrom } from './steps.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
 import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
@@ -70,8 +72,10 @@ export async function readPath(rows: Reading, end: Thread, fromDepth = 1): Promi
 }
 
 /** What later turns are told of a turn. */
-export interface SaidTurn extends Pick<Turn, 'type' | 'queryMessages' | 'responseMessage' | 'label'> {
+export interface SaidTurn extends Pick<Turn, 'type' | 'queryMessages' | 'responseMessage' | 'label' | 'runId'> {
   depth: number
+  /** Whether its run may have called tools: then its steps are to be told as well. */
+  hasCalls: boolean
 }
 
 /** The same path with nothing but what was said, for a model: half the work of reading whole turns. */
@@ -80,13 +84,20 @@ export async function readSaid(rows: Reading, end: Thread, fromDepth: number): P
   return found.map(saidFrom).sort((a, b) => a.depth - b.depth)
 }
 
+/** The steps of the runs on the same path that called tools, by run. */
+export async function readStepsOnPath(rows: Reading, end: Thread, fromDepth: number): Promise<Map<string, Step[]>> {
+  const found = await rows.all(steps({ turnId: end.turnId, above: fromDepth - 1 }))
+  const inOrder = found.map(stepFrom).sort((a, b) => a.seq - b.seq)
+  return Map.groupBy(inOrder, ({ runId }) => runId)
+}
+
 /** The turn at this depth of the path that ends in this thread. */
 export async function turnOnPath(rows: Reading, end: Thread, depth: number): Promise<PlacedTurn | undefined> {
   const row = await rows.first(onPathAt({ turnId: end.turnId, depth, above: depth - 1 }))
   return row && placedFrom(row)
 }
 
-/** What the messages of a path weigh as they are stored, from a depth on. */
+/** What the messages and steps of a path weigh as they are stored, from a depth on. */
 export async function bytesOnPath(rows: Reading, end: Thread, fromDepth: number): Promise<number> {
   return Number((await rows.first(weight({ turnId: end.turnId, above: fromDepth - 1 })))?.bytes ?? 0)
 }
@@ -178,7 +189,7 @@ async function segmentsInOrder(rows: Reading): Promise<string[]> {
 }
 
 // From the end's segment to the root's: which depths of each segment lie on the path. `low` itself belongs to the parent.
-const lineage = (turnId: string, above: number) => sql`
+export const lineage = (turnId: string, above: number) => sql`
   WITH RECURSIVE line (segment_id, low, high) AS (
     SELECT segments.id, segments.fork_depth, threads.depth
     FROM threads JOIN segments ON segments.id = threads.segment_id
@@ -215,16 +226,33 @@ const placesOnPath = statement((db, arg: { turnId: string; above: number }) =>
   ),
 )
 
-type SaidRow = Pick<PlacedRow, 'depth' | 'type' | 'integrity' | 'sources_json'> & { query: string; response: string }
+type SaidRow = Pick<PlacedRow, 'depth' | 'type' | 'integrity' | 'sources_json' | 'run_id'> & {
+  query: string
+  response: string
+  has_calls: number
+}
+
+// One that did not get to its end may have asked for calls that were never made.
+const calledTools = sql`turns.type = 'normal' AND (turns.tool_calls_json <> '[]' OR turns.status <> 'completed')`
 
 const said = statement((db, arg: { turnId: string; above: number }) =>
   raw<SaidRow>(
     db,
     sql`${lineage(arg.turnId, arg.above)}
-        SELECT threads.depth, turns.type, turns.integrity, turns.sources_json,
-               turns.query_messages_json AS query, turns.response_message_json AS response
+        SELECT threads.depth, turns.type, turns.integrity, turns.sources_json, turns.run_id,
+               turns.query_messages_json AS query, turns.response_message_json AS response,
+               CASE WHEN ${calledTools} THEN 1 ELSE 0 END AS has_calls
         FROM line CROSS JOIN threads CROSS JOIN turns
         WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id`,
+  ),
+)
+
+const steps = statement((db, arg: { turnId: string; above: number }) =>
+  raw<Tables['steps']>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT steps.* FROM line CROSS JOIN threads CROSS JOIN turns CROSS JOIN steps
+        WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id AND ${calledTools} AND steps.run_id = turns.run_id`,
   ),
 )
 
@@ -242,16 +270,21 @@ const weight = statement((db, arg: { turnId: string; above: number }) =>
   raw<{ bytes: number }>(
     db,
     sql`${lineage(arg.turnId, arg.above)}
-        SELECT sum(octet_length(turns.query_messages_json) + octet_length(turns.response_message_json)) AS bytes
+        SELECT sum(octet_length(turns.query_messages_json) + octet_length(turns.response_message_json)
+                   + CASE WHEN ${calledTools} THEN coalesce((
+                       SELECT sum(octet_length(payload_json)) FROM steps WHERE steps.run_id = turns.run_id
+                         AND steps.kind <> 'begun'), 0) ELSE 0 END) AS bytes
         FROM line CROSS JOIN threads CROSS JOIN turns
         WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id`,
   ),
 )
 
-function saidFrom({ depth, type, query, response, integrity, sources_json }: SaidRow): SaidTurn {
+function saidFrom({ depth, type, query, response, integrity, sources_json, run_id, has_calls }: SaidRow): SaidTurn {
   return {
     depth,
     type,
+    runId: run_id,
+    hasCalls: has_calls === 1,
     queryMessages: JSON.parse(query),
     responseMessage: JSON.parse(response),
     label: { integrity, sources: sources_json === '[]' ? [] : JSON.parse(sources_json) },

@@ -13,7 +13,9 @@ const window = 4000
 const isSummary = (request: ModelRequest) => request.system.startsWith('You keep the memory')
 
 /** A model with a small window: it sums up when asked to, and else does what the script says. */
-const small = (script: (request: ModelRequest, n: number) => ScriptedReply, summary = 'they spoke of ships') =>
+const ships =
+  'they spoke of ships: three of them, which one is the fastest, and when it comes to the harbour of Stade again'
+const small = (script: (request: ModelRequest, n: number) => ScriptedReply, summary = ships) =>
   scriptedModel((request, n) => (isSummary(request) ? { text: summary } : script(request, n)), { window })
 
 describe.each(databases)('a nearly full window on %s', (database) => {
@@ -48,14 +50,14 @@ describe.each(databases)('a nearly full window on %s', (database) => {
       type: 'compaction',
       runId,
       queryMessages: [],
-      responseMessage: { content: 'they spoke of ships' },
+      responseMessage: { content: ships },
       compaction: { fromDepth: 1 },
       label: { integrity: 'untrusted', sources: ['somewhere'] },
     })
     expect(last?.turn).toMatchObject({ type: 'normal', runId, responseMessage: { content: 'the answer' } })
     const toDepth = compaction?.turn.compaction?.toDepth ?? 0
     const [first, second, ...rest] = model.requests.at(-1)?.messages ?? []
-    expect(first).toEqual({ role: 'user', content: '[summary of what came before]\nthey spoke of ships' })
+    expect(first).toEqual({ role: 'user', content: `[summary of what came before]\n${ships}` })
     expect(second?.content).toContain(`question ${toDepth + 1} `)
     expect(rest.at(-1)).toEqual({ role: 'user', content: 'and now?' })
     const sent = JSON.stringify(model.requests.filter(isSummary))
@@ -86,7 +88,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
         request.messages.length > 0 && rounds(model.requests) <= 6
           ? { calls: [{ name: 'fetch', input: { page: rounds(model.requests) } }] }
           : { text: 'done' },
-      'five pages of x',
+      'five pages, and all that stood on them was the letter x, again and again, without any other letter in between',
     )
     const rounds = (requests: readonly ModelRequest[]) => requests.filter((request) => !isSummary(request)).length
     under = await newEngine(database, model, { tools: [fetch] })
@@ -115,7 +117,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     const busy = new ModelFailure('overloaded', 'too busy', 'wait', { retry: 'later' })
     let failures = 1
     const model = scriptedModel(
-      (request) => (isSummary(request) ? (failures-- > 0 ? { fail: busy } : { text: 'ships' }) : { text: 'well' }),
+      (request) => (isSummary(request) ? (failures-- > 0 ? { fail: busy } : { text: ships }) : { text: 'well' }),
       { window },
     )
     under = await newEngine(database, model, { clock })
@@ -124,24 +126,34 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     const { runId } = await under.say('and now?')
     await under.pass(clock, runId, 1)
     const path = await under.turns(32)
-    expect(path.slice(-2).map(({ turn }) => turn.responseMessage.content)).toEqual(['ships', 'well'])
+    expect(path.slice(-2).map(({ turn }) => turn.responseMessage.content)).toEqual([ships, 'well'])
     const spent = await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))
     expect(spent.calls).toBe(model.requests.length)
   })
 
-  test('a model without a summary to give leaves the opening of everything', async () => {
-    const model = small(() => ({ text: 'well' }), ' ')
-    under = await newEngine(database, model)
-    await talk(30)
-    await under.work()
-    await under.say('and now?')
-    const compaction = (await under.turns(32)).at(-2)
-    expect(compaction?.turn.responseMessage.content).toContain('user: question 1 aaa')
-    expect(compaction?.turn.responseMessage.content).toContain('assistant: answer 2 bbb')
-  })
+  test.each([' ', 'ships'])(
+    'a summary that cannot stand for what it replaces (“%s”) is made again, then refused',
+    async (bad) => {
+      const model = small(() => ({ text: 'well' }), bad)
+      under = await newEngine(database, model)
+      await talk(30)
+      await under.work()
+      await under.say('and now?')
+      const compaction = (await under.turns(32)).at(-2)
+      const asked = model.requests.filter(isSummary).map(({ messages }) => messages[0]?.content ?? '')
+      expect(asked.length % 2).toBe(0)
+      expect(asked[1]).toBe(
+        `${asked[0]}\n\nThis is too short to stand for all that: "${bad.trim()}". Write the whole summary.`,
+      )
+      expect(compaction?.turn.responseMessage.content).toContain('user: question 1 aaa')
+      expect(compaction?.turn.responseMessage.content).toContain('assistant: answer 2 bbb')
+    },
+  )
 
   test('one text that is larger than the window is summed up in parts', async () => {
-    const model = small(() => ({ text: 'well' }), 'a very long letter')
+    const letter =
+      'a very long letter, which begins with “dear”, goes on with one vowel for many pages, and ends with “end”'
+    const model = small(() => ({ text: 'well' }), letter)
     under = await newEngine(database, model)
     await append(under.engine, {
       folder,
@@ -151,12 +163,66 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     await under.work()
     await under.say('and now?')
     const [, compaction, last] = await under.turns(3)
-    expect(compaction?.turn.responseMessage.content).toBe('a very long letter')
+    expect(compaction?.turn.responseMessage.content).toBe(letter)
     expect(last?.turn.responseMessage.content).toBe('well')
     expect(model.requests.filter(isSummary).length).toBeGreaterThan(1)
     const states = await under.world.store.read((rows) => rows.all(rows.build.selectFrom('usage').select('state')))
     expect(states).toEqual(model.requests.map(() => ({ state: 'spent' })))
     for (const request of model.requests)
       expect(Buffer.byteLength(JSON.stringify(request.messages))).toBeLessThan(window * 4)
+  })
+
+  test('what a summary leaves out and nobody may lose is named by the runtime: pointers, files, and who is at work', async () => {
+    const model = small(() => ({ text: 'well' }))
+    under = await newEngine(database, model, { tools: [testTool('look', 'pure', () => 'seen')] })
+    await append(under.engine, {
+      folder,
+      label: 'main',
+      draft: {
+        query: [{ content: `begin ${'a'.repeat(3000)}` }],
+        toolCalls: [
+          { id: 'a', name: 'read_file', input: { path: 'src/cart.ts' }, output: 'x', status: 'ok' },
+          {
+            id: 'b',
+            name: 'spawn_agent',
+            input: { task: 'find the port', skill: 'researcher' },
+            output: { status: 'accepted', run_id: '1m7jwxd69k45s4abcdef' },
+            status: 'ok',
+          },
+          {
+            id: 'c',
+            name: 'spawn_agent',
+            input: { task: 'find the host', skill: 'researcher' },
+            output: { status: 'accepted', run_id: '1m7jwxd69k45s4fedcba' },
+            status: 'ok',
+          },
+        ],
+        response: { content: '[agent_result:7] run:fedcba @researcher "find the host" completed: see plan:3' },
+      },
+    })
+    await talk(22)
+    await under.work()
+    await under.say('and now?')
+    const compaction = (await under.turns(25)).at(-2)
+    expect(compaction?.turn.responseMessage.content).toBe(
+      `${ships}\nPointers: [agent_result:7], plan:3\nFiles: src/cart.ts\nStarted and not heard of yet: run:abcdef (find the port)`,
+    )
+  })
+
+  test('nobody watches a summary come: one notice tells how much it stands for', async () => {
+    const deltas: unknown[] = []
+    const model = small(() => ({ text: 'the answer' }))
+    under = await newEngine(database, model)
+    under.engine.live = (delta) => void deltas.push(delta)
+    await talk(30)
+    await under.work()
+    await under.say('and now?')
+    await under.turns(32)
+    expect(JSON.stringify(deltas)).toContain('the answer')
+    expect(JSON.stringify(deltas)).not.toContain('ships')
+    const events = await under.world.store.read((rows) => rows.all(rows.build.selectFrom('events').selectAll()))
+    const [notice] = events.map(({ payload_json }) => JSON.parse(payload_json)).filter(({ compaction }) => compaction)
+    expect(notice.compaction.from).toBeGreaterThan(1000)
+    expect(notice.compaction.to).toBe(Math.ceil(ships.length / 4))
   })
 })

@@ -34,7 +34,7 @@ describe.each(databases)('delegating on %s', (database) => {
     expect(office.model.requests).toHaveLength(4)
     const [, , , last] = office.model.requests
     expect(last?.messages.at(-2)?.content).toMatch(
-      /^\[agent_result:1\] run:\w{6} researcher completed: It has 2 lines\.$/,
+      /^\[agent_result:1\] run:\w{6} @researcher "how many lines has a.txt\?" completed: It has 2 lines\.$/,
     )
   })
 
@@ -64,7 +64,7 @@ describe.each(databases)('delegating on %s', (database) => {
     expect(request?.system).not.toMatch(/BODY-OF-(?!coder)|coordinator|## Agents/)
     expect(request?.messages).toEqual([{ role: 'user', content: 'do it\n\n## Brief\nthe details' }])
     // Its file also lists spawn_agent and memory_store: nobody who works for others has those.
-    expect(request?.tools.map(({ name }) => name)).toEqual(['read_file'])
+    expect(request?.tools.map(({ name }) => name)).toEqual(['read_file', 'read_result'])
   })
 
   test('pointers are put in place by the runtime, several of them anywhere', async () => {
@@ -153,7 +153,7 @@ describe.each(databases)('delegating on %s', (database) => {
     })
     await office.ask('go')
     const { text } = await office.ask('steal', { label: 'other' })
-    expect(text).toContain('result 1 belongs to another conversation')
+    expect(text).toContain('there is no result 1 here: a result is there when')
     expect(text).toContain('there is no result 1 here')
     expect(text).not.toContain('private')
   })

@@ -53,7 +53,7 @@ test('of very many talks the last are held, and no more than there is room for',
   const paths = new KnownPaths()
   const at = (segmentId: string, depth = 1) => ({ segmentId, depth, contextStart: 0 }) as never
   const turn = (text: string) =>
-    ({ depth: 1, type: 'normal', queryMessages: [], responseMessage: { content: text }, label: {} }) as never
+    ({ depth: 1, messages: [{ role: 'assistant', content: text, calls: [] }], label: {} }) as never
   for (let talk = 0; talk < 100; talk++) paths.keep(at(`s${talk}`), undefined, [turn('short')])
   expect([paths.upTo(at('s0')), paths.upTo(at('s99'))?.path.length]).toEqual([undefined, 1])
   paths.keep(at('large'), undefined, [turn('x'.repeat(20_000_000))])

@@ -160,7 +160,7 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     expect(office.model.requests[0]?.note).not.toContain('8080')
     const { text } = await office.ask('port?', { agent: 'knower' })
     expect(JSON.parse(text).memories).toMatchObject([{ id: '[id:1]', content: 'The port is 8080' }])
-    expect(office.model.requests[1]?.tools.map(({ name }) => name)).toEqual(['memory_query'])
+    expect(office.model.requests[1]?.tools.map(({ name }) => name)).toEqual(['read_result', 'memory_query'])
   })
 
   test('the first turn of a session is told where things stood', async () => {

@@ -96,7 +96,7 @@ describe.each(databases)('bad days of a plan on %s', (database) => {
     expect((await resultOf(2))?.summary).toContain('there is no agent "coder" any more')
     const [request] = office.requestsOf('writer')
     expect(request?.system).toContain('NEW-BODY')
-    expect(request?.tools.map(({ name }) => name)).toEqual(['list_dir'])
+    expect(request?.tools.map(({ name }) => name)).toEqual(['list_dir', 'read_result'])
   })
 
   test('of two tasks that write the same file one is told who changed it', async () => {

@@ -155,9 +155,10 @@ describe.each(databases)('a run on %s', (database) => {
     await under.work()
     const { runId } = await under.say('go')
     await under.turns(1)
-    const shown = `${'ab'.repeat(25_000)}\n… [cut: 30000 more characters; ask for less at once]`
-    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: shown })
     const steps = await under.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    const rest = `read on with read_result call=${runId}/${steps.at(-1)?.seq} offset=50000`
+    const shown = `${'ab'.repeat(25_000)}\n… [cut: 30000 more characters; ${rest}]`
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: shown })
     expect(steps.at(-1)?.payload).toMatchObject({ name: 'large', output: whole })
   })
 

@@ -143,10 +143,10 @@ describe.each(databases)('why on %s', (database) => {
       coordinator: (said, last) => {
         if (last === 'go') return spawn('look', 'researcher')
         const all = said.join('\n')
-        const told = /\[agent_result:(\d+)\] run:\S+ researcher/.exec(all)?.[1]
+        const told = /\[agent_result:(\d+)\] run:\S+ @researcher/.exec(all)?.[1]
         // On PostgreSQL `wait` may be made before what it shall wait for, and is refused then.
         if (told === undefined) return { text: 'Wait.' }
-        return all.includes('writer completed')
+        return /@writer .* completed/.test(all)
           ? { text: 'Done.' }
           : spawn('write', 'writer', `Use [agent_result:${told}].`)
       },

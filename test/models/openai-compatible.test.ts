@@ -232,6 +232,22 @@ describe('a request carries what the provider needs and nothing else', () => {
     expect(sent.match(/extra_content/g)).toHaveLength(1)
   })
 
+  test('thoughts go back within their turn, and not in later ones', async () => {
+    const { ask, provider } = await asking({ thinking: 'let me see', calls: [{ id: 'c1', name: 'a' }] })
+    const { calls, metadata } = await ask()
+    const messages: ModelMessage[] = [
+      { role: 'user', content: 'look' },
+      { role: 'assistant', content: '', calls, metadata },
+      { role: 'tool', callId: 'c1', name: 'a', content: 'seen' },
+    ]
+    await ask({ messages, stablePrefix: 1 })
+    await ask({ messages: [...messages, { role: 'user', content: 'and?' }], stablePrefix: 4 })
+    const [, within, later] = bodies(provider).map((body) => JSON.stringify(body))
+    expect(within).toContain('let me see')
+    expect(later).not.toContain('let me see')
+    expect(later).toContain('"c1"')
+  })
+
   test('one call is one request', async () => {
     const { fail, provider } = await asking({ faults: { status: { code: 503 } } })
     await fail()

@@ -49,7 +49,7 @@ function readHeard(content: string): Heard[] {
 
 function readLine(line: string): Heard[] {
   const result =
-    /^\[agent_result:(\d+)\] (?:task:(\d+) "(.*?)"|run:\S+(?: @?([\w.-]+))?) +(completed|failed|timeout|cancelled|skipped):? ?(.*)$/s.exec(
+    /^\[agent_result:(\d+)\] (?:task:(\d+) "(.*?)"|run:\S+(?: @?([\w.-]+))?(?: ".*?")?) +(completed|failed|timeout|cancelled|skipped):? ?(.*)$/s.exec(
       line,
     )
   if (result) {
