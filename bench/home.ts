@@ -2,6 +2,7 @@ import { type AppSettings, openApp } from '../src/app.ts'
 import { loadConfig } from '../src/config/config.ts'
 import type { App } from '../src/domain/app.ts'
 import type { Model } from '../src/domain/model.ts'
+import type { Tool } from '../src/domain/tool.ts'
 import { ensureHome, homePaths } from '../src/home/home.ts'
 import { folder } from './scratch.ts'
 import { lookUp } from './zero-latency.ts'
@@ -14,6 +15,8 @@ export interface HomeSettings {
   agent?: '@general' | '@coordinator'
   /** Runs at the same time; children of one run, too. */
   atOnce?: number
+  /** Tools besides the usual ones. */
+  tools?: Tool[]
   crash?: NonNullable<AppSettings['context']>['crash']
 }
 
@@ -24,6 +27,7 @@ export async function openHome({
   durability = 'full',
   agent = '@general',
   atOnce = 16,
+  tools = [lookUp],
   crash,
 }: HomeSettings): Promise<App> {
   await ensureHome(home)
@@ -47,7 +51,7 @@ export async function openHome({
     },
     env: {},
     models: [model],
-    tools: [lookUp],
+    tools,
     ...(crash && { context: { crash } }),
   })
 }
