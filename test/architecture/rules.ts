@@ -107,9 +107,19 @@ export const handlesOnly = {
     'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],
     'src/tools/handle.ts': [
-      ...[...['baseline', 'call', 'exec-guard', 'listing', 'named-files', 'search', 'survey', 'untrusted-files']].map(
-        (name) => `src/tools/${name}.ts`,
-      ),
+      ...[
+        ...[
+          'baseline',
+          'call',
+          'exec-guard',
+          'hidden-files',
+          'listing',
+          'named-files',
+          'search',
+          'survey',
+          'untrusted-files',
+        ],
+      ].map((name) => `src/tools/${name}.ts`),
       ...['src/engine/undo.ts', 'src/engine/artifacts.ts', 'src/engine/claimed-files.ts', 'src/engine/file-now.ts'],
     ],
   } as Record<string, readonly string[]>,
