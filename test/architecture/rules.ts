@@ -100,7 +100,16 @@ export const handlesOnly = {
     'node:child_process': ['src/tools/sandbox/launch.ts'],
     'src/tools/sandbox/host.ts': [
       ...[
-        ...['advice', 'guard-records', 'guarded-run', 'identity', 'node-shims', 'programs', 'self-test'],
+        ...[
+          'advice',
+          'guard-records',
+          'guarded-run',
+          'identity',
+          'neutral-place',
+          'node-shims',
+          'programs',
+          'self-test',
+        ],
         ...['user-programs', 'view', 'watch'],
       ].map((name) => `src/tools/sandbox/${name}.ts`),
     ],
