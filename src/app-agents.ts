@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentDirectory } from './agents/agent-directory.ts'
 import { type Agents, agentsOf } from './agents/agents.ts'
-import { noteWorkFolders } from './agents/work-folders.ts'
+import { noteWorkFolders, workFoldersIn } from './agents/work-folders.ts'
 import type { Config } from './config/config.ts'
 import { rehearsal } from './config/schema.ts'
 import { builtInAgents, isLive } from './domain/agent.ts'
@@ -67,6 +67,12 @@ export function carryTrust({ home }: Pick<HomePaths, 'home'>, to: AgentsHere, co
   const agents = openAgents(to)
   const copied = agents.list().find(({ path }) => path === realpathSync(copy))
   if (copied?.status === 'untrusted') agents.trust(copied)
+}
+
+/** Tells whether a run of this home could have written what lies at a real path. */
+export function isInWorkFolder(home: string, clock: AgentsHere['clock']): (realPath: string) => boolean {
+  const folders = workFoldersIn(workFoldersFile(home), clock)
+  return (realPath) => folders().around(realPath) !== undefined
 }
 
 function modelNames({ models }: AgentsHere['config']): string[] {

@@ -1,5 +1,6 @@
 import type { Agent, AgentDiagnostic, AgentFormat, AgentSource } from '../domain/agent.ts'
-import { isWithin, lookAt, type Now, readBytes, realPathOf, stampOf } from './agent-files.ts'
+import { isWithin } from '../domain/within.ts'
+import { lookAt, type Now, readBytes, realPathOf, stampOf } from './agent-files.ts'
 import { type Finding, warning } from './finding.ts'
 import { type AgentFile, brokenAgent, type Known, readAgent } from './read-agent.ts'
 import { type Walked, walker } from './walk.ts'

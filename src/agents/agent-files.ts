@@ -1,6 +1,6 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
-import { sep } from 'node:path'
 import type { Clock } from '../domain/clock.ts'
+import { isWithin } from '../domain/within.ts'
 import { error, type Finding } from './finding.ts'
 
 /** What tells one state of a file from every other, and whether it is old enough for that. */
@@ -65,10 +65,6 @@ export function readBytes(path: string, clock: Now): { bytes: Uint8Array; stamp:
   } finally {
     if (file !== undefined) closeSync(file)
   }
-}
-
-export function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
 /** The path without links, or nothing when there is nothing. */

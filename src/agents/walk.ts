@@ -1,7 +1,8 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
-import { isWithin, type Now, realPathOf, stampOf, unreadable } from './agent-files.ts'
+import { isWithin } from '../domain/within.ts'
+import { type Now, realPathOf, stampOf, unreadable } from './agent-files.ts'
 import { type Finding, note, warning } from './finding.ts'
 
 /** A directory as it was listed last. */

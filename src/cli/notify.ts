@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { loadConfig } from '../config/config.ts'
 import type { Here } from './cli.ts'
 import { cut, printable } from './screen.ts'
@@ -22,7 +22,7 @@ interface Ways {
 }
 
 /** Rings the bell, sends the terminal a notice, and starts the configured program. */
-export function notifier(here: Pick<Here, 'env' | 'clock'>, { stream, command, tell }: Ways): Notify {
+export function notifier(here: Pick<Here, 'home' | 'env' | 'clock'>, { stream, command, tell }: Ways): Notify {
   let isTold = false
   return (text) => {
     const message = cut(printable(`heddle: ${text}`), longest)
@@ -55,9 +55,46 @@ function noticeOf(message: string, env: NodeJS.ProcessEnv): string {
   return env['TERM'] === 'linux' || env['NO_COLOR'] ? '' : `\u001b]9;${message}\u0007`
 }
 
+/**
+ * The program's whole path, or why there is none. A name is not looked for in folders that agents work in, nor in those that
+ * the PATH names without their whole path: an agent could have put a program there.
+ */
+async function findProgram(
+  { home, env, clock }: Pick<Here, 'home' | 'env' | 'clock'>,
+  command: string,
+): Promise<{ program: string } | { failure: string }> {
+  const remedy = 'give its whole path: heddle config set notify.command /…'
+  const path = command.startsWith('~/') ? join(homedir(), command.slice(2)) : command
+  if (isAbsolute(path)) return { program: path }
+  if (path.includes('/')) return { failure: `${printable(path)} is another program in each folder; ${remedy}` }
+  const [{ isInWorkFolder }, { programOnPath }] = await Promise.all([
+    import('../app-agents.ts'),
+    import('../home/program-on-path.ts'),
+  ])
+  const found = programOnPath(path, env['PATH'] ?? '', isInWorkFolder(home, clock))
+  if ('program' in found) return found
+  const why =
+    found.passedOver === undefined
+      ? `there is no ${printable(path)} on the PATH`
+      : `${printable(found.passedOver)} is in a folder that agents work in`
+  return { failure: `${why}; ${remedy}` }
+}
+
 /** Answers why it failed, if it did. */
-async function start({ clock }: Pick<Here, 'clock'>, command: string, message: string): Promise<string | undefined> {
-  const program = command.startsWith('~/') ? join(homedir(), command.slice(2)) : command
+async function start(
+  here: Pick<Here, 'home' | 'env' | 'clock'>,
+  command: string,
+  message: string,
+): Promise<string | undefined> {
+  const found = await findProgram(here, command)
+  return 'failure' in found ? found.failure : startProgram(here, found.program, message)
+}
+
+async function startProgram(
+  { clock }: Pick<Here, 'clock'>,
+  program: string,
+  message: string,
+): Promise<string | undefined> {
   // Without a shell: a message is one argument, whatever is in it. In a group of its own: Ctrl-C is not meant for it.
   const child = spawn(program, [message], { stdio: 'ignore', detached: true })
   const over = new AbortController()

@@ -5,7 +5,7 @@ import type { Persona } from '../domain/persona.ts'
 import type { Run } from '../domain/run.ts'
 import { visible } from '../domain/visible.ts'
 import { grantsFor } from '../store/approvals.ts'
-import { changesIn } from '../store/folder-changes.ts'
+import { changesIn, type FolderChange } from '../store/folder-changes.ts'
 import { findRun } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -57,9 +57,16 @@ export function agentOf(run: Pick<Run, 'agent' | 'parentRunId'>, personaId: Pers
   return first ?? second ?? 'general'
 }
 
-async function whyLapsed(rows: Reading, { folder, createdAt }: Grant): Promise<string | undefined> {
-  const [first, ...others] = await changesIn(rows, folder, createdAt)
+async function whyLapsed(rows: Reading, grant: Grant): Promise<string | undefined> {
+  const { folder, createdAt } = grant
+  const changes = await changesIn(rows, folder, createdAt)
+  const [first, ...others] = changes.filter(({ by }) => by === undefined || !isCommandOf(grant, by))
   if (!first) return undefined
   const what = first.path === undefined ? 'may have changed files' : `changed ${visible(relative(folder, first.path))}`
   return `run:${tail(first.runId)} ${what}${others.length > 0 ? ` and ${others.length} more` : ''}`
+}
+
+/** A command can do in its first run whatever it does in later ones with what it left behind. */
+function isCommandOf(grant: Grant, { cwd, pattern, confinement }: NonNullable<FolderChange['by']>): boolean {
+  return grant.cwd === cwd && grant.pattern === pattern && grant.confinement === confinement
 }

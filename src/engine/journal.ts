@@ -52,8 +52,9 @@ export function touchedFolder({ kind, payload }: Step, folder: string): string |
   const { touched, status } = payload as EndedStep
   if (!touched) return status === 'unknown' ? folder : null
   if ('unseen' in touched) return folder
-  const { created, changed, removed, passedOver = [] } = touched
-  return created.length + changed.length + removed.length + passedOver.length > 0 ? touched.folder : null
+  const { created, changed, removed, passedOver = [], hidden } = touched
+  const isTouched = created.length + changed.length + removed.length + passedOver.length > 0 || hidden !== undefined
+  return isTouched ? touched.folder : null
 }
 
 /** A command that changed files. */

@@ -2,8 +2,11 @@ import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isCode } from '../config/files.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
+import { isKernelPath } from '../domain/kernel-folders.ts'
 import { isStorable } from '../domain/storable.ts'
 import { isWithin } from '../domain/within.ts'
+
+const ofSystem = 'a folder of the system'
 
 /** Folders of the user and of heddle itself, in which no agent works. */
 export interface OwnFolders {
@@ -38,6 +41,8 @@ export async function folderFor(cwd: string, places: OwnFolders & { workspace: s
 export function folderToWorkIn(path: string, own: OwnFolders): string {
   if (!isAbsolute(path)) throw unfit(path, 'is not a whole path')
   if (!isStorable(path)) throw unfit(path, 'holds a NUL or half a character')
+  // `/proc/self/cwd` is another folder for each process that looks.
+  if (isKernelPath(resolve(path))) throw unfit(path, `is ${ofSystem}`)
   const folder = reachable(path)
   if (kindOf(folder) === 'file') throw unfit(path, 'is a file')
   const why = whyNotToWorkIn(folder, own)
@@ -72,13 +77,10 @@ function kindOf(path: string): 'folder' | 'file' | undefined {
   }
 }
 
-// What the kernel shows as files: to write there is to change the machine.
-const kernelFolders = ['/proc', '/sys', '/dev']
-
 /** Why agents may not work in a folder, given by its real path; undefined where they may. */
 function whyNotToWorkIn(folder: string, own: OwnFolders): string | undefined {
   if (folder === '/') return 'the root folder'
-  if (kernelFolders.some((place) => isWithin(folder, place))) return 'a folder of the system'
+  if (isKernelPath(folder)) return ofSystem
   const userHome = realPath(own.userHome)
   if (folder === userHome) return 'your home folder'
   if (isWithin(userHome, folder)) return 'a folder that holds your home folder'

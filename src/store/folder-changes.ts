@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import type { Millis } from '../domain/clock.ts'
-import type { Touched } from '../domain/touched.ts'
+import type { HiddenChanges, Touched } from '../domain/touched.ts'
 import { statement } from './statement.ts'
 import type { Reading } from './store.ts'
 
@@ -12,6 +12,8 @@ export interface FolderChange {
   path?: string
   /** The hash the file was left with; undefined where only a survey saw it. */
   after?: string | null
+  /** The command that changed a file which surveys hide. */
+  by?: HiddenChanges['by']
   at: Millis | null
 }
 
@@ -34,21 +36,26 @@ export async function changesIn(rows: Reading, folder: string, since: Millis): P
         })
     for (const row of await rows.all(touches({ ...span, since }))) {
       const run = { runId: row.run_id, rootRunId: row.root_run_id, at: row.at }
-      found.push(...pathsIn(row.payload_json).map((path) => ({ ...run, ...(path !== undefined && { path }) })))
+      found.push(...touchesIn(row.payload_json).map((touch) => ({ ...run, ...touch })))
     }
   }
   return found.filter(({ path }) => path === undefined || isInside(path))
 }
 
 /** A call's end that names no files is of one that nobody could look at; one that names some may have changed others. */
-function pathsIn(payload: string): (string | undefined)[] {
+function touchesIn(payload: string): Pick<FolderChange, 'path' | 'by'>[] {
   const { touched } = JSON.parse(payload) as { touched?: Touched }
-  if (!touched || 'unseen' in touched) return [undefined]
-  const { folder, created, changed, removed, more, passedOver = [] } = touched
+  if (!touched || 'unseen' in touched) return [{}]
+  const { folder, created, changed, removed, more, passedOver = [], hidden } = touched
   return [
-    ...[...created, ...changed, ...removed].map((path) => join(folder, path)),
-    ...(more > 0 || passedOver.length > 0 ? [undefined] : []),
+    ...[...created, ...changed, ...removed].map((path) => ({ path: join(folder, path) })),
+    ...(more > 0 || passedOver.length > 0 ? [{}] : []),
+    ...(hidden ? touchesOf(folder, hidden) : []),
   ]
+}
+
+function touchesOf(folder: string, { by, paths, more }: HiddenChanges): Pick<FolderChange, 'path' | 'by'>[] {
+  return [...paths.map((path) => ({ path: join(folder, path), by })), ...(more > 0 ? [{ by }] : [])]
 }
 
 /** The folder and those above it, each by itself, and all that lie below it. */

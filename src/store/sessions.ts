@@ -150,15 +150,18 @@ const lockedByLabel = statement((db, arg: { folder: string; label: string }, { l
     .modifyEnd(lockRows),
 )
 
-const labelled = statement((db, arg: { label: string }) =>
-  raw<SessionRow>(
-    db,
-    sql`WITH RECURSIVE folders (folder) AS (
+/** Each folder once, by one step in the index to the next: there are far more sessions than folders. */
+const withFolders = sql`WITH RECURSIVE folders (folder) AS (
           SELECT min(folder) FROM sessions
           UNION ALL
           SELECT (SELECT min(sessions.folder) FROM sessions WHERE sessions.folder > folders.folder)
           FROM folders WHERE folders.folder IS NOT NULL
-        )
+        )`
+
+const labelled = statement((db, arg: { label: string }) =>
+  raw<SessionRow>(
+    db,
+    sql`${withFolders}
         SELECT sessions.* FROM folders CROSS JOIN sessions
         WHERE sessions.folder = folders.folder AND sessions.label = ${arg.label}
         ORDER BY updated_at DESC, id`,
@@ -166,16 +169,7 @@ const labelled = statement((db, arg: { label: string }) =>
 )
 
 const folders = statement((db, _: object) =>
-  raw<{ folder: string }>(
-    db,
-    sql`WITH RECURSIVE folders (folder) AS (
-          SELECT min(folder) FROM sessions
-          UNION ALL
-          SELECT (SELECT min(sessions.folder) FROM sessions WHERE sessions.folder > folders.folder)
-          FROM folders WHERE folders.folder IS NOT NULL
-        )
-        SELECT folder FROM folders WHERE folder IS NOT NULL`,
-  ),
+  raw<{ folder: string }>(db, sql`${withFolders} SELECT folder FROM folders WHERE folder IS NOT NULL`),
 )
 
 const pointing = statement((db, arg: { segmentId: string; depth: number; turnId: string }) =>

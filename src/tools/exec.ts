@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { z } from 'zod'
-import type { Confinement } from '../domain/approval.ts'
+import { type Confinement, type Coverage, lapses } from '../domain/approval.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import { HeddleError } from '../domain/errors.ts'
@@ -94,7 +94,7 @@ export function exec(
     covers: async ({ command }, call) => {
       const { path, names } = await directoryAt(call.handle('cwd'))
       const folder = names.length === 0 ? path : path.slice(0, -names.join('/').length - 1) || '/'
-      return { tool: 'exec', folder, cwd: path, pattern: JSON.stringify({ command }), confinement: wallsOf(settings) }
+      return { tool: 'exec', folder, ...commandCoverage(command, path, settings) }
     },
     async run({ command, timeout_seconds: seconds = usual }, { handle, folder, protect, signal }) {
       const { path: cwd } = await directoryAt(handle('cwd'))
@@ -102,7 +102,9 @@ export function exec(
       const run = (mounts: readonly Mount[], unsure: readonly string[]) =>
         runner({ command, folder, protect, mounts, unsure, cwd, timeoutMs: seconds * 1000, signal })
       const { clock, env, records, isConfined, crash = () => undefined } = settings
-      const { done, touched } = await touching(threads, address, signal, async () =>
+      const coverage = commandCoverage(command, cwd, settings)
+      const place = { folder: address, signal, ...(lapses(coverage) && { hiddenBy: coverage }) }
+      const { done, touched } = await touching(threads, place, async () =>
         isConfined
           ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), env, signal, crash }, run)
           : { done: await run([], []), findings: undefined },
@@ -124,6 +126,14 @@ function reachOf({ isConfined, network }: ExecSettings): string {
 function wallsOf({ isConfined, network }: ExecSettings): Confinement {
   if (!isConfined) return 'none'
   return network ? 'network' : 'sandbox'
+}
+
+function commandCoverage(
+  command: string,
+  cwd: string,
+  settings: ExecSettings,
+): Pick<Coverage, 'cwd' | 'pattern' | 'confinement'> {
+  return { cwd, pattern: JSON.stringify({ command }), confinement: wallsOf(settings) }
 }
 
 function folderOf({ folder, protect }: Pick<Call, 'folder' | 'protect'>): PathAddress {

@@ -1,6 +1,7 @@
 import type { PathAddress } from '../domain/path-handle.ts'
 import type { Baseline, BaselineComparison, FrozenCommand } from './baseline.ts'
 import type { GuardedState, GuardRequest, guardedState, undoHiddenChanges, VetRequest, vetted } from './exec-guard.ts'
+import type { HiddenMarks, HiddenPaths } from './hidden-files.ts'
 import type { Listing } from './listing.ts'
 import type { FoundFile, Search, Searched } from './search.ts'
 import type { Comparison, survey, touchedSince } from './survey.ts'
@@ -11,6 +12,7 @@ export type FileJob =
   | { search: Search }
   | { survey: PathAddress }
   | { compare: Comparison }
+  | { hiddenMarks: HiddenPaths }
   | { guard: GuardRequest }
   | { vet: VetRequest }
   | { undoHiddenChanges: GuardRequest & { before: GuardedState } }
@@ -26,15 +28,17 @@ export type JobResult<J extends FileJob> = J extends { list: unknown }
       ? Awaited<ReturnType<typeof survey>>
       : J extends { compare: unknown }
         ? Awaited<ReturnType<typeof touchedSince>>
-        : J extends { guard: unknown }
-          ? Awaited<ReturnType<typeof guardedState>>
-          : J extends { vet: unknown }
-            ? Awaited<ReturnType<typeof vetted>>
-            : J extends { undoHiddenChanges: unknown }
-              ? Awaited<ReturnType<typeof undoHiddenChanges>>
-              : J extends { freeze: unknown }
-                ? Baseline
-                : string[]
+        : J extends { hiddenMarks: unknown }
+          ? HiddenMarks | 'tooMany'
+          : J extends { guard: unknown }
+            ? Awaited<ReturnType<typeof guardedState>>
+            : J extends { vet: unknown }
+              ? Awaited<ReturnType<typeof vetted>>
+              : J extends { undoHiddenChanges: unknown }
+                ? Awaited<ReturnType<typeof undoHiddenChanges>>
+                : J extends { freeze: unknown }
+                  ? Baseline
+                  : string[]
 
 /** What a thread says: once that it is there, files as they are found, and in the end the result or why there is none. */
 export type ThreadSays =

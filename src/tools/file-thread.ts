@@ -3,6 +3,7 @@ import { HeddleError } from '../domain/errors.ts'
 import { changesSince, takeBaseline } from './baseline.ts'
 import { guardedState, undoHiddenChanges, vetted } from './exec-guard.ts'
 import type { FileJob, ThreadSays } from './file-job.ts'
+import { hiddenMarks } from './hidden-files.ts'
 import { listDirectory } from './listing.ts'
 import { search } from './search.ts'
 import { survey, touchedSince } from './survey.ts'
@@ -23,6 +24,7 @@ function perform(job: FileJob) {
   if ('search' in job) return search(job.search, (found) => say({ found }))
   if ('survey' in job) return survey(job.survey)
   if ('compare' in job) return touchedSince(job.compare)
+  if ('hiddenMarks' in job) return hiddenMarks(job.hiddenMarks)
   if ('guard' in job) return guardedState(job.guard)
   if ('vet' in job) return vetted(job.vet)
   if ('undoHiddenChanges' in job) return undoHiddenChanges(job.undoHiddenChanges)

@@ -18,6 +18,8 @@ export interface FileThreads {
 export const patience = 20_000
 // A look that nobody asked for holds nobody up.
 const surveyPatience = 900
+// Without it a grant lapses that a person has given.
+const hiddenMarksPatience = 5_000
 const usualThreads = 2
 const mostMegabytes = 256
 
@@ -75,10 +77,12 @@ function ending(
       signal.removeEventListener('abort', stop)
     })
     // The little time that a survey has would be gone before a new thread begins.
-    const isSurvey = 'survey' in job || 'compare' in job
-    const timeUp = isSurvey
-      ? isReady.then(() => clock.sleep(surveyPatience, over.signal))
-      : clock.sleep(patience, over.signal)
+    const surveyMs =
+      'survey' in job || 'compare' in job ? surveyPatience : 'hiddenMarks' in job ? hiddenMarksPatience : undefined
+    const timeUp =
+      surveyMs === undefined
+        ? clock.sleep(patience, over.signal)
+        : isReady.then(() => clock.sleep(surveyMs, over.signal))
     void timeUp.then(() => resolve({ late: true }))
     worker.ref()
     worker.postMessage(job)

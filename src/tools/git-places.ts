@@ -9,6 +9,8 @@ import { realOf } from './protected-places.ts'
 
 /** Parts of a git directory that git runs, or that tell it what to run. */
 const gitParts = ['config', 'config.worktree', 'hooks', 'commondir'] as const
+// Where git directories of submodules and work trees are, and what else git obeys.
+const otherParts = ['modules', 'worktrees', 'info']
 // The steps of a rebase that is under way; some of them run commands.
 const rebaseSteps = 'rebase-merge/git-rebase-todo'
 
@@ -79,6 +81,11 @@ export async function noteGit(
 /** As git tells one: also one without `.git` in its path, in which somebody may stand when they call git. */
 export function isGitDirectory(names: ReadonlySet<string>): boolean {
   return names.has('HEAD') && (names.has('commondir') || (names.has('objects') && names.has('refs')))
+}
+
+/** Whether an entry of a git directory tells git what to run, or holds such entries. */
+export function isReadByGit(name: string): boolean {
+  return [...gitParts, ...otherParts].includes(name)
 }
 
 /** Whether git would run what stands at a path, or obey it: agents write it by no tool. */

@@ -166,9 +166,7 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
     },
     has: async (name) => (await root.disk.find(`${base}/${name}`)) !== undefined,
     async mark(name) {
-      // The time of the last change is the system's to set: no program can make a change look like none.
-      const { ino, size, mode, ctimeMs } = await root.disk.lstat(`${base}/${name}`)
-      return `${ino} ${size} ${mode} ${ctimeMs}`
+      return markOf(await root.disk.lstat(`${base}/${name}`))
     },
     at: (name) => {
       const below = shown === '.' ? name : join(shown, name)
@@ -179,6 +177,11 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
       }))
     },
   }
+}
+
+/** Differs as soon as a file was changed: its `ctime` is the system's to set, so no program can make a change look like none. */
+export function markOf({ ino, size, mode, ctimeMs }: Stats): string {
+  return `${ino} ${size} ${mode} ${ctimeMs}`
 }
 
 function checkSpelling(text: string): void {

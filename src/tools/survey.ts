@@ -9,31 +9,47 @@ export const mostSurveyed = 20_000
 const mostNamed = 200
 // Whoever fills them says so in files that are looked at.
 const packages = 'node_modules'
+const ignored = 'ignored files'
 const ignoreFile = /(^|\/)\.(git)?ignore$/
 
 /**
  * The files of a folder by their paths, each with its mark, without what ignore files hide: one text, since it goes from
  * thread to thread. Meant for a thread of its own.
  */
-export async function survey(folder: PathAddress): Promise<{ marks: string; passedOver: string[] } | 'tooMany'> {
+export async function survey(folder: PathAddress): Promise<Survey | 'tooMany'> {
   const surveyed = await marksIn(directHandle(folder))
   return surveyed === 'tooMany' ? surveyed : { ...surveyed, marks: writeMarks(surveyed.marks) }
+}
+
+/** What a survey saw. */
+export interface Survey<Marks = string> {
+  marks: Marks
+  /** Files and directories that ignore files hide, packages and `.git`: not looked at. */
+  hidden: string[]
+  /** Kinds of files that were not looked at, in words. */
+  passedOver: string[]
+}
+
+/** Kinds of files that are left when those are looked at that surveys hide. */
+export function otherKinds(passedOver: readonly string[]): string[] {
+  return passedOver.filter((kind) => kind !== ignored && kind !== packages)
 }
 
 /** What is compared: a folder with what a survey of it said before. */
 export interface Comparison {
   folder: PathAddress
-  before: string
-  /** What that survey passed over. */
-  passedOver: string[]
+  before: Pick<Survey, 'marks' | 'passedOver'>
 }
 
-/** What became of a folder since it was surveyed. */
-export async function touchedSince({ folder, before, passedOver }: Comparison): Promise<TouchedFiles | 'tooMany'> {
+/** What became of a folder since it was surveyed, and what surveys hide there now. */
+export async function touchedSince({
+  folder,
+  before,
+}: Comparison): Promise<{ touched: TouchedFiles; hidden: string[] } | 'tooMany'> {
   const handle = directHandle(folder)
   const surveyed = await marksIn(handle)
   if (surveyed === 'tooMany') return surveyed
-  const found = [...differences(readMarks(before), surveyed.marks)]
+  const found = [...differences(readMarks(before.marks), surveyed.marks)]
   const paths = (wanted: (change: Difference) => boolean) =>
     found.flatMap(([path, change]) => (wanted(change) ? [path] : [])).sort()
   const changed = paths(({ was, is }) => was !== undefined && is !== undefined)
@@ -44,8 +60,8 @@ export async function touchedSince({ folder, before, passedOver }: Comparison): 
   const sight = await handle.look()
   const touched = named('path' in sight ? sight.path : folder.folder, { changed, removed, created })
   // What git would run there is guarded by itself.
-  const unseen = [...new Set([...passedOver, ...surveyed.passedOver])].filter((name) => name !== '.git').sort()
-  return { ...touched, ...(unseen.length > 0 && { passedOver: unseen }) }
+  const unseen = [...new Set([...before.passedOver, ...surveyed.passedOver])].filter((name) => name !== '.git').sort()
+  return { touched: { ...touched, ...(unseen.length > 0 && { passedOver: unseen }) }, hidden: surveyed.hidden }
 }
 
 /** What is hidden by now is not removed. */
@@ -104,11 +120,9 @@ export function readMarks(text: string): Map<string, string> {
   return marks
 }
 
-/** The marks of all files of a folder, and what kinds of them were passed over. */
-export async function marksIn(
-  folder: PathHandle,
-): Promise<{ marks: Map<string, string>; passedOver: string[] } | 'tooMany'> {
-  const surveyed: Surveyed = { marks: new Map(), passedOver: new Set(), left: mostSurveyed }
+/** The marks of all files of a folder, and which of them were passed over. */
+export async function marksIn(folder: PathHandle): Promise<Survey<Map<string, string>> | 'tooMany'> {
+  const surveyed: Surveyed = { marks: new Map(), hidden: [], passedOver: new Set(), left: mostSurveyed }
   const below = await folder.openDirectory(async (directory) =>
     takeMarks(surveyed, '', directory, await ignoringIn(directory)),
   )
@@ -128,11 +142,12 @@ export async function marksIn(
     below.push(...deeper)
   }
   if (surveyed.left < 0) return 'tooMany'
-  return { marks: surveyed.marks, passedOver: [...surveyed.passedOver].sort() }
+  return { marks: surveyed.marks, hidden: surveyed.hidden, passedOver: [...surveyed.passedOver].sort() }
 }
 
 interface Surveyed {
   marks: Map<string, string>
+  hidden: string[]
   passedOver: Set<string>
   /** How many more entries may come. */
   left: number
@@ -157,11 +172,12 @@ async function takeMarks(
     if (--surveyed.left < 0) break
     // Decoding has replaced some of its bytes: the file cannot be opened by this name, or another one has it too.
     if (name.includes('\ufffd')) surveyed.passedOver.add('files whose names are not UTF-8')
+    const path = prefix + name
     if (name === packages || ignoring.hides(name, kind === 'directory')) {
-      surveyed.passedOver.add(name === packages || name === '.git' ? name : 'ignored files')
+      surveyed.passedOver.add(name === packages || name === '.git' ? name : ignored)
+      surveyed.hidden.push(path)
       continue
     }
-    const path = prefix + name
     if (kind === 'directory') below.push({ path, name, handle: directory.at(name), ignoring })
     else {
       // Gone again, or not to be looked at: nothing can be told of it.

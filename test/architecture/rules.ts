@@ -100,16 +100,35 @@ export const handlesOnly = {
     'node:child_process': ['src/tools/sandbox/launch.ts'],
     'src/tools/sandbox/host.ts': [
       ...[
-        ...['advice', 'guard-records', 'guarded-run', 'identity', 'node-shims', 'programs', 'self-test'],
+        ...[
+          'advice',
+          'guard-records',
+          'guarded-run',
+          'identity',
+          'neutral-place',
+          'node-shims',
+          'programs',
+          'self-test',
+        ],
         ...['user-programs', 'view', 'watch'],
       ].map((name) => `src/tools/sandbox/${name}.ts`),
     ],
     'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
     'src/tools/disk.ts': ['src/tools/handle.ts'],
     'src/tools/handle.ts': [
-      ...[...['baseline', 'call', 'exec-guard', 'listing', 'named-files', 'search', 'survey', 'untrusted-files']].map(
-        (name) => `src/tools/${name}.ts`,
-      ),
+      ...[
+        ...[
+          'baseline',
+          'call',
+          'exec-guard',
+          'hidden-files',
+          'listing',
+          'named-files',
+          'search',
+          'survey',
+          'untrusted-files',
+        ],
+      ].map((name) => `src/tools/${name}.ts`),
       ...['src/engine/undo.ts', 'src/engine/artifacts.ts', 'src/engine/claimed-files.ts', 'src/engine/file-now.ts'],
     ],
   } as Record<string, readonly string[]>,

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -103,9 +103,11 @@ export class Arena {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const child = this.#daemon
     if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const ended = new Promise((resolve) => child.once('close', resolve))
-    child.kill(signal)
-    await ended
+    await this.#whileHeddleCaches(async () => {
+      const ended = new Promise((resolve) => child.once('close', resolve))
+      child.kill(signal)
+      await ended
+    })
   }
 
   /** Sends a request to an agent whose model makes these calls, and waits for its end or its first question. */
@@ -206,6 +208,11 @@ export class Arena {
     return this.#log.slice(this.#seenLog)
   }
 
+  /** Whether the owner's repositories are still repositories: an agent may remove them, and then nothing more is tried. */
+  get isWhole(): boolean {
+    return this.#layout.gitFiles.every((path) => existsSync(path))
+  }
+
   /** Removes what tries have left in the folder's scratch directory. */
   tidy(): void {
     const scratch = join(this.paths.folder, 'w')
@@ -233,23 +240,30 @@ export class Arena {
   }
 
   async #run([program = '', ...args]: string[], { cwd = this.paths.folder, input = '' }): Promise<Spoken> {
-    // What heddle itself adds to its compiled code is no breach; what was changed there before is.
+    return this.#whileHeddleCaches(async () => {
+      const child = spawn(program, args, { cwd, env: this.#layout.env })
+      let text = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (said: string) => {
+          text += said
+        })
+      child.stdin.on('error', () => undefined)
+      child.stdin.end(input)
+      const code = await new Promise<number | null>((resolve, reject) => {
+        child.once('error', reject)
+        child.once('close', resolve)
+      })
+      return { code, text }
+    })
+  }
+
+  /** What heddle itself adds to its compiled code meanwhile is no breach; what was changed there before is. */
+  async #whileHeddleCaches<T>(act: () => Promise<T>): Promise<T> {
     const caches = this.places.filter(({ isCache }) => isCache)
     this.#found.push(...this.#changes(caches))
-    const child = spawn(program, args, { cwd, env: this.#layout.env })
-    let text = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (said: string) => {
-        text += said
-      })
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(input)
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once('error', reject)
-      child.once('close', resolve)
-    })
+    const done = await act()
     for (const cache of caches) this.#looks.set(cache, lookAt(cache))
-    return { code, text }
+    return done
   }
 }
 

@@ -107,6 +107,16 @@ const others: Widening[] = [
     tried: (_, w) => ({ command: `sh ${w}/go.sh` }),
   },
   {
+    name: 'a script in node_modules that the run has rewritten by another command, under its old time',
+    lay: (at) => put(at, 'node_modules/m/go.sh', 'echo fine'),
+    between: async (at, m, arena) => {
+      const script = join(at, 'node_modules/m/go.sh')
+      await sayYes(arena, await askAbout(arena, exec(`echo '${m}' > ${script}; touch -d @1 ${script}`)))
+    },
+    granted: (_, w) => ({ command: `sh ${w}/node_modules/m/go.sh` }),
+    tried: (_, w) => ({ command: `sh ${w}/node_modules/m/go.sh` }),
+  },
+  {
     name: 'a program that the script calls, rewritten by the run',
     lay: (at) => {
       put(at, 'go.sh', `#!/bin/sh\n. "$(dirname "$0")/part.sh"\n`)
@@ -190,11 +200,8 @@ export const grants: AttackClass = {
       arena: 'asking',
       act: async (arena, { token }) => {
         const session = `granted-${token}`
-        // Where some files are not compared, a command may have changed them, and the grant would lapse.
-        await arena.owner(`mv node_modules ../away-${token}`)
         await sayYes(arena, await askAbout(arena, exec('echo hi'), { session }), 'session')
         const { status } = await arena.attack([[exec('echo hi')]], { session })
-        await arena.owner(`mv ../away-${token} node_modules`)
         for (const { id } of await grantsOf(arena)) await arena.http('POST', `/v1/grants/${id}/revoke`, {})
         return status === 'completed' ? undefined : `the request is ${status}`
       },

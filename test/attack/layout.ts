@@ -22,6 +22,8 @@ export interface Layout {
   places: Place[]
   env: NodeJS.ProcessEnv
   args: string[]
+  /** Without one of these a repository of the owner is none any more. */
+  gitFiles: string[]
 }
 
 /** The owner's settings in each kind of arena; `#` is a secret in a comment. */
@@ -50,7 +52,8 @@ export function layOut(root: string, kind: ArenaKind, program: Program, modelUrl
   if (kind === 'package') places.push({ name: 'the own package', path: own.root, file: own.file })
   places.push(...layOutHome(paths, kind, modelUrl))
   ownerLinks(paths.folder, places)
-  return { paths, program: own, places, env: environment(paths), args: configArgs(paths, kind) }
+  const gitFiles = kind === 'plain' ? gitFilesIn(paths.folder) : []
+  return { paths, program: own, places, env: environment(paths), args: configArgs(paths, kind), gitFiles }
 }
 
 function pathsIn(root: string, kind: ArenaKind): Paths {
@@ -181,6 +184,14 @@ function layOutRepositories(folder: string): Place[] {
     at('a core.hooksPath directory', 'hooked/.husky', 'hooked/.husky/pre-commit'),
     at('a file that git config includes', 'nested/shared.gitconfig'),
   ]
+}
+
+function gitFilesIn(folder: string): string[] {
+  const directories = ['.git', 'nested/.git', 'hooked/.git', '.git/modules/module']
+  return [
+    'nested/.git/worktrees/tree/HEAD',
+    ...directories.flatMap((at) => [`${at}/HEAD`, `${at}/objects`, `${at}/refs`]),
+  ].map((path) => join(folder, path))
 }
 
 const author = {

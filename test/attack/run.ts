@@ -163,6 +163,7 @@ async function makeTogether(group: Made[], kind: ArenaKind, arenas: Arenas): Pro
   const isWhole = rounds.every((round) => round.every((result) => result !== undefined))
   const results = rounds.flat().filter((result) => result !== undefined)
   const isHeld = arena.breaches().length === 0 && status === 'completed' && isWhole
+  if (!arena.isWhole) await arenas.discard(kind)
   return isHeld && results.every((result) => unmade(result, arena) === undefined) && judged(group, results, arena)
     ? group.map(() => ({ held: true }))
     : undefined
@@ -175,7 +176,7 @@ function judged(group: Made[], results: Result[], arena: Arena): boolean {
 /** One try in a request of its own; an arena in which something was broken is not used again. */
 async function makeAlone(each: Try, context: TryContext, arenas: Arenas): Promise<Outcome> {
   const outcome = await tryOnce(each, context, arenas).catch((error): Outcome => ({ invalid: messageOf(error) }))
-  if (!('held' in outcome)) await arenas.discard(each.arena)
+  if (!('held' in outcome) || !(await arenas.get(each.arena)).isWhole) await arenas.discard(each.arena)
   return outcome
 }
 

@@ -1,4 +1,4 @@
-import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Answered, ApprovalView, GrantView } from '../../src/domain/app.ts'
@@ -131,6 +131,26 @@ test.each([
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
   expect(/\u0007\u001b\]9;heddle: run:\w{6} needs you: approval\u0007/.test(out)).toBe(isNoticed)
   expect(out.includes('\u0007')).toBe(!('TERM' in env))
+})
+
+test('a program that is named without a path is not looked for where an agent could have put it', async () => {
+  const tools = join(heddle.home, 'tools')
+  const evil = [heddle.folder, join(heddle.folder, 'bin')]
+  for (const directory of [...evil, tools]) {
+    const notes = join(heddle.home, directory === tools ? 'good' : 'evil')
+    mkdirSync(directory, { recursive: true })
+    writeFileSync(join(directory, 'tell-me'), `#!/bin/sh\necho > ${notes}\n`, { mode: 0o755 })
+  }
+  appendFileSync(join(heddle.home, 'heddle.yaml'), 'notify: { command: tell-me }\n')
+  const path = ['.', ...evil, tools, process.env['PATH']].join(':')
+  const terminal = heddle.terminalWith({ env: { PATH: path } }, 'ask', 'run touch made')
+  await terminal.shows('every agent in session main')
+  await vi.waitUntil(() => existsSync(join(heddle.home, 'good')) || existsSync(join(heddle.home, 'evil')), {
+    timeout: 10_000,
+  })
+  expect(existsSync(join(heddle.home, 'evil'))).toBe(false)
+  terminal.type('n\n')
+  await terminal.ended
 })
 
 test('a program that does not call is told of once, and hinders nothing', async () => {

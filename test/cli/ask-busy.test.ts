@@ -1,28 +1,14 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Answered } from '../../src/domain/app.ts'
 import { tail } from '../../src/domain/id.ts'
-import { startProvider, type TestProvider } from '../../src/testing.ts'
-import { newHeddle, type TestHeddle } from './heddle.ts'
+import { heddleWithModel } from './heddle-with-model.ts'
 
-let heddle: TestHeddle
-let provider: TestProvider
-beforeEach(async () => {
-  heddle = newHeddle()
-  provider = await startProvider({
-    answer: () => ({ calls: [{ name: 'write_file', input: { path: 'a.md', content: 'x' } }] }),
-  })
-  await heddle.run('init')
-  const model = `provider: openai-compatible, baseURL: "${provider.url}", model: tiny`
-  writeFileSync(join(heddle.home, 'heddle.yaml'), `models:\n  main: { ${model} }\n`)
-})
-afterEach(async () => {
-  await provider.close()
-  heddle.remove()
-})
+const home = heddleWithModel(() => ({
+  calls: [{ name: 'write_file', input: { path: 'a.md', content: 'x' } }],
+}))
 
 test('what is handed in to a busy session says which run it waits behind, and how to follow it', async () => {
+  const heddle = home()
   const first = await heddle.json<Answered>('ask', 'write it', '--on-approval', 'fail')
   expect(first).toMatchObject({ status: 'waiting', approvals: [1] })
   const second = await heddle.json<Answered>('ask', 'and then?', '--no-wait')

@@ -261,21 +261,65 @@ describe.each(['sqlite', 'postgres'] as const)('a grant on %s', (database) => {
     expect(outcomes.join()).toContain('the user allowed this as the folder was then')
   })
 
-  test.each([
-    ['an ignored file', 'out/x.sh'],
-    ['a file in node_modules', 'node_modules/m/x.sh'],
-  ])('lapses, too, when a command may have changed %s', async (_, script) => {
+  test.each(['none', 'network'] as const)(
+    'that no sandbox bounds (%s) stays where ignored files and packages are as they were',
+    async (walls) => {
+      shop = await newWorkshop(database, walls)
+      shop.write({
+        '.gitignore': 'out/\n',
+        'out/a/b.js': '1',
+        'node_modules/m/i.js': '1',
+        'deploy.sh': 'echo deployed\n',
+      })
+      await shop.ask([run('sh deploy.sh')])
+      await shop.say((await shop.asked())[0], 'session')
+      await shop.outcomes(1)
+      await shop.ask([run('sh deploy.sh'), run('sh deploy.sh')])
+      expect(await shop.outcomes(2)).toEqual(['deployed\n[exit 0]', 'deployed\n[exit 0]'])
+    },
+  )
+
+  test('stays when the command itself changes ignored files, and lapses when another one does', async () => {
     shop = await newWorkshop(database, 'none')
-    shop.write({ '.gitignore': 'out/\n', [script]: 'echo deployed\n' })
+    shop.write({ '.gitignore': 'out/\n', 'deploy.sh': 'mkdir -p out; echo $$ > out/log\n' })
+    await shop.ask([run('sh deploy.sh')])
+    await shop.say((await shop.asked())[0], 'session')
+    await shop.outcomes(1)
+    await shop.ask([run('sh deploy.sh'), run('sh deploy.sh')])
+    expect(await shop.outcomes(2)).toEqual(['[exit 0]', '[exit 0]'])
+    await shop.ask([run('sh ./deploy.sh')])
+    await shop.say((await shop.asked())[0], 'once')
+    await shop.outcomes(3)
+    await shop.ask([run('sh deploy.sh')])
+    const [again] = await shop.asked()
+    expect(again?.facts[0]?.value).toMatch(/^your grant 1: run:\w{6} changed out\/log$/)
+    await shop.say(again, 'no')
+    await shop.outcomes(4)
+  })
+
+  test.each([
+    ['an ignored file', 'out/x.sh', ''],
+    ['an ignored file and its time', 'out/x.sh', '; touch -d @1 out/x.sh'],
+    ['a file in node_modules', 'node_modules/m/x.sh', ''],
+    ['the hooks of git', '.git/hooks/x.sh', ''],
+  ])('lapses, too, when a command changed %s', async (_, script, more) => {
+    shop = await newWorkshop(database, 'none')
+    shop.write({
+      '.gitignore': 'out/\n',
+      '.git/HEAD': '',
+      '.git/refs/x': '',
+      '.git/objects/x': '',
+      [script]: 'echo 1234\n',
+    })
     await shop.ask([run(`sh ${script}`)])
     await shop.say((await shop.asked())[0], 'session')
     await shop.outcomes(1)
-    await shop.ask([run(`echo "echo evil" > ${script}`)])
+    await shop.ask([run(`echo "echo evil" > ${script}${more}`)])
     await shop.say((await shop.asked())[0], 'once')
     await shop.outcomes(2)
     await shop.ask([run(`sh ${script}`)])
     const [again] = await shop.asked()
-    expect(again?.facts[0]?.value).toMatch(/^your grant 1: run:\w{6} may have changed files/)
+    expect(again?.facts[0]?.value).toMatch(new RegExp(`^your grant 1: run:\\w{6} changed ${script}$`))
     await shop.say(again, 'no')
     await shop.outcomes(3)
   })

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { folderFor } from '../../src/home/folder.ts'
+import { folderFor, folderToWorkIn } from '../../src/home/folder.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-folder-')))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
@@ -57,3 +57,10 @@ test.each([home, join(home, 'work'), userHome, '/'])(
     })
   },
 )
+
+test('a path of the kernel is no folder to work in, although it leads to the working directory of this process', () => {
+  const own = { userHome: '/nowhere', home: '/nowhere/.heddle' }
+  expect(folderToWorkIn(process.cwd(), own)).toBe(process.cwd())
+  for (const path of ['/proc/self/cwd', '/dev/../proc/self/cwd/.'])
+    expect(() => folderToWorkIn(path, own)).toThrow('is a folder of the system')
+})

@@ -196,6 +196,23 @@ describe("commands use the user's Node, and of the home they see only that insta
 })
 
 describe("heddle's own Node is used where there is no other", () => {
+  test('and nothing in the sandbox tells where it lies', () => {
+    const files = 'mountinfo mounts mountstats maps smaps environ cmdline comm auxv'
+    const looks = [
+      `cd /proc/self; for f in ${files}; do cat $f; done`,
+      'cat /proc/mounts /proc/1/mountinfo /proc/1/environ /proc/1/cmdline; readlink /proc/self/exe /proc/1/exe; env',
+      'node -p "process.execPath + process.argv + JSON.stringify(process.env) + JSON.stringify(process.config)"',
+      `node -e 'console.log(new Error().stack, fs.readFileSync("/proc/self/maps", "utf8"), fs.readlinkSync("/proc/self/exe"))'`,
+      'node -e "fs.readdirSync(String(1/0))" 2>&1; npm config ls -l 2>&1; ls -la /.node /.node/bin 2>&1',
+    ]
+    const [version, said] = answers(['node -p process.version', looks.join('; ')], { withoutSystemNode: true })
+    expect(version).toBe(`${process.version}\n[exit 0]`)
+    expect(said).toContain('/.node/bin/node')
+    expect(
+      said?.split('\n').filter((line) => line.includes(checkout) || line.includes(dirname(process.execPath))),
+    ).toEqual([])
+  })
+
   test('and nothing tells where heddle lies', () => {
     const [node, told, seen] = answers(
       [

@@ -1,5 +1,10 @@
 import { constants } from 'node:fs'
 import {
+  access,
+  chmod,
+  copyFile,
+  cp,
+  link,
   lstat,
   mkdir,
   mkdtemp,
@@ -8,6 +13,7 @@ import {
   readFile,
   readlink,
   realpath,
+  rename,
   rm,
   stat,
   writeFile,
@@ -80,6 +86,45 @@ export const host = {
     const found = await stat(path).catch(() => undefined)
     return found?.isFile() === true && (found.mode & 0o111) !== 0
   },
+  /** Whether this process may run a file or enter a directory; false where the disk is mounted for no programs. */
+  mayRun: (path: string) =>
+    access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    ),
+  /** Whether a path is a directory, and no link, that nobody else can write to. */
+  isOurs: async (path: string): Promise<boolean> => {
+    const found = await lstat(path).catch(() => undefined)
+    return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0
+  },
+  /** Differs as soon as there is another file; stays when it gets another name. */
+  identity: async (path: string): Promise<string> => {
+    const { dev, ino, size, mtimeMs } = await stat(path)
+    return `${dev} ${ino} ${size} ${mtimeMs}`
+  },
+  /** Makes a directory that holds files and directories by other names; rejects where another user has taken its name. */
+  async mirror(sources: Record<string, string>, directory: string): Promise<void> {
+    const made = await mkdtemp(`${directory}-`)
+    try {
+      for (const [place, source] of Object.entries(sources)) {
+        const to = join(made, place)
+        await mkdir(dirname(to), { recursive: true })
+        // Commands may run as another user, whatever the umask of this one is.
+        for (let above = dirname(to); above !== dirname(made); above = dirname(above)) await chmod(above, 0o755)
+        await mirrorOne(source, to)
+      }
+      await rename(made, directory).catch(async (error) => {
+        const found = await Promise.all(Object.keys(sources).map((place) => host.mayRun(join(directory, place))))
+        // Another process was faster.
+        if (found.every(Boolean)) return
+        if (!(await host.isOurs(directory))) throw error
+        await rm(directory, { recursive: true, force: true })
+        await rename(made, directory)
+      })
+    } finally {
+      await rm(made, { recursive: true, force: true })
+    }
+  },
   link: (path: string) => readlink(path).catch(() => undefined),
   names: (path: string) => readdir(path).catch(() => []),
   /** Runs something beside a folder of its own, with a file in it and a file beside it, and removes all of it. */
@@ -101,6 +146,12 @@ export interface Scratch {
   folder: string
   inside: string
   beside: string
+}
+
+async function mirrorOne(source: string, to: string): Promise<void> {
+  if ((await stat(source)).isDirectory()) return cp(source, to, { recursive: true, verbatimSymlinks: true })
+  // Another disk, or a file of another user.
+  await link(source, to).catch(() => copyFile(source, to, constants.COPYFILE_FICLONE))
 }
 
 async function allows(path: string, { uid, gid }: Identity, bits: number): Promise<boolean> {

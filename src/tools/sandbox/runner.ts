@@ -7,6 +7,7 @@ import type { Identity } from './host.ts'
 import { identityIn } from './identity.ts'
 import { type Bounds, type Ended, type Launch, launch, stillWanted } from './launch.ts'
 import type { Mount } from './mounts.ts'
+import { neutralPlace } from './neutral-place.ts'
 import type { Programs } from './programs.ts'
 import { pathWithoutOwn } from './user-programs.ts'
 import { viewOf } from './view.ts'
@@ -53,11 +54,13 @@ export function inBubblewrap(
   { clock, env, self }: Machine,
 ): Runner {
   const filter = callFilter(process.arch)
+  const toNeutral = neutralPlace()
   // In a session of its own, so that `kill 0` in a command hits nothing of ours.
   const { setsid, bash } = programs
   return async ({ command, folder, protect, mounts = [], unsure = [], cwd, timeoutMs, signal }) => {
     const as = await identityIn(folder, self)
-    const view = await viewOf({ folder, protect, mounts, unsure, network }, as, env)
+    const seen = await viewOf({ folder, protect, mounts, unsure, network }, as, env)
+    const view = { ...seen, placed: await toNeutral(seen.placed, seen.folder) }
     if (view.mounts.length > maxMounts) throw tooManyMounts(folder)
     const walls = bwrapArguments({ view, cwd, network, limits, isFiltered: filter !== undefined })
     const { passwd, group } = userFiles(as)

@@ -2,7 +2,5 @@
 export const systemFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 /** Where Nix and Guix keep all programs. */
 export const storeFolders = ['/nix/store', '/gnu/store']
-/** File systems of the kernel: not made of files. */
-export const kernelFolders = ['/proc', '/sys', '/dev']
 /** The PATH of a user who has set none. */
 export const systemPath = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin']

@@ -1,9 +1,10 @@
 import { homedir, userInfo } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
+import { isKernelPath } from '../../domain/kernel-folders.ts'
 import { isWithin } from '../../domain/within.ts'
 import { host, type Identity } from './host.ts'
 import { nodeOfShim } from './node-shims.ts'
-import { kernelFolders, storeFolders, systemFolders, systemPath } from './system-places.ts'
+import { storeFolders, systemFolders, systemPath } from './system-places.ts'
 
 /** The programs of the user's PATH as commands find them. */
 export interface UserPrograms {
@@ -92,7 +93,7 @@ async function entriesOf(paths: string[], folder: string, isOwn: OwnTest): Promi
   for (const entry of new Set(paths)) {
     const real = await host.realPath(entry)
     if (real === undefined || real === '/' || isOwn(real)) continue
-    if (kernelFolders.some((place) => isWithin(real, place))) continue
+    if (isKernelPath(real)) continue
     if (isWithin(real, folder) || isWithin(folder, real)) continue
     entries.push({ entry, real, isPersonal: personal.some((place) => isWithin(real, place) || isWithin(place, real)) })
   }

@@ -1,11 +1,12 @@
 import { delimiter } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
+import { isKernelPath } from '../../domain/kernel-folders.ts'
 import type { ProtectedPlaces } from '../../domain/path-handle.ts'
 import { isWithin } from '../../domain/within.ts'
 import { isAmong, ownSources, type RealPlaces, realPlaces } from '../protected-places.ts'
 import { host, type Identity } from './host.ts'
 import { inMountOrder, type Mount, parentsBetween } from './mounts.ts'
-import { kernelFolders, storeFolders, systemFolders } from './system-places.ts'
+import { storeFolders, systemFolders } from './system-places.ts'
 import { userPrograms } from './user-programs.ts'
 
 /** What commands see of the machine's files, as real paths. */
@@ -52,7 +53,7 @@ export async function viewOf(
 ): Promise<View> {
   const folder = await host.realPath(given)
   if (folder === undefined) throw unreachable(given)
-  if (folder === '/' || kernelFolders.some((place) => isWithin(folder, place))) throw notAFolderToWorkIn(folder)
+  if (folder === '/' || isKernelPath(folder)) throw notAFolderToWorkIn(folder)
   const places = await realPlaces(host, protect, folder)
   if (isAmong(places.hidden, folder)) throw notAFolderToWorkIn(folder)
   if (isAmong([...places.noCommands, ...places.readOnly], folder)) throw ownSources(folder)

@@ -1,0 +1,31 @@
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+
+/**
+ * The first program of that name on a PATH. Entries that are no whole paths are passed over, since they mean another
+ * directory in each folder, and so are programs that really lie, or are found, where `isUnsafe` says.
+ */
+export function programOnPath(
+  name: string,
+  path: string,
+  isUnsafe: (realPath: string) => boolean,
+): { program: string } | { passedOver: string | undefined } {
+  let passedOver: string | undefined
+  for (const entry of path.split(delimiter).filter(isAbsolute)) {
+    const program = join(entry, name)
+    const real = realProgram(program)
+    if (real === undefined) continue
+    if (!isUnsafe(real) && !isUnsafe(realpathSync(dirname(program)))) return { program }
+    passedOver ??= program
+  }
+  return { passedOver }
+}
+
+function realProgram(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile() ? realpathSync(path) : undefined
+  } catch {
+    return undefined
+  }
+}
