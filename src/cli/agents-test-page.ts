@@ -1,6 +1,7 @@
 import type { Measured } from '../app-agent-tests.ts'
-import { money, seconds } from './answer-page.ts'
+import { seconds } from './answer-page.ts'
 import { paint, printable, type Screen, table, wrapped } from './screen.ts'
+import { moneyWords, tokenWords, whole } from './spending-words.ts'
 
 /** A test that could not be made at all. */
 export interface NotMeasured {
@@ -43,8 +44,8 @@ export function summaryPage(screen: Screen, all: readonly (Measured | NotMeasure
     const { ok, passed, of } = measuredRow(each)
     const count = `${passed} of ${of}`
     const { usage, took } = each
-    const tokens = (usage.inputTokens + usage.outputTokens).toLocaleString('en-US')
-    return [each.agent, paint(screen, ok ? 'green' : 'red', count), tokens, money(usage.costUsd), seconds(took)]
+    const tokens = whole(usage.inputTokens + usage.outputTokens)
+    return [each.agent, paint(screen, ok ? 'green' : 'red', count), tokens, moneyWords(usage), seconds(took)]
   })
   const good = all.filter((each) => !('error' in each) && measuredRow(each).ok).length
   const head = ['agent', 'checks', 'tokens', 'cost', 'took']
@@ -54,6 +55,7 @@ export function summaryPage(screen: Screen, all: readonly (Measured | NotMeasure
 function lastLine({ checks, model, usage, took }: Measured): string {
   const passed = checks.filter(({ ok }) => ok).length
   const who = printable(model.actual ?? model.requested)
-  const tokens = `${usage.inputTokens.toLocaleString('en-US')} in, ${usage.outputTokens.toLocaleString('en-US')} out`
-  return [`${passed} of ${checks.length} checks passed`, who, tokens, money(usage.costUsd), seconds(took)].join(' · ')
+  return [`${passed} of ${checks.length} checks passed`, who, tokenWords(usage), moneyWords(usage), seconds(took)].join(
+    ' · ',
+  )
 }

@@ -4,6 +4,7 @@ import { tail } from '../domain/id.ts'
 import type { Usage } from '../domain/turn.ts'
 import { markdown } from './markdown.ts'
 import { cut, paint, printable, type Screen, width } from './screen.ts'
+import { moneyWords, tokenWords } from './spending-words.ts'
 
 const shortestModel = 12
 
@@ -14,7 +15,7 @@ export interface AnswerFacts {
   usage: Usage
   took: Millis
   /** What the whole request has cost, where others worked for it. */
-  requestUsd?: number
+  request?: Usage
   /** One thing to do next; without it, to look at the turn. */
   next?: string
 }
@@ -25,12 +26,10 @@ export function answerPage(screen: Screen, answer: AnswerFacts & Pick<Answered, 
 }
 
 /** Turn, model that really answered, tokens, cost, time, and one next command; a long name of a model gives way. */
-export function lastLine(screen: Screen, { turnId, model, usage, took, requestUsd, next }: AnswerFacts): string {
+export function lastLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
   const turn = `turn:${tail(turnId ?? '')}`
-  const { inputTokens, outputTokens, costUsd } = usage
-  const inAll = requestUsd !== undefined && requestUsd > costUsd ? ` of ${money(requestUsd)}` : ''
-  const tokens = `${whole(inputTokens)} in, ${whole(outputTokens)} out`
-  const after = [tokens, `${money(costUsd)}${inAll}`, seconds(took)].join(' · ')
+  const inAll = request && sumOf(request) > sumOf(usage) ? ` of ${moneyWords(request)}` : ''
+  const after = [tokenWords(usage), `${moneyWords(usage)}${inAll}`, seconds(took)].join(' · ')
   const command = next ?? `heddle show ${turn}`
   const name = printable(model.actual ?? 'no model')
   const line = (shown: string) => paint(screen, 'dim', `${turn} · ${shown} · ${after}`)
@@ -40,9 +39,8 @@ export function lastLine(screen: Screen, { turnId, model, usage, took, requestUs
   return `${line(cut(name, screen.columns - width(line(''))))}\n${command.padStart(screen.columns)}`
 }
 
-/** Cents, and more digits where there are only some. */
-export function money(usd: number): string {
-  return `$${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)}`
+function sumOf({ costUsd, estimatedUsd = 0, lostUsd = 0 }: Usage): number {
+  return costUsd + estimatedUsd + lostUsd
 }
 
 /** Tokens: of very many only the thousands matter. */
@@ -56,8 +54,4 @@ export function seconds(duration: Millis): string {
   if (all < 60) return `${all.toFixed(1)}s`
   const minutes = Math.floor(all / 60)
   return minutes < 60 ? `${minutes}m ${Math.floor(all % 60)}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`
-}
-
-function whole(count: number): string {
-  return count.toLocaleString('en-US')
 }

@@ -7,7 +7,7 @@ import { version } from '../version.ts'
 import type { Here } from './cli.ts'
 import { ago, cut, paint, printable } from './screen.ts'
 import { lastSeen, markSeen } from './seen.ts'
-import { count, modelWords, needsYouRows, newsRows, row, runningRow } from './status.ts'
+import { count, modelWords, needsYouRows, newsRows, row, runningRow, todayWords } from './status.ts'
 
 /** Turns that agents woke begin with what they hand over: nothing that a person remembers. */
 const byAgents = /^(?:\[agent_result:|every agent that was started has ended|plan:\d)/
@@ -22,7 +22,7 @@ export async function greeting(
   const since = lastSeen(here)
   const view = await door.status(here.folder, since.at)
   const plans = await door.plans({ folder: here.folder })
-  const spent = `$${view.spentTodayUsd.toFixed(2)} today`
+  const spent = todayWords(view)
   const limits = `stops at $${perRequestUsd.toFixed(2)} a request, $${view.dayLimitUsd.toFixed(2)} a day`
   const tried = isCoordinated ? `${survey} and write a report with a summary per part` : survey
   const lines = [

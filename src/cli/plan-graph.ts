@@ -1,15 +1,17 @@
 import type { TaskStatus } from '../domain/plan.ts'
 import type { PlanView, TaskLine } from '../domain/plan-views.ts'
-import { money, seconds } from './answer-page.ts'
+import type { Usage } from '../domain/turn.ts'
+import { seconds } from './answer-page.ts'
 import { afterWords, layersOf } from './plan-layers.ts'
 import { cut, paint, printable, type Screen, width, wrapped } from './screen.ts'
+import { moneyWords } from './spending-words.ts'
 
 /** What is known of a plan besides itself. */
 export interface PlanFacts {
   /** How many of its tasks may be under way at a time. */
   most?: number
   /** What its request has cost so far. */
-  costUsd?: number
+  spent?: Usage
 }
 
 /** How the states are called where there is little room; the one that needs somebody is loud. */
@@ -62,7 +64,7 @@ function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Scree
 }
 
 /** What is under way, what waits, and what it has cost, at the right. */
-export function planFooter({ status, counts }: PlanView, screen: Screen, { most, costUsd }: PlanFacts): string {
+export function planFooter({ status, counts }: PlanView, screen: Screen, { most, spent }: PlanFacts): string {
   const isOver = status !== 'running'
   const agents = `agents ${counts.running ?? 0}${most === undefined ? '' : `/${most}`}`
   const text = [
@@ -70,7 +72,7 @@ export function planFooter({ status, counts }: PlanView, screen: Screen, { most,
     ...(counts.pending ? [`waiting ${counts.pending}`] : []),
     ...(counts.failed ? [`failed ${counts.failed}`] : []),
     ...(counts.blocked ? [`blocked ${counts.blocked}`] : []),
-    ...(costUsd === undefined ? [] : [money(costUsd)]),
+    ...(spent === undefined ? [] : [moneyWords(spent)]),
   ].join(' · ')
   return paint(screen, counts.failed ? 'red' : 'dim', text.padStart(screen.columns))
 }

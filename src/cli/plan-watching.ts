@@ -1,4 +1,5 @@
 import type { PlanView } from '../domain/plan-views.ts'
+import type { Spending } from '../domain/spending.ts'
 import type { Door, Told } from '../gateway/api.ts'
 import { isGone } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
@@ -29,7 +30,7 @@ class PlanWatching {
   #door: Door
   #view: PlanView | undefined
   #lookedAt = 0
-  #costUsd: number | undefined
+  #spent: Spending | undefined
   #notice = ''
 
   constructor(watcher: Watcher, door: Door, id: number, over: AbortController) {
@@ -103,7 +104,7 @@ class PlanWatching {
     const runId = view.tasks.findLast((task) => task.runId !== undefined)?.runId ?? view.runId
     // Only a figure at the edge: what cannot be told is left as it was.
     const run = await this.#door.run(runId).catch(() => undefined)
-    this.#costUsd = run?.budget.spentUsd ?? this.#costUsd
+    this.#spent = run?.budget.request ?? this.#spent
     this.#draw()
     if (['completed', 'failed', 'cancelled'].includes(view.status)) this.#over.abort()
   }
@@ -115,7 +116,7 @@ class PlanWatching {
     const tasks = this.#view.tasks.map((task) =>
       task.status === 'running' && task.seconds !== undefined ? { ...task, seconds: task.seconds + since } : task,
     )
-    const cost = this.#costUsd === undefined ? {} : { costUsd: this.#costUsd }
+    const cost = this.#spent === undefined ? {} : { spent: this.#spent }
     this.#show({ ...this.#view, tasks }, { most: this.#watcher.most, ...cost })
   }
 

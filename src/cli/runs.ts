@@ -5,6 +5,7 @@ import { parseReference } from '../domain/reference.ts'
 import { inThousands } from './answer-page.ts'
 import type { Register } from './cli.ts'
 import { printable, table } from './screen.ts'
+import { spendingNotes, spendingRow } from './spending-words.ts'
 
 const waitForEnd = 5000
 
@@ -26,7 +27,7 @@ export const registerRuns: Register = (program, run) => {
   program
     .command('usage')
     .helpGroup('SEE')
-    .description('tokens and money, lost calls included')
+    .description('tokens and money; ~ marks an estimate')
     .option('--by <key>', spendingKeys.join(', '), 'model')
     .option('--today', 'only what was spent since midnight, UTC')
     .action(
@@ -34,14 +35,11 @@ export const registerRuns: Register = (program, run) => {
         const by = spendingKeys.find((known) => known === options['by'])
         if (!by) throw new Misuse(`"${options['by']}" is no way to sum up`, `use --by ${spendingKeys.join(', ')}`)
         const { rows, total } = await (await here.door()).usage(by, { today: options['today'] === true })
-        const lines = [...rows, { key: 'total', ...total }].map((each) => [
-          printable(each.key),
-          `${each.inputTokens} in`,
-          `${each.outputTokens} out`,
-          `${each.calls} calls`,
-          `$${each.costUsd.toFixed(4)}`,
-        ])
-        return { json: { rows, total }, text: table(here.screen, lines, 0) }
+        const lines = [...rows, { key: 'total', ...total }].map((each) =>
+          spendingRow({ ...each, key: printable(each.key) }),
+        )
+        const text = [table(here.screen, lines, 0), ...spendingNotes(total)].join('\n')
+        return { json: { rows, total }, text }
       }),
     )
 
@@ -112,6 +110,6 @@ function row(run: RunLine): string[] {
     run.doing === run.state ? '' : printable(run.doing),
     `${run.ageSeconds}s`,
     `${inThousands(run.tokens)} tok`,
-    `$${run.costUsd.toFixed(2)}`,
+    `${run.estimatedUsd > 0 ? '~' : ''}$${(run.costUsd + run.estimatedUsd).toFixed(2)}`,
   ]
 }

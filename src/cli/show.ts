@@ -10,6 +10,7 @@ import { narrativePage } from './narrative-page.ts'
 import { planPage, resultPage, taskPage } from './plan-page.ts'
 import { wholeQuestion } from './question-page.ts'
 import { ago, paint, printable, table } from './screen.ts'
+import { moneyWords, tokenWords } from './spending-words.ts'
 
 export const registerShow: Register = (program, run) => {
   program
@@ -122,8 +123,11 @@ function runPage(here: Here, run: RunView): string {
     ['began', run.createdAt],
     ['ended', run.finishedAt],
     ['tried', run.crashes + run.tries > 0 ? `${run.crashes} crashes, ${run.tries} retries` : null],
-    ['spent', `${run.tokens} tokens, $${run.costUsd.toFixed(4)}`],
-    ['request', `$${budget.spentUsd.toFixed(4)} of $${budget.usd}, ${budget.spentTokens} of ${budget.tokens} tokens`],
+    ['spent', `${tokenWords(run.usage)}, ${moneyWords(run.usage)}`],
+    [
+      'request',
+      `${moneyWords(budget.request)} of $${budget.usd}, ${tokenWords(budget.request)} of ${budget.tokens} tokens`,
+    ],
     ['tools', run.effectiveTools.map((name) => printable(name)).join(', ') || null],
     ['error', run.error ? `${printable(run.error.message)}\n${' '.repeat(10)}→ ${printable(run.error.remedy)}` : null],
     ['turn', run.turnId && `turn:${run.turnId}`],

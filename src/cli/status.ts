@@ -9,6 +9,7 @@ import type { Answer, Here, Register } from './cli.ts'
 import { ago, cut, paint, printable } from './screen.ts'
 import { type LastLook, lastSeen, markSeen } from './seen.ts'
 import { isTalk } from './sessions.ts'
+import { lostWords } from './spending-words.ts'
 
 const mostNews = 5
 
@@ -37,7 +38,7 @@ export async function status(here: Here): Promise<Answer> {
       row(here, 'home', printable(here.home)),
       ...sessionRows(here, sessions),
       row(here, 'model', modelWords(view.model)),
-      row(here, 'spend', `$${view.spentTodayUsd.toFixed(2)} today of $${view.dayLimitUsd.toFixed(2)}`),
+      row(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
       ...needsYouRows(here, view),
       runningRow(here, view, plans, daemon),
       row(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
@@ -45,6 +46,14 @@ export async function status(here: Here): Promise<Answer> {
       row(here, 'help', 'heddle --help'),
     ].join('\n'),
   }
+}
+
+/** What was spent today, what is not known of it, and what is set aside. */
+export function todayWords(view: StatusView): string {
+  const { spentTodayUsd: costUsd, estimatedTodayUsd: estimatedUsd, lostTodayUsd: lostUsd, reservedTodayUsd } = view
+  const reserved = reservedTodayUsd > 0 ? `, $${reservedTodayUsd.toFixed(2)} set aside` : ''
+  const spent = `${estimatedUsd > 0 ? '~' : ''}$${(costUsd + estimatedUsd).toFixed(2)} today`
+  return `${spent}${lostWords({ costUsd, lostUsd })}${reserved}`
 }
 
 function sessionRows(here: Here, sessions: SessionView[]): string[] {

@@ -5,10 +5,11 @@ import { tail } from '../domain/id.ts'
 import type { PlanLine, PlanView } from '../domain/plan-views.ts'
 import type { Outcome } from '../domain/run.ts'
 import type { Told } from '../gateway/api.ts'
-import { inThousands, lastLine, money } from './answer-page.ts'
+import { inThousands, lastLine } from './answer-page.ts'
 import { callLine } from './call-line.ts'
 import { PlansTold } from './plans-told.ts'
 import { paint, printable, type Screen } from './screen.ts'
+import { money } from './spending-words.ts'
 import { SpokenLines } from './spoken-lines.ts'
 import { remedyLine } from './talk-lines.ts'
 
@@ -330,7 +331,7 @@ export class Telling {
     }
     const more = {
       // While others are at work for it, it holds what they may cost.
-      ...(this.#children.size === 0 && { requestUsd: view.budget.spentUsd }),
+      ...(this.#children.size === 0 && { request: view.budget.request }),
       ...(!isDone && { next: `heddle retry run:${tail(view.id)}` }),
     }
     // Who waits for others has not answered yet: that turn is one of several on the way.
@@ -339,7 +340,7 @@ export class Telling {
     }
     print('')
     this.#printed = undefined
-    this.#spent = { model: turn.model.actual ?? '', usd: view.budget.spentUsd }
+    this.#spent = { model: turn.model.actual ?? '', usd: mostOf(view) }
   }
 
   async #tellChild(run: AtWork, state: string, at: Millis): Promise<void> {
@@ -362,7 +363,7 @@ export class Telling {
 
   async #lookAtSpending(runId: string): Promise<void> {
     const view = await this.#around.look.run(runId).catch(() => undefined)
-    if (view) this.#spent = { model: view.model.actual ?? '', usd: view.budget.spentUsd }
+    if (view) this.#spent = { model: view.model.actual ?? '', usd: mostOf(view) }
   }
 }
 
@@ -376,6 +377,11 @@ function silence(run: AtWork, now: Millis, hasSpoken = false): string {
   const silent = now - run.signAt
   if (silent < silentAfter) return ''
   return `${hasSpoken ? 'silent' : 'thinks'} for ${Math.floor(silent / 1000)} s`
+}
+
+/** What a request has cost, and may still cost with the calls under way. */
+function mostOf({ budget: { request } }: RunView): number {
+  return request.costUsd + request.estimatedUsd + request.lostUsd + request.reservedUsd
 }
 
 function tookOf({ createdAt, finishedAt }: RunView): Millis {

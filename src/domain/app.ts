@@ -14,12 +14,13 @@ import type { PlanStatus, TaskChange, TaskStatus } from './plan.ts'
 import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from './plan-views.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from './run.ts'
 import type { SmartRoute } from './smart-route.ts'
+import type { Spending } from './spending.ts'
 import type { StatusView } from './status-view.ts'
 import type { UnsafeCall } from './touched.ts'
 import type { Compaction, ToolCall, TurnType, Usage } from './turn.ts'
 import type { WhyView } from './why.ts'
 
-export type { ApprovalView, GrantView }
+export type { ApprovalView, GrantView, Spending }
 
 /** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
 export interface TurnLine {
@@ -104,6 +105,8 @@ export interface RunView {
   ageSeconds: number
   tokens: number
   costUsd: number
+  estimatedUsd: number
+  lostUsd: number
   waitingFor?: string
   rootRunId: string
   parentRunId: string | null
@@ -117,8 +120,8 @@ export interface RunView {
   effectiveTools: string[]
   label: Label
   usage: Spending
-  /** What its whole request may cost, and has cost so far. */
-  budget: { usd: number; tokens: number; steps: number; spentUsd: number; spentTokens: number }
+  /** What its whole request may cost, and has cost so far; `request` has every figure. */
+  budget: { usd: number; tokens: number; steps: number; spentUsd: number; spentTokens: number; request: Spending }
   /** What the last call that ended was given to read; null before the first. */
   promptTokens: number | null
   /** The turn it left; null while it has not ended. */
@@ -192,6 +195,8 @@ export interface RunLine {
   ageSeconds: number
   tokens: number
   costUsd: number
+  estimatedUsd: number
+  lostUsd: number
   waitingFor?: string
 }
 
@@ -251,14 +256,6 @@ export interface Answered {
 export const spendingKeys = ['model', 'session', 'agent', 'run', 'day'] as const
 /** What spending can be summed up by. */
 export type SpendingKey = (typeof spendingKeys)[number]
-
-export interface Spending {
-  inputTokens: number
-  outputTokens: number
-  cachedTokens: number
-  costUsd: number
-  calls: number
-}
 
 export type Shown =
   | TurnView

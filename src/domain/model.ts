@@ -51,8 +51,8 @@ export interface ModelReply {
   metadata?: unknown
 }
 
-/** A provisional piece of a reply: shown while it comes, replaced by the durable step. */
-export type Delta = { kind: 'text'; text: string } | { kind: 'thinking'; text: string }
+/** A provisional piece of a reply: shown while it comes, replaced by the durable step. A piece of a call is only counted. */
+export type Delta = { kind: 'text' | 'thinking' | 'call'; text: string }
 
 /** USD per million tokens. Without a price of their own, tokens read from or written to a cache cost what others do. */
 export interface Price {
@@ -68,6 +68,8 @@ export interface Model {
   /** Tokens that fit into one request and its reply together. */
   readonly window: number
   readonly price: Price
+  /** Nothing is sent anywhere: a call costs neither money nor tokens, whatever becomes of it. */
+  readonly costsNothing?: true
   /** Whether it understands pictures; one that does not say so cannot. */
   readonly sees?: boolean
   /** Whether it reads PDF documents. */
@@ -84,15 +86,18 @@ export class ModelFailure extends HeddleError {
   readonly retryAfter: Millis | undefined
   /** What the provider counted before it failed, where it said so. */
   readonly usage: Usage | undefined
+  /** Whether the provider may have charged more than it told: it was at work on the request. */
+  readonly mayHaveCost: boolean
 
   constructor(
     code: string,
     message: string,
     remedy: string,
-    options: { retry: 'never' | 'later'; retryAfter?: Millis; usage?: Usage; cause?: unknown },
+    options: { retry: 'never' | 'later'; retryAfter?: Millis; usage?: Usage; mayHaveCost?: boolean; cause?: unknown },
   ) {
     super(code, message, remedy, { retry: options.retry, cause: options.cause })
     this.retryAfter = options.retryAfter
     this.usage = options.usage
+    this.mayHaveCost = options.mayHaveCost ?? false
   }
 }

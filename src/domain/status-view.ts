@@ -12,7 +12,12 @@ export interface StatusView {
   /** Runs of this home, whichever folder they belong to. */
   running: number
   queued: number
+  /** What providers told of today's calls, UTC. */
   spentTodayUsd: number
+  /** What today's calls cost besides that nobody told, may have cost at most, and may cost while they are under way. */
+  estimatedTodayUsd: number
+  lostTodayUsd: number
+  reservedTodayUsd: number
   /** What may be spent in a day. */
   dayLimitUsd: number
   /** Turns that runs left in this folder since the moment asked about, oldest first. */

@@ -30,7 +30,19 @@ export interface ToolCall {
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
 
-export interface Usage {
+/** Tokens and money whose amount nobody told us. */
+export interface Unsure {
+  /** Computed from what was sent and seen. */
+  estimatedInputTokens: number
+  estimatedOutputTokens: number
+  estimatedUsd: number
+  /** Of calls whose process died: the most that they can have been. */
+  lostInputTokens: number
+  lostOutputTokens: number
+  lostUsd: number
+}
+
+export interface Usage extends Partial<Unsure> {
   /** Everything that was sent, whether read from a cache, written to one, or neither. */
   inputTokens: number
   outputTokens: number
@@ -39,6 +51,8 @@ export interface Usage {
   /** Those written to a cache, where the provider says so. Part of the cost, and not kept in rows. */
   cacheWriteTokens?: number
   costUsd: number
+  /** Of a single call: these figures are computed here, since the provider told none. */
+  isEstimate?: true
 }
 
 /** What a compaction turn stands for: the turns at these depths; later ones before it are kept word for word. */

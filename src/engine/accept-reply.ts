@@ -28,6 +28,7 @@ export function acceptUsage(usage: Usage): Usage {
     outputTokens: count(usage.outputTokens),
     cachedTokens: count(usage.cachedTokens),
     costUsd: atLeastZero(usage.costUsd),
+    ...(usage.isEstimate && { isEstimate: true }),
   }
 }
 

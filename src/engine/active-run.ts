@@ -10,6 +10,7 @@ import { findRun, holdRun, noteProgress } from '../store/runs.ts'
 import { insertStep, readSteps } from '../store/steps.ts'
 import type { Tx } from '../store/store.ts'
 import { lastCall } from '../store/usage.ts'
+import type { AskedCall } from './asked-call.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, Claimed } from './claim.ts'
 import { type Context, messagesOf, readContext, timeNote } from './context.ts'
@@ -73,6 +74,8 @@ export class ActiveRun {
   context: Context
   /** Attempts of the model call that is being made. */
   tries: number
+  /** The model call that is being made, or the one whose failure ends the run. */
+  asked: AskedCall | undefined
   readonly #since: Millis
   #calls: number
   #reserved: number | undefined

@@ -4,7 +4,16 @@ import type { Usage } from '../domain/turn.ts'
 import { drawnBy } from '../store/request-totals.ts'
 import { lockRun, tryLockRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { type Call, costSince, holdDayLock, reserveUsage } from '../store/usage.ts'
+import {
+  type Call,
+  drawnSince,
+  freeUsage,
+  holdDayLock,
+  releaseUsage,
+  reserveUsage,
+  settleUsage,
+} from '../store/usage.ts'
+import type { AskedCall } from './asked-call.ts'
 import type { Engine } from './world.ts'
 
 const day = 86_400_000
@@ -39,11 +48,26 @@ export async function reserve(
   if (request.costUsd + most.costUsd > perRequest.usd) return spent('USD', perRequest.usd, 'perRequest.usd')
   if (most.costUsd > 0) {
     await holdDayLock(tx)
-    const today = await costSince(tx, Math.floor(clock.now() / day) * day)
+    const today = await drawnSince(tx, Math.floor(clock.now() / day) * day)
     if (today + most.costUsd > perDayUsd) return spent('USD today', perDayUsd, 'perDay.usd')
   }
   await reserveUsage(tx, call, most, clock.now())
   return undefined
+}
+
+/**
+ * Ends the books of a run that ends or pauses here: a call that was under way has cost what was sent and seen, and what was
+ * set aside for one that is not made is released.
+ */
+export async function closeCalls(
+  tx: Tx,
+  { claimed, asked }: { claimed: { run: Pick<Run, 'id'> }; asked: AskedCall | undefined },
+): Promise<void> {
+  const runId = claimed.run.id
+  const cost = asked?.cost
+  if (asked && cost) await settleUsage(tx, { runId, call: asked.call, model: asked.model.name }, cost)
+  else if (asked) await freeUsage(tx, { runId, call: asked.call })
+  await releaseUsage(tx, runId)
 }
 
 function spent(of: string, limit: number, key: string): HeddleError {

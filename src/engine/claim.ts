@@ -140,7 +140,7 @@ async function reserveFirst(
   if (!model) return undefined
   const bytes =
     (await bytesBefore(tx, engine, session, items)) + engine.promptBytes() + bytesOfTools(toolSpecs(engine, run))
-  const most = mostUsage(bytes, mostOutput(engine, model, run), model.price)
+  const most = mostUsage(bytes, mostOutput(engine, model, run), model)
   const first = 1
   const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: model.name }
   return (await reserve(tx, engine, call, most)) ? undefined : first

@@ -166,7 +166,7 @@ async function summarise(
 }
 
 function settle(tx: Tx, { claimed }: ActiveRun, { reply, call }: Thought): Promise<void> {
-  return settleUsage(tx, { runId: claimed.run.id, call, model: reply.model }, 'spent', reply.usage)
+  return settleUsage(tx, { runId: claimed.run.id, call, model: reply.model }, reply.usage)
 }
 
 /** Texts put together so that each piece leaves room for the summary of those before it. */

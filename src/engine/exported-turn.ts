@@ -63,6 +63,7 @@ const plain = z.string().refine((text) => !text.includes('\0'), 'holds a NUL cha
 const id = z.string().regex(idPattern, 'not an id of 20 characters')
 const time = z.int().nonnegative()
 const count = z.int().nonnegative()
+const amount = z.number().nonnegative()
 const label = z.strictObject({ integrity: z.enum(integrities), sources: z.array(z.string()) })
 const thinking = z.strictObject({ level: z.enum(['off', 'low', 'medium', 'high']) })
 const part = z.union([
@@ -107,7 +108,13 @@ const exportedTurn = z.strictObject({
       inputTokens: count,
       outputTokens: count,
       cachedTokens: count,
-      costUsd: z.number().nonnegative(),
+      costUsd: amount,
+      estimatedInputTokens: count.exactOptional(),
+      estimatedOutputTokens: count.exactOptional(),
+      estimatedUsd: amount.exactOptional(),
+      lostInputTokens: count.exactOptional(),
+      lostOutputTokens: count.exactOptional(),
+      lostUsd: amount.exactOptional(),
     }),
     compaction: z.strictObject({ fromDepth: count, toDepth: count }).nullable(),
     promptHash: plain.nullable(),

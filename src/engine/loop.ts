@@ -7,7 +7,7 @@ import { toolNamed } from '../domain/tool-names.ts'
 import { dropBaseline } from '../store/approvals.ts'
 import { requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { loseUsage, settleUsage } from '../store/usage.ts'
+import { settleUsage } from '../store/usage.ts'
 import { explained, mayRepeat, prepareCall, type ReadyCall, writeCall } from '../tools/call.ts'
 import { ActiveRun, type HandsOn, Stop } from './active-run.ts'
 import {
@@ -19,6 +19,7 @@ import {
   waitForAnswers,
   weigh,
 } from './approve.ts'
+import { closeCalls } from './budget.ts'
 import { changeFor } from './change.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
@@ -27,7 +28,7 @@ import { hopelessRepeats, makeInTime, sideBySide } from './making.ts'
 import { freeId } from './model-messages.ts'
 import { owesPlan } from './owed-plan.ts'
 import { lockPlaces, settle } from './settle.ts'
-import { type Thought, think } from './think.ts'
+import { type Thought, takeBack, think } from './think.ts'
 import type { Engine } from './world.ts'
 
 /**
@@ -74,7 +75,7 @@ async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<'parke
   })
   const steps = [replyStep, ...begin(run, calls, allowed, refused)]
   await run.record(steps, async (tx) => {
-    await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, 'spent', reply.usage)
+    await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, reply.usage)
     for (const question of questions) await putQuestion(tx, run, question)
   })
   if (refused.some((each) => run.journal.repeatsOf(each.call) >= hopelessRepeats)) throw looping(run)
@@ -170,10 +171,12 @@ async function stop(run: ActiveRun, error: unknown): Promise<Claimed | undefined
   if (!(error instanceof Stop)) return settle(run, failed(run, error))
   switch (error.kind) {
     case 'fenced':
+      takeBack(run)
       return undefined
     case 'drain':
+      takeBack(run)
       return run.write('park', async (tx) => {
-        await loseUsage(tx, run.claimed.run.id)
+        await closeCalls(tx, run)
         await requeueRun(tx, run.claimed.run.id)
         tx.hint('runs')
         return undefined
@@ -226,11 +229,15 @@ function resting({ journal }: ActiveRun): Ending {
   return { state: 'completed', text: said === '' ? waits : said, error: null }
 }
 
-/** What there is of an answer: nothing that was done is thrown away. */
-function done({ journal }: ActiveRun): string[] {
-  const text = journal.lastReply?.text ?? ''
+/** What there is of an answer: nothing that was done or said is thrown away. */
+function done({ journal, asked }: ActiveRun): string[] {
   const call = journal.lastCall
-  return [...(text === '' ? [] : [text]), ...(call ? [`(last tool call: ${call.name}, ${call.status})`] : [])]
+  const parts = [
+    journal.lastReply?.text ?? '',
+    call ? `(last tool call: ${call.name}, ${call.status})` : '',
+    asked?.text.trim() ?? '',
+  ]
+  return parts.filter((part) => part !== '')
 }
 
 function ended({ id, name }: RequestedCall, { status, output, label, ...more }: ToolOutcome): EndedStep {

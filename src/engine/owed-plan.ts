@@ -20,7 +20,7 @@ export async function owesPlan(run: ActiveRun, { reply, call, by }: Thought): Pr
   const said = journal.next('reply', { text, calls: [], model, by, ...(metadata !== undefined && { metadata }) })
   const note: SteerStep = { items: [{ id: noteId, content: told }] }
   await run.record(wasTold ? [said] : [said, journal.next('steer', note)], (tx) =>
-    settleUsage(tx, { runId: claimed.run.id, call, model }, 'spent', reply.usage),
+    settleUsage(tx, { runId: claimed.run.id, call, model }, reply.usage),
   )
   if (wasTold)
     throw new HeddleError('no_plan', 'the planner answered without a plan', 'ask again with more of what it needs')

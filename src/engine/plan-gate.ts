@@ -48,7 +48,10 @@ export async function planPage(rows: Reading, engine: Engine, plan: Plan, rootRu
   const facts = [
     { name: 'plan', value: `${plan.id}, ${tasks.length} tasks, at most ${engine.limits.maxChildren} at a time` },
     { name: 'costs', value: costLine(engine, tasks, folder) },
-    { name: 'spent', value: `$${spent.costUsd.toFixed(2)} of at most $${usd.toFixed(2)} for this request` },
+    {
+      name: 'spent',
+      value: `$${(spent.costUsd + spent.estimatedUsd).toFixed(2)} of at most $${usd.toFixed(2)} for this request`,
+    },
   ]
   return { facts, change: visible([plan.title, ...listed].join('\n')), frozen: frozenPlan(plan, tasks, listed) }
 }

@@ -10,7 +10,7 @@ import { findRun, lockRun, requeueRun, runsOf } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
 import { readSteps } from '../store/steps.ts'
 import type { Reading, Tx } from '../store/store.ts'
-import { loseUsage } from '../store/usage.ts'
+import { loseUsage, releaseUsage } from '../store/usage.ts'
 import { type EndIds, newIds } from './deliver.ts'
 import { Journal } from './journal.ts'
 import { leaveTurn, lockPlaces, type Places } from './settle.ts'
@@ -117,7 +117,7 @@ export function free(
   return engine.store.write('recover', async (tx) => {
     const found = await lockedRun(tx, lost)
     if (found?.run.ownerId !== ownerId) return 'nothing'
-    await loseUsage(tx, lost.id)
+    await (begun ? loseUsage(tx, lost.id) : releaseUsage(tx, lost.id))
     const crashes = found.run.crashes + (begun ? 1 : 0)
     tx.hint('runs')
     if (!begun || crashes < engine.limits.maxCrashes) {

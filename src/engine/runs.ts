@@ -1,8 +1,9 @@
-import type { RunLine, Spending, SpendingKey } from '../domain/app.ts'
+import type { RunLine, SpendingKey } from '../domain/app.ts'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
 import { type Session, talkOf } from '../domain/session.ts'
+import { spendingOf } from '../domain/spending.ts'
 import { idsLike } from '../store/id-tails.ts'
 import { lastAnswered, lastSign } from '../store/run-signs.ts'
 import { findRun, runsOf } from '../store/runs.ts'
@@ -42,7 +43,7 @@ export async function runNamed(rows: Reading, text: string): Promise<Run> {
   return run
 }
 
-/** What was spent, lost calls included. */
+/** What was spent, and what may have been. */
 export async function listUsage(rows: Reading, by: SpendingKey, now: Millis, { today = false } = {}) {
   const agents = new Map(by === 'agent' ? (await runsOf(rows, {})).map(({ id, agent }) => [id, agent]) : [])
   const labels = new Map((await findSessions(rows)).map(({ id, label }) => [id, label]))
@@ -54,9 +55,9 @@ export async function listUsage(rows: Reading, by: SpendingKey, now: Millis, { t
       session: labels.get(row.session_id ?? '') ?? '–',
       day: new Date(row.at).toISOString().slice(0, 10),
     })[by]
-  const used = (await allUsage(rows)).filter(({ at }) => !today || at >= startOfDay(now))
+  const used = await allUsage(rows, today ? startOfDay(now) : 0)
   const grouped = Map.groupBy(used, keyOf)
-  return { rows: [...grouped].map(([key, group]) => ({ key, ...sum(group) })), total: sum(used) }
+  return { rows: [...grouped].map(([key, group]) => ({ key, ...spendingOf(group) })), total: spendingOf(used) }
 }
 
 /** A run in a list, with what it is at. */
@@ -94,23 +95,12 @@ export async function runLine(
     ageSeconds: seconds((run.finishedAt ?? now) - run.createdAt),
     tokens: spent.inputTokens + spent.outputTokens,
     costUsd: spent.costUsd,
+    estimatedUsd: spent.estimatedUsd,
+    lostUsd: spent.lostUsd,
     ...(run.waitingFor && { waitingFor: run.waitingFor }),
   }
 }
 
 function seconds(duration: Millis): number {
   return Math.max(0, Math.round(duration / 1000))
-}
-
-function sum(rows: UsageRow[]): Spending {
-  return rows.reduce<Spending>(
-    (total, row) => ({
-      inputTokens: total.inputTokens + row.input_tokens,
-      outputTokens: total.outputTokens + row.output_tokens,
-      cachedTokens: total.cachedTokens + row.cached_tokens,
-      costUsd: total.costUsd + row.cost_usd,
-      calls: total.calls + 1,
-    }),
-    { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, calls: 0 },
-  )
 }

@@ -5,7 +5,6 @@ import { joinLabels, type Label } from '../domain/label.ts'
 import { labelOf, type Message } from '../domain/message.ts'
 import type { Ending, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
-import type { Usage } from '../domain/turn.ts'
 import { askToCancel, noteCancelled } from '../store/cancels.ts'
 import { recordEvent } from '../store/events.ts'
 import { consumeItems, itemsOfRun, waitingItems } from '../store/inbox.ts'
@@ -19,9 +18,10 @@ import { lockSessions, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
 import { isAnswer, keepPrompt } from '../store/turns.ts'
-import { loseUsage, settleUsage, spentBy } from '../store/usage.ts'
+import { settleUsage, spentBy } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
 import { artifactsOf } from './artifacts.ts'
+import { closeCalls } from './budget.ts'
 import { type Claimed, claimAtOnce } from './claim.ts'
 import { withMissingFiles } from './claimed-files.ts'
 import { messageOf } from './context.ts'
@@ -49,10 +49,9 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
     const ids = newIds(engine)
     if (last) {
       const call = { runId: claimed.run.id, call: last.call, model: last.reply.model }
-      await settleUsage(tx, call, 'spent', last.reply.usage)
+      await settleUsage(tx, call, last.reply.usage)
     }
-    // A call that was broken off has an unknown cost.
-    await loseUsage(tx, claimed.run.id)
+    await closeCalls(tx, run)
     const work = {
       ...places,
       run: { ...claimed.run, activeMs: run.activeMs, cancelReason },
@@ -143,7 +142,7 @@ export async function leaveTurn(
       thinkingConfig: wishesOf(items).thinking ?? null,
       toolCalls: journal.entries,
       tokenCount: estimateTokens([...queryMessages, responseMessage]),
-      usage: usageOnly(await spentBy(tx, { runId: run.id })),
+      usage: await spentBy(tx, { runId: run.id }),
       compaction: null,
       promptHash: prompt === null ? null : await keptPrompt(tx, prompt),
       label: joinLabels([labelOf(queryMessages), label]),
@@ -213,8 +212,4 @@ async function keptPrompt(tx: Tx, text: string): Promise<string> {
   const hash = createHash('sha256').update(text).digest('hex')
   await keepPrompt(tx, hash, text)
   return hash
-}
-
-function usageOnly({ inputTokens, outputTokens, cachedTokens, costUsd }: Usage): Usage {
-  return { inputTokens, outputTokens, cachedTokens, costUsd }
 }

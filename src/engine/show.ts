@@ -158,7 +158,12 @@ async function viewRun(rows: Reading, id: string, { now, limits }: Around): Prom
     effectiveTools: run.effectiveTools,
     label: joinLabels([run.label, ...journal.labels]),
     usage,
-    budget: { ...limits, spentUsd: request.costUsd, spentTokens: request.inputTokens + request.outputTokens },
+    budget: {
+      ...limits,
+      spentUsd: request.costUsd,
+      spentTokens: request.inputTokens + request.outputTokens,
+      request,
+    },
     promptTokens: answered?.inputTokens ?? null,
     turnId: items.find(({ consumedByTurn }) => consumedByTurn !== null)?.consumedByTurn ?? null,
     ...(result && { result: { id: result.id, status: result.status, summary: result.summary } }),

@@ -5,7 +5,7 @@ import { openApprovals } from '../store/approvals.ts'
 import { turnsLeftSince } from '../store/run-signs.ts'
 import { runsOf } from '../store/runs.ts'
 import type { Reading } from '../store/store.ts'
-import { costSince } from '../store/usage.ts'
+import { spentSince } from '../store/usage.ts'
 import { preview } from './history.ts'
 import { isBackground } from './role.ts'
 
@@ -21,7 +21,7 @@ export async function statusOf(
   asked: { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
 ): Promise<StatusView> {
   const live = (await runsOf(rows, { live: true })).filter((run) => !isBackground(run))
-  const spent = await costSince(rows, startOfDay(asked.now))
+  const spent = await spentSince(rows, startOfDay(asked.now))
   const left = await turnsLeftSince(rows, asked.folder, asked.since, mostTurns)
   return {
     folder: asked.folder,
@@ -35,7 +35,10 @@ export async function statusOf(
     ],
     running: live.filter(({ state }) => state === 'running').length,
     queued: live.filter(({ state }) => state === 'queued').length,
-    spentTodayUsd: spent,
+    spentTodayUsd: spent.costUsd,
+    estimatedTodayUsd: spent.estimatedUsd,
+    lostTodayUsd: spent.lostUsd,
+    reservedTodayUsd: spent.reservedUsd,
     dayLimitUsd: asked.dayLimitUsd,
     sinceLast: left.map(({ about, at, ...turn }) => ({
       ...turn,

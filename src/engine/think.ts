@@ -5,15 +5,14 @@ import { wishesOf } from '../domain/inbox.ts'
 import type { ThinkingConfig } from '../domain/message.ts'
 import { type Delta, ModelFailure, type ModelReply } from '../domain/model.ts'
 import type { Step } from '../domain/run.ts'
-import { noUsage } from '../domain/turn.ts'
 import { recordEvent } from '../store/events.ts'
 import { bindItem, waitingItems } from '../store/inbox.ts'
 import { noteTries, parkRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { settleUsage } from '../store/usage.ts'
-import { acceptReply, acceptUsage } from './accept-reply.ts'
+import { acceptReply } from './accept-reply.ts'
 import type { ActiveRun } from './active-run.ts'
-import { holdPool, reserve } from './budget.ts'
+import { AskedCall } from './asked-call.ts'
+import { closeCalls, holdPool, reserve } from './budget.ts'
 import type { SteerStep } from './journal.ts'
 import { mostOutput, type Shown } from './model-request.ts'
 import { bytesOf, mostUsage } from './weight.ts'
@@ -52,18 +51,21 @@ async function ask(
   run: ActiveRun,
   call: number,
   shown: Shown,
-  asked: { thinking?: ThinkingConfig | undefined; isQuiet?: boolean },
+  { thinking: wished, isQuiet = false }: { thinking?: ThinkingConfig | undefined; isQuiet?: boolean },
 ): Promise<Thought | NoThought> {
   const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
-  const tell = (delta: Delta) => {
-    if (!asked.isQuiet) engine.live({ ...delta, runId: claimed.run.id, call })
+  const answering = new AskedCall(call, model, shown, isQuiet)
+  const tell = ({ kind, text }: Delta) => {
+    answering.hear({ kind, text })
+    if (kind !== 'call' && !isQuiet) engine.live({ kind, text, runId: claimed.run.id, call })
   }
   engine.crash('model.before_request')
   run.mayAct()
+  run.asked = answering
   try {
     // What this input asks for counts before the persona's habit.
-    const thinking = asked.thinking ?? claimed.persona?.defaultModelConfig?.thinking
+    const thinking = wished ?? claimed.persona?.defaultModelConfig?.thinking
     const request = {
       id,
       ...shown,
@@ -73,12 +75,13 @@ async function ask(
     }
     const reply = acceptReply(await run.until(model.reply(request, tell)))
     engine.crash('model.after_reply')
+    run.asked = undefined
     return { reply, call, by: model.name }
   } catch (error) {
-    engine.live({ kind: 'reset', runId: claimed.run.id, call })
     if (signal.aborted) throw signal.reason
     if (!(error instanceof ModelFailure)) throw error
-    return afterFailure(run, call, model.name, error)
+    answering.failure = error
+    return afterFailure(run, answering, error)
   }
 }
 
@@ -103,7 +106,7 @@ async function setAside(run: ActiveRun, shown: () => Shown, hearing?: 'hear'): P
     // A body that runs again may find more: the number stays, what was heard is told anew.
     if (hearing) heard = await hear(tx, run, heard)
     const bytes = bytesOf(shown()) + (heard ? Buffer.byteLength(JSON.stringify(heard.payload)) : 0)
-    return reserve(tx, engine, asked, mostUsage(bytes, mostOutput(engine, model, claimed.run), model.price))
+    return reserve(tx, engine, asked, mostUsage(bytes, mostOutput(engine, model, claimed.run), model))
   })
   if (heard) run.journal.add(heard)
   if (refusal) throw refusal
@@ -123,34 +126,40 @@ async function hear(tx: Tx, run: ActiveRun, before: Step | undefined): Promise<S
   return heard
 }
 
-/** A failure that may pass is waited for, or somebody else is asked; one that will not ends the run with its remedy. */
-async function afterFailure(run: ActiveRun, call: number, model: string, failure: ModelFailure): Promise<NoThought> {
+/**
+ * A failure that may pass is waited for, or somebody else is asked; what was said until then does not count. One that
+ * will not pass ends the run with its remedy.
+ */
+async function afterFailure(run: ActiveRun, asked: AskedCall, failure: ModelFailure): Promise<NoThought> {
   const { engine, claimed, chain } = run
+  const model = asked.model.name
   const tries = nextTries(run, failure)
-  const lost = { runId: claimed.run.id, call, model }
-  const usage = acceptUsage(failure.usage ?? noUsage)
-  if (failure.retry === 'never' || tries >= chain.mostTries) {
-    await run.write('step', (tx) => settleUsage(tx, lost, 'lost', usage))
-    throw failure
-  }
+  if (failure.retry === 'never' || tries >= chain.mostTries) throw failure
+  takeBack(run)
   const next = chain.at(tries).name
   if (next !== model) {
     await run.write('step', async (tx) => {
-      await settleUsage(tx, lost, 'lost', usage)
+      await closeCalls(tx, run)
       await noteTries(tx, claimed.run.id, tries)
       await tell(tx, run, 'run.fallback', { from: model, to: next, error: failure.code })
     })
     run.tries = tries
+    run.asked = undefined
     return 'elsewhere'
   }
   const wakeAt = engine.clock.now() + pauseBefore(chain.own(tries), failure.retryAfter, claimed.claim.runId)
   await run.write('park', async (tx) => {
-    await settleUsage(tx, lost, 'lost', usage)
+    await closeCalls(tx, run)
     await parkRun(tx, claimed.run.id, 'retry', wakeAt, tries)
     await tell(tx, run, 'run.waiting', { for: 'retry', until: wakeAt, error: failure.code })
     tx.hint('runs')
   })
   return 'parked'
+}
+
+/** What a call was heard to say is void: it will be made again. */
+export function takeBack({ engine, claimed, asked }: ActiveRun): void {
+  if (asked) engine.live({ kind: 'reset', runId: claimed.run.id, call: asked.call })
 }
 
 function nextTries({ chain, tries }: ActiveRun, { retry, retryAfter = 0 }: ModelFailure): number {

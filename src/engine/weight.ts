@@ -1,7 +1,7 @@
 import { bytesOf as bytesOfPart } from '../domain/attachment.ts'
 import type { Part } from '../domain/message.ts'
-import type { ModelMessage, ModelRequest, Price } from '../domain/model.ts'
-import type { Usage } from '../domain/turn.ts'
+import type { Model, ModelMessage, ModelRequest } from '../domain/model.ts'
+import { noUsage, type Usage } from '../domain/turn.ts'
 
 // Bytes, not characters: a character that takes three of them is rarely less than a token.
 const usualBytesPerToken = 4
@@ -24,7 +24,12 @@ export function tokensIn(text: string): number {
 }
 
 /** The most that a call may cost: for setting it aside before anyone knows. */
-export function mostUsage(bytes: number, outputTokens: number, price: Price): Usage {
+export function mostUsage(
+  bytes: number,
+  outputTokens: number,
+  { price, costsNothing }: Pick<Model, 'price' | 'costsNothing'>,
+): Usage {
+  if (costsNothing) return noUsage
   const inputTokens = Math.ceil(bytes / fewestBytesPerToken)
   const dearest = Math.max(price.input, price.cacheWrite ?? 0)
   const costUsd = (inputTokens * dearest + outputTokens * price.output) / 1_000_000

@@ -4,10 +4,11 @@ import { tail } from '../domain/id.ts'
 import { mainArgument } from '../domain/main-argument.ts'
 import type { Plan, Task } from '../domain/plan.ts'
 import type { Run, Step } from '../domain/run.ts'
+import type { Spending } from '../domain/spending.ts'
 import type { WhyNote, WhyTopic } from '../domain/why.ts'
 import { approvalsOf, findApproval } from '../store/approvals.ts'
 import { findPlan } from '../store/plans.ts'
-import { keepsEventsSince, lostCalls, pausesOf, runsOfTask } from '../store/provenance.ts'
+import { failedCalls, keepsEventsSince, pausesOf, runsOfTask } from '../store/provenance.ts'
 import { findResult, listResults, type Result } from '../store/results.ts'
 import { findRun } from '../store/runs.ts'
 import { readSteps } from '../store/steps.ts'
@@ -151,14 +152,21 @@ async function costNote(rows: Reading, run: Run, budget: Budget): Promise<WhyNot
     await spentBy(rows, { runId: run.id }),
     await spentBy(rows, { rootRunId: run.rootRunId || run.id }),
   ]
-  const lost = await lostCalls(rows, run.id)
-  const calls = `${own.calls} model ${own.calls === 1 ? 'call' : 'calls'}${lost === 0 ? '' : ` (${lost} lost)`}`
-  const tokens = request.inputTokens + request.outputTokens
-  const all = `$${request.costUsd.toFixed(4)} of $${budget.usd}, ${tokens} of ${budget.tokens} tokens`
-  return say(
-    'spent',
-    `${calls}, ${own.inputTokens + own.outputTokens} tokens, $${own.costUsd.toFixed(4)}; its request: ${all}`,
-  )
+  const failed = await failedCalls(rows, run.id)
+  const calls = `${own.calls} model ${own.calls === 1 ? 'call' : 'calls'}${failed === 0 ? '' : ` (${failed} failed)`}`
+  const all = `${moneyOf(request)} of $${budget.usd}, ${tokensOf(request)} of ${budget.tokens} tokens`
+  return say('spent', `${calls}, ${tokensOf(own)} tokens, ${moneyOf(own)}; its request: ${all}`)
+}
+
+/** `~` marks what is not all told by providers. */
+function tokensOf(spent: Spending): string {
+  const estimated = spent.estimatedInputTokens + spent.estimatedOutputTokens
+  return `${estimated > 0 ? '~' : ''}${spent.inputTokens + spent.outputTokens + estimated}`
+}
+
+function moneyOf({ costUsd, estimatedUsd, lostUsd }: Spending): string {
+  const lost = lostUsd > 0 ? ` and at most ~$${lostUsd.toFixed(4)} lost` : ''
+  return `${estimatedUsd > 0 ? '~' : ''}$${(costUsd + estimatedUsd).toFixed(4)}${lost}`
 }
 
 /** Every attempt, with what it came to. */

@@ -74,7 +74,7 @@ export class ProviderFailures {
     const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
     const said = typeof error === 'string' ? error : typeof message === 'string' ? message : ''
     const status = Number(statusCode ?? code)
-    if (status >= 400 && status < 600) return this.#refused(status, said, undefined, usage)
+    if (status >= 400 && status < 600) return this.#refused(status, said, undefined, { usage, mayHaveCost: true })
     return this.#later('provider_failed', `stopped replying${quoting(this.#clean(said))}`, this.#waitOrElse(), usage)
   }
 
@@ -91,6 +91,7 @@ export class ProviderFailures {
   tooLarge(what: string): ModelFailure {
     return new ModelFailure('reply_too_large', `${this.#who()} sent ${what}.`, 'use another model, or ask for less', {
       retry: 'never',
+      mayHaveCost: true,
     })
   }
 
@@ -100,15 +101,15 @@ export class ProviderFailures {
       'provider_rejected',
       `${this.#who()} answered with ${this.#clean(contentType)} instead of a stream.`,
       `check models.${this.#provider.name}.baseURL in heddle.yaml; it usually ends with /v1`,
-      { retry: 'never' },
+      { retry: 'never', mayHaveCost: contentType.includes('json') },
     )
   }
 
-  #refused(status: number, words: string, after: Millis | undefined, usage?: Usage): ModelFailure {
+  #refused(status: number, words: string, after: Millis | undefined, cost: Cost = {}): ModelFailure {
     const { name, model, apiKey } = this.#provider
     const said = `${status}${quoting(this.#clean(words))}`
     const never = (code: string, what: string, remedy: string) =>
-      new ModelFailure(code, `${this.#who()} ${what}: ${said}.`, remedy, { retry: 'never', ...(usage && { usage }) })
+      new ModelFailure(code, `${this.#who()} ${what}: ${said}.`, remedy, { retry: 'never', ...costOf(cost) })
     const key = `models.${name}.apiKey in heddle.yaml`
     if (status === 401 || status === 403 || (status === 400 && /api[ _]key[ _](not[ _]valid|invalid)/i.test(words)))
       return apiKey === undefined
@@ -122,7 +123,7 @@ export class ProviderFailures {
       isBusy(status) ? 'provider_busy' : 'provider_failed',
       `${this.#who()} ${isBusy(status) ? 'is busy' : 'failed'}: ${said}.`,
       this.#waitOrElse(),
-      { retry: 'later', ...(after !== undefined && { retryAfter: after }), ...(usage && { usage }) },
+      { retry: 'later', ...(after !== undefined && { retryAfter: after }), ...costOf(cost) },
     )
   }
 
@@ -132,7 +133,8 @@ export class ProviderFailures {
     const { name } = this.#provider
     if (cause instanceof Error && /^(bad port|unknown scheme)$/.test(cause.message)) return this.#unsendable(cause)
     const remedy = `check that the server runs and that models.${name}.baseURL is right`
-    return this.#later('provider_unreachable', `cannot be reached (${code ?? 'connection failed'})`, remedy, undefined)
+    const what = `cannot be reached (${code ?? 'connection failed'})`
+    return this.#later('provider_unreachable', what, remedy, undefined, isLostOnTheWay(code))
   }
 
   /** Nothing was sent: what `fetch` says of it may quote the key, so it is not repeated. */
@@ -149,8 +151,9 @@ export class ProviderFailures {
     return new ModelFailure('provider_unreachable', message, remedy, { retry: 'never' })
   }
 
-  #later(code: string, what: string, remedy: string, usage: Usage | undefined): ModelFailure {
-    return new ModelFailure(code, `${this.#who()} ${what}.`, remedy, { retry: 'later', ...(usage && { usage }) })
+  #later(code: string, what: string, remedy: string, usage: Usage | undefined, mayHaveCost = true): ModelFailure {
+    const cost = costOf({ usage, mayHaveCost })
+    return new ModelFailure(code, `${this.#who()} ${what}.`, remedy, { retry: 'later', ...cost })
   }
 
   #who(): string {
@@ -170,8 +173,24 @@ export class ProviderFailures {
 /** A failure that was named before anybody had counted. */
 function withUsage(failure: ModelFailure, usage: Usage | undefined): ModelFailure {
   if (failure.usage || !usage) return failure
-  const { code, message, remedy, retry, retryAfter } = failure
-  return new ModelFailure(code, message, remedy, { retry, usage, ...(retryAfter !== undefined && { retryAfter }) })
+  const { code, message, remedy, retry, retryAfter, mayHaveCost } = failure
+  const more = { ...(retryAfter !== undefined && { retryAfter }), mayHaveCost }
+  return new ModelFailure(code, message, remedy, { retry, usage, ...more })
+}
+
+/** What a failure has cost: as much as was told, and perhaps more. */
+interface Cost {
+  usage?: Usage | undefined
+  mayHaveCost?: boolean
+}
+
+function costOf({ usage, mayHaveCost = false }: Cost) {
+  return { ...(usage && { usage }), mayHaveCost }
+}
+
+/** A connection that was there and broke: the request may have arrived. */
+function isLostOnTheWay(code: string | undefined): boolean {
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET'
 }
 
 /** The answers that mean "not now". */

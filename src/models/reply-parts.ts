@@ -72,6 +72,7 @@ export class ReplyParts {
         return
       case 'tool-input-delta':
         this.#grow(part.delta)
+        if (part.delta !== '') this.#onDelta({ kind: 'call', text: part.delta })
         return
       case 'tool-call': {
         const { toolCallId: id, toolName: name, input: written, providerMetadata: metadata } = part
@@ -173,7 +174,10 @@ export class ReplyParts {
   /** A server that counts nothing must not make a run look free. */
   #estimated(sent: string[]): Usage {
     const outputTokens = tokensIn([this.#text, ...this.#calls.map(({ written }) => written)])
-    return priced({ inputTokens: tokensIn(sent), outputTokens, cachedTokens: 0 }, this.#model.price)
+    return {
+      ...priced({ inputTokens: tokensIn(sent), outputTokens, cachedTokens: 0 }, this.#model.price),
+      isEstimate: true,
+    }
   }
 }
 

@@ -72,9 +72,9 @@ export async function readersAmong(
   return (await rows.all(meantToRead({ from, to, like: `%${name}%` }))).map(({ run_id }) => run_id)
 }
 
-/** How many model calls of a run were paid for and lost. */
-export async function lostCalls(rows: Reading, runId: string): Promise<number> {
-  return Number((await rows.first(lost({ runId })))?.count ?? 0)
+/** How many model calls of a run brought no reply. */
+export async function failedCalls(rows: Reading, runId: string): Promise<number> {
+  return Number((await rows.first(failed({ runId })))?.count ?? 0)
 }
 
 const ofFile = statement((db, arg: { folder: string; path: string; limit: number }) =>
@@ -131,12 +131,12 @@ const meantToRead = statement((db, arg: { from: string; to: string; like: string
     .where('payload_json', 'like', arg.like),
 )
 
-const lost = statement((db, arg: { runId: string }) =>
+const failed = statement((db, arg: { runId: string }) =>
   db
     .selectFrom('usage')
     .select(sql<number>`count(*)`.as('count'))
     .where('run_id', '=', arg.runId)
-    .where('state', '=', sql.lit('lost')),
+    .where(sql<boolean>`state IN ('lost', 'free')`),
 )
 
 const pauses = statement((db, arg: { subject: string }, { events }) =>

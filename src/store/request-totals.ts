@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { CostState } from '../domain/spending.ts'
 import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -10,6 +11,8 @@ const mostUncounted = 64
 export interface Drawn {
   tokens: number
   costUsd: number
+  /** Calls that were made or may be under way. */
+  steps: number
 }
 
 /**
@@ -23,6 +26,7 @@ export async function drawnBy(tx: Tx, rootRunId: string): Promise<Drawn> {
   return {
     tokens: Number(counted?.tokens ?? 0) + Number(rest?.tokens ?? 0),
     costUsd: (counted?.cost_usd ?? 0) + (rest?.cost_usd ?? 0),
+    steps: Number(counted?.steps ?? 0) + Number(rest?.steps ?? 0),
   }
 }
 
@@ -31,41 +35,44 @@ async function countEnded(tx: Tx, rootRunId: string): Promise<void> {
   const found = await tx.all(count({ rootRunId }))
   const tokens = found.reduce((sum, call) => sum + Number(call.input_tokens) + Number(call.output_tokens), 0)
   const costUsd = found.reduce((sum, call) => sum + call.cost_usd, 0)
-  await tx.run(add({ rootRunId, tokens, costUsd }))
+  const steps = found.filter(({ state }) => state !== 'free').length
+  await tx.run(add({ rootRunId, tokens, costUsd, steps }))
 }
 
 const total = statement((db, arg: { rootRunId: string }) =>
-  db.selectFrom('request_totals').select(['tokens', 'cost_usd']).where('root_run_id', '=', arg.rootRunId),
+  db.selectFrom('request_totals').select(['tokens', 'cost_usd', 'steps']).where('root_run_id', '=', arg.rootRunId),
 )
 
 // Spelled as the index that it must use.
 const uncounted = statement((db, arg: { rootRunId: string }) =>
-  raw<{ ended: number; tokens: number; cost_usd: number }>(
+  raw<{ ended: number; tokens: number; cost_usd: number; steps: number }>(
     db,
     sql`SELECT coalesce(sum(CASE WHEN state = 'reserved' THEN 0 ELSE 1 END), 0) AS ended,
                coalesce(sum(input_tokens + output_tokens), 0) AS tokens,
-               coalesce(sum(cost_usd), 0) AS cost_usd
+               coalesce(sum(cost_usd), 0) AS cost_usd,
+               coalesce(sum(CASE WHEN state = 'free' THEN 0 ELSE 1 END), 0) AS steps
         FROM usage WHERE root_run_id = ${arg.rootRunId} AND counted = 0`,
   ),
 )
 
 const count = statement((db, arg: { rootRunId: string }) =>
-  raw<{ input_tokens: number; output_tokens: number; cost_usd: number }>(
+  raw<{ state: CostState; input_tokens: number; output_tokens: number; cost_usd: number }>(
     db,
     sql`UPDATE usage SET counted = 1
         WHERE root_run_id = ${arg.rootRunId} AND counted = 0 AND state <> 'reserved'
-        RETURNING input_tokens, output_tokens, cost_usd`,
+        RETURNING state, input_tokens, output_tokens, cost_usd`,
   ),
 )
 
-const add = statement((db, arg: { rootRunId: string; tokens: number; costUsd: number }) =>
+const add = statement((db, arg: { rootRunId: string; tokens: number; costUsd: number; steps: number }) =>
   db
     .insertInto('request_totals')
-    .values({ root_run_id: arg.rootRunId, tokens: arg.tokens, cost_usd: arg.costUsd })
+    .values({ root_run_id: arg.rootRunId, tokens: arg.tokens, cost_usd: arg.costUsd, steps: arg.steps })
     .onConflict((conflict) =>
       conflict.column('root_run_id').doUpdateSet({
         tokens: sql<number>`request_totals.tokens + excluded.tokens`,
         cost_usd: sql<number>`request_totals.cost_usd + excluded.cost_usd`,
+        steps: sql<number>`request_totals.steps + excluded.steps`,
       }),
     ),
 )

@@ -78,7 +78,9 @@ const answeredOf = statement((db, arg: { runId: string }) =>
     .selectFrom('usage')
     .select(['model', 'input_tokens'])
     .where('run_id', '=', arg.runId)
-    .where('state', '=', 'spent')
+    // One that broke off has answered, too, unless another did so wholly.
+    .where('state', 'in', ['spent', 'estimated'])
+    .orderBy('state', 'desc')
     .orderBy('call', 'desc')
     .limit(1),
 )

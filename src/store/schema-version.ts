@@ -15,6 +15,7 @@ import { meaning } from './migrations/0012-meaning.ts'
 import { approvals } from './migrations/0013-approvals.ts'
 import { clientKeys } from './migrations/0014-client-keys.ts'
 import { replacedMemories } from './migrations/0015-replaced-memories.ts'
+import { money } from './migrations/0016-money.ts'
 
 /** Every step of the schema, in order. */
 export const migrations: readonly Migration[] = [
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   approvals,
   clientKeys,
   replacedMemories,
+  money,
 ]
 
 /** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */

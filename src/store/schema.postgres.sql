@@ -423,6 +423,7 @@ CREATE TABLE request_totals (
   root_run_id text COLLATE "C" NOT NULL,
   tokens bigint NOT NULL,
   cost_usd double precision NOT NULL,
+  steps bigint NOT NULL DEFAULT 0,
   CONSTRAINT request_totals_root_run_id_fkey FOREIGN KEY (root_run_id) REFERENCES runs(id) DEFERRABLE,
   CONSTRAINT request_totals_pkey PRIMARY KEY (root_run_id)
 );
@@ -612,6 +613,7 @@ CREATE TABLE turns (
   integrity text COLLATE "C" NOT NULL,
   sources_json text COLLATE "C" NOT NULL,
   timestamp bigint NOT NULL,
+  unsure_json text COLLATE "C",
   CONSTRAINT turns_cached_tokens_check CHECK (cached_tokens >= 0),
   CONSTRAINT turns_check CHECK ((type = 'compaction'::text) = (compaction_json IS NOT NULL)),
   CONSTRAINT turns_cost_usd_check CHECK (cost_usd >= 0::double precision),
@@ -638,10 +640,9 @@ CREATE TABLE usage (
   cost_usd double precision NOT NULL,
   at bigint NOT NULL,
   counted bigint NOT NULL DEFAULT 0,
-  CONSTRAINT usage_check CHECK (counted = 0 OR state <> 'reserved'::text),
-  CONSTRAINT usage_state_check CHECK (state = 'reserved'::text OR state = 'spent'::text OR state = 'lost'::text),
-  CONSTRAINT usage_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
-  CONSTRAINT usage_pkey PRIMARY KEY (run_id, call)
+  CONSTRAINT usage_of_calls_check CHECK (counted = 0 OR state <> 'reserved'::text),
+  CONSTRAINT usage_of_calls_state_check CHECK (state = 'reserved'::text OR state = 'spent'::text OR state = 'estimated'::text OR state = 'lost'::text OR state = 'free'::text),
+  CONSTRAINT usage_of_calls_pkey PRIMARY KEY (run_id, call)
 );
 
 CREATE INDEX usage_by_request ON usage USING btree (root_run_id);

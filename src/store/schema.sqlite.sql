@@ -347,7 +347,7 @@ CREATE TABLE request_totals (
   root_run_id TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) DEFERRABLE,
   tokens      INTEGER NOT NULL,
   cost_usd    REAL NOT NULL
-) STRICT, WITHOUT ROWID;
+, steps INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
 
 CREATE TABLE runs (
   id          TEXT PRIMARY KEY,
@@ -473,21 +473,22 @@ CREATE TABLE turns (
   prompt_hash           TEXT REFERENCES prompts (hash) DEFERRABLE,
   integrity             TEXT NOT NULL CHECK (integrity IN ('trusted', 'untrusted')),
   sources_json          TEXT NOT NULL,
-  timestamp             INTEGER NOT NULL,
+  timestamp             INTEGER NOT NULL, unsure_json TEXT,
   CHECK ((type = 'compaction') = (compaction_json IS NOT NULL))
 ) STRICT;
 
-CREATE TABLE usage (
-  run_id        TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+CREATE TABLE "usage" (
+  run_id        TEXT NOT NULL,
   call          INTEGER NOT NULL,
   root_run_id   TEXT NOT NULL,
   model         TEXT NOT NULL,
-  state         TEXT NOT NULL CHECK (state = 'reserved' OR state = 'spent' OR state = 'lost'),
+  state         TEXT NOT NULL CHECK (state = 'reserved' OR state = 'spent' OR state = 'estimated' OR state = 'lost' OR state = 'free'),
   input_tokens  INTEGER NOT NULL,
   output_tokens INTEGER NOT NULL,
   cached_tokens INTEGER NOT NULL,
   cost_usd      REAL NOT NULL,
-  at            INTEGER NOT NULL, counted INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'),
+  at            INTEGER NOT NULL,
+  counted       INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'),
   PRIMARY KEY (run_id, call)
 ) STRICT, WITHOUT ROWID;
 

@@ -7,6 +7,7 @@ import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
+import type { CostState } from '../domain/spending.ts'
 import type { TurnType } from '../domain/turn.ts'
 
 export interface MemoryColumns {
@@ -259,7 +260,7 @@ export interface Tables {
     call: number
     root_run_id: string
     model: string
-    state: 'reserved' | 'spent' | 'lost'
+    state: CostState
     input_tokens: number
     output_tokens: number
     cached_tokens: number
@@ -267,7 +268,7 @@ export interface Tables {
     at: number
     counted: Generated<number>
   }
-  request_totals: { root_run_id: string; tokens: number; cost_usd: number }
+  request_totals: { root_run_id: string; tokens: number; cost_usd: number; steps: number }
   steps: {
     run_id: string
     seq: number
@@ -298,6 +299,8 @@ export interface Tables {
     integrity: Integrity
     sources_json: string
     timestamp: number
+    /** What of its cost nobody told. */
+    unsure_json: string | null
   }
   threads: {
     segment_id: string

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Turn } from '../domain/turn.ts'
+import type { Turn, Unsure, Usage } from '../domain/turn.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -57,6 +57,7 @@ export function turnFrom(row: TurnRow, parentTurnId: string | null): Turn {
       outputTokens: row.output_tokens,
       cachedTokens: row.cached_tokens,
       costUsd: row.cost_usd,
+      ...(row.unsure_json !== null && (JSON.parse(row.unsure_json) as Unsure)),
     },
     compaction: row.compaction_json === null ? null : JSON.parse(row.compaction_json),
     promptHash: row.prompt_hash,
@@ -88,7 +89,19 @@ function turnRow(turn: TurnContent): TurnRow {
     integrity: turn.label.integrity,
     sources_json: JSON.stringify(turn.label.sources),
     timestamp: turn.timestamp,
+    unsure_json: unsureJson(turn.usage),
   }
+}
+
+/** Only where something of a turn's cost is not known. */
+function unsureJson(usage: Usage): string | null {
+  const { estimatedInputTokens = 0, estimatedOutputTokens = 0, estimatedUsd = 0 } = usage
+  const { lostInputTokens = 0, lostOutputTokens = 0, lostUsd = 0 } = usage
+  const unsure: Unsure = {
+    ...{ estimatedInputTokens, estimatedOutputTokens, estimatedUsd },
+    ...{ lostInputTokens, lostOutputTokens, lostUsd },
+  }
+  return Object.values(unsure).every((figure) => figure === 0) ? null : JSON.stringify(unsure)
 }
 
 const insert = statement((db, row: TurnRow) =>
@@ -113,5 +126,6 @@ const insert = statement((db, row: TurnRow) =>
     integrity: row.integrity,
     sources_json: row.sources_json,
     timestamp: row.timestamp,
+    unsure_json: row.unsure_json,
   }),
 )

@@ -1,16 +1,12 @@
 import { sql } from 'kysely'
 import type { Millis } from '../domain/clock.ts'
+import { type CallSum, type CostState, type Spending, spendingOf } from '../domain/spending.ts'
 import type { Usage } from '../domain/turn.ts'
 import type { Builder } from './dialect.ts'
 import { raw } from './raw.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
 import type { Tables } from './tables.ts'
-
-/** What a request has cost so far, what is reserved for calls under way included. */
-export interface Spent extends Usage {
-  calls: number
-}
 
 export interface Call {
   runId: string
@@ -40,19 +36,14 @@ export async function reserveUsage(tx: Tx, call: Call, most: Usage, at: Millis):
   )
 }
 
-/** Replaces the reservation by what the call did cost. A call that failed may have cost something, too. */
-export async function settleUsage(
-  tx: Tx,
-  call: Pick<Call, 'runId' | 'call' | 'model'>,
-  state: 'spent' | 'lost',
-  usage: Usage,
-): Promise<void> {
+/** Replaces the reservation by what the call did cost, as the provider told it or as it was estimated here. */
+export async function settleUsage(tx: Tx, call: Pick<Call, 'runId' | 'call' | 'model'>, usage: Usage): Promise<void> {
   await tx.run(
     settle({
       runId: call.runId,
       call: call.call,
       model: call.model,
-      state,
+      state: usage.isEstimate ? 'estimated' : 'spent',
       input: usage.inputTokens,
       output: usage.outputTokens,
       cached: usage.cachedTokens,
@@ -61,25 +52,33 @@ export async function settleUsage(
   )
 }
 
-/** Reservations of calls whose process died: nobody will ever know what they cost, so what was set aside stands. */
+/** Reservations of calls whose process died: nobody will ever know what they cost, so the most they can have cost stands. */
 export async function loseUsage(tx: Tx, runId: string): Promise<void> {
   await tx.run(lose({ runId }))
 }
 
-export async function spentBy(rows: Reading, of: { rootRunId: string } | { runId: string }): Promise<Spent> {
-  const query = 'rootRunId' in of ? byRequest(of) : byRun(of)
-  const row = await rows.first(query)
-  return {
-    calls: row?.calls ?? 0,
-    inputTokens: Number(row?.input ?? 0),
-    outputTokens: Number(row?.output ?? 0),
-    cachedTokens: Number(row?.cached ?? 0),
-    costUsd: row?.cost ?? 0,
-  }
+/** Notes that a call brought no reply and cost nothing: it did not reach the provider, or was refused. */
+export async function freeUsage(tx: Tx, call: Pick<Call, 'runId' | 'call'>): Promise<void> {
+  await tx.run(free({ runId: call.runId, call: call.call }))
 }
 
-/** The money of all calls since then. */
-export async function costSince(rows: Reading, since: Millis): Promise<number> {
+/** Gives back what was set aside for calls of a run that were never made. */
+export async function releaseUsage(tx: Tx, runId: string): Promise<void> {
+  await tx.run(release({ runId }))
+}
+
+/** What calls have cost: all of a request, or those of one run. */
+export async function spentBy(rows: Reading, of: { rootRunId: string } | { runId: string }): Promise<Spending> {
+  return spendingOf(await rows.all('rootRunId' in of ? byRequest(of) : byRun(of)))
+}
+
+/** What all calls since then have cost. */
+export async function spentSince(rows: Reading, since: Millis): Promise<Spending> {
+  return spendingOf(await rows.all(total(rows.build).where('at', '>=', since)))
+}
+
+/** The money that all calls since then have drawn from the day's budget, however it is known. */
+export async function drawnSince(rows: Reading, since: Millis): Promise<number> {
   return (await rows.first(bySince({ since })))?.cost ?? 0
 }
 
@@ -98,10 +97,24 @@ const lose = statement((db, arg: { runId: string }) =>
   db.updateTable('usage').set({ state: 'lost' }).where('run_id', '=', arg.runId).where('state', '=', 'reserved'),
 )
 
+const free = statement((db, arg: { runId: string; call: number }) =>
+  db
+    .updateTable('usage')
+    .set({ state: 'free', input_tokens: 0, output_tokens: 0, cost_usd: 0 })
+    .where('run_id', '=', arg.runId)
+    .where('call', '=', arg.call),
+)
+
+const release = statement((db, arg: { runId: string }) =>
+  db.deleteFrom('usage').where('run_id', '=', arg.runId).where('state', '=', 'reserved'),
+)
+
 const total = (db: Builder) =>
   db
     .selectFrom('usage')
+    .groupBy('state')
     .select([
+      'state',
       sql<number>`count(*)`.as('calls'),
       sql<number>`coalesce(sum(input_tokens), 0)`.as('input'),
       sql<number>`coalesce(sum(output_tokens), 0)`.as('output'),
@@ -150,7 +163,7 @@ const settle = statement(
       runId: string
       call: number
       model: string
-      state: 'spent' | 'lost'
+      state: CostState
       input: number
       output: number
       cached: number
@@ -171,26 +184,27 @@ const settle = statement(
       .where('call', '=', arg.call),
 )
 
-export type UsageRow = Omit<Tables['usage'], 'call' | 'root_run_id' | 'state' | 'counted'> & {
-  session_id: string | null
-}
+export type UsageRow = Pick<Tables['usage'], 'run_id' | 'model' | 'at'> & CallSum & { session_id: string | null }
 
-/** Every call that was made, with the session it was made for. */
-export async function allUsage(rows: Reading): Promise<UsageRow[]> {
+/** Every call, with the session it was made for; null where that is not here any more. */
+export async function allUsage(rows: Reading, since: Millis): Promise<UsageRow[]> {
   return rows.all(
     rows.build
       .selectFrom('usage')
-      .innerJoin('runs', 'runs.id', 'usage.run_id')
+      .leftJoin('runs', 'runs.id', 'usage.run_id')
       .select([
         'usage.run_id',
         'usage.model',
-        'usage.input_tokens',
-        'usage.output_tokens',
-        'usage.cached_tokens',
-        'usage.cost_usd',
+        'usage.state',
+        'usage.input_tokens as input',
+        'usage.output_tokens as output',
+        'usage.cached_tokens as cached',
+        'usage.cost_usd as cost',
         'usage.at',
         'runs.session_id',
+        sql<number>`1`.as('calls'),
       ])
+      .where('usage.at', '>=', since)
       .orderBy('usage.at'),
   )
 }

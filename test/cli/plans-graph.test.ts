@@ -6,7 +6,8 @@ import { width } from '../../src/cli/screen.ts'
 import { plan, survey, task } from './plan-views.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
-const facts = { most: 3, costUsd: 0 }
+const spent = (costUsd: number) => ({ inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd })
+const facts = { most: 3, spent: spent(0) }
 
 test('a plan under way is drawn as in the first five minutes', () => {
   expect(drawPlan(survey, screen, facts)).toEqual([
@@ -39,7 +40,7 @@ test('what failed says why and what it left, what it holds up is blocked, and th
     task(9, { status: 'skipped', reason: 'not needed' }),
     task(10, { status: 'cancelled', reason: 'cancelled by hand' }),
   ]
-  expect(drawPlan(plan(tasks, { status: 'failed' }), screen, { costUsd: 0.02 })).toEqual([
+  expect(drawPlan(plan(tasks, { status: 'failed' }), screen, { spent: spent(0.02) })).toEqual([
     'Plan 1 · survey the shop · failed, 0 of 4 done',
     '┌  7  FAILED     1m 1s  task number 7   the provider refused            result:4',
     '│  9  skip              task number 9   not needed',

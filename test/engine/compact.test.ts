@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
 import { append } from '../../src/engine/append.ts'
+import { cancel } from '../../src/engine/cancel.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import { findRun } from '../../src/store/runs.ts'
 import { readSteps } from '../../src/store/steps.ts'
 import { spentBy } from '../../src/store/usage.ts'
-import { manualClock } from '../../src/testing.ts'
+import { gate, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 
@@ -207,6 +208,22 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     expect(compaction?.turn.responseMessage.content).toBe(
       `${ships}\nPointers: [agent_result:7], plan:3\nFiles: src/cart.ts\nStarted and not heard of yet: run:abcdef (find the port)`,
     )
+  })
+
+  test('a person who stops a run while it sums up finds nothing of the summary in the turn', async () => {
+    const held = gate()
+    const model = scriptedModel(
+      (request) => (isSummary(request) ? { pieces: ['they spoke of', held] } : { text: 'well' }),
+      { window },
+    )
+    under = await newEngine(database, model)
+    await talk(30)
+    await under.work()
+    const { runId } = await under.say('and now?')
+    await held.reached
+    await cancel(under.engine, runId ?? '', 'stopped by Ctrl-C')
+    const last = (await under.turns(31)).at(-1)
+    expect(last?.turn.responseMessage.content).toBe('Cancelled: stopped by Ctrl-C')
   })
 
   test('nobody watches a summary come: one notice tells how much it stands for', async () => {

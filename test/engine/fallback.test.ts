@@ -49,8 +49,8 @@ describe.each(databases)('a chain of models on %s', (database) => {
     })
     expect(models.map(({ requests }) => requests.length)).toEqual([2, 1])
     expect(await callsOf(chain, runId)).toEqual([
-      { call: 1, model: 'main', state: 'lost' },
-      { call: 2, model: 'main', state: 'lost' },
+      { call: 1, model: 'main', state: 'free' },
+      { call: 2, model: 'main', state: 'free' },
       { call: 3, model: 'local', state: 'spent' },
     ])
     const events = await chain.world.store.read((rows) => readEvents(rows, undefined, 100))

@@ -39,7 +39,7 @@ describe.each(databases)('what a request has drawn from its budget on %s', (data
     })
     const spent = await under.world.store.read((rows) => spentBy(rows, { rootRunId: runId }))
     expect(spent).toMatchObject({ calls: 200, inputTokens: 180_000, outputTokens: 20_000 })
-    expect(drawn).toEqual({ tokens: 200_000, costUsd: expect.closeTo(spent.costUsd) })
+    expect(drawn).toEqual({ tokens: 200_000, costUsd: expect.closeTo(spent.costUsd), steps: 200 })
     const uncounted = await under.world.store.read((rows) =>
       rows.all(rows.build.selectFrom('usage').select('call').where('counted', '=', 0)),
     )

@@ -66,7 +66,7 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
     expect(await notesOn(runId)).toEqual([
       expect.stringMatching(/^waited: paused \d+\.\ds for a retry: provider_failed$/),
       'retried: went on with local, since main failed: provider_failed',
-      spent('3 model calls \\(2 lost\\)'),
+      spent('3 model calls \\(2 failed\\)'),
     ])
     expect((await ask(`run:${runId}`)).chain[0]).toMatchObject({ model: 'local' })
   })

@@ -217,7 +217,7 @@ describe.each(databases)('why on %s', (database) => {
     expect(told[0]).toMatch(/^waited: paused \d+\.\ds for a retry: overloaded$/)
     expect(told[1]).toMatch(/^refused: exec ls was refused: /)
     expect(told[2]).toMatch(/^refused: read_result 7 failed: /)
-    expect(told[3]).toMatch(/^spent: 3 model calls \(1 lost\), /)
+    expect(told[3]).toMatch(/^spent: 3 model calls \(1 failed\), /)
     expect(told).toHaveLength(4)
   })
 

@@ -46,7 +46,8 @@ describe.each(kinds)('F26: a stream of %s (%s) that is cut at any byte brings no
   test('and what came of it was told as provisional only', async () => {
     const { fail, deltas } = await asking({ ...answer, faults: { cutAt: recorded.bytes.length - 20 } }, { kind })
     await fail()
-    expect(deltas.map(({ text }) => text).join('')).toBe('sö')
+    const said = deltas.filter(({ kind: what }) => what !== 'call')
+    expect(said.map(({ text }) => text).join('')).toBe('sö')
   })
 
   test('but one that comes a byte at a time, so that every character is split, is whole', async () => {

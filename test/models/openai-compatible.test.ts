@@ -83,7 +83,7 @@ describe('a reply is what the provider said, whole', () => {
       { settings: { price: { input: 1, output: 1 } } },
     )
     const { usage } = await ask({ system: '', messages: [{ role: 'user', content: 'y'.repeat(800) }] })
-    expect(usage).toEqual({ inputTokens: 200, outputTokens: 100, cachedTokens: 0, costUsd: 0.0003 })
+    expect(usage).toEqual({ inputTokens: 200, outputTokens: 100, cachedTokens: 0, costUsd: 0.0003, isEstimate: true })
   })
 })
 

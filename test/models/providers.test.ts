@@ -307,7 +307,7 @@ describe.each(kinds)('%s, by its own format', (kind) => {
     const price = { input: 1, output: 1 }
     const under = await ask({ text: 'x'.repeat(400), faults: { noUsage: true } }, { settings: { price } })
     const { usage } = await under.ask({ system: '', messages: [{ role: 'user', content: 'y'.repeat(800) }] })
-    expect(usage).toEqual({ inputTokens: 200, outputTokens: 100, cachedTokens: 0, costUsd: 0.0003 })
+    expect(usage).toEqual({ inputTokens: 200, outputTokens: 100, cachedTokens: 0, costUsd: 0.0003, isEstimate: true })
   })
 
   test('a provider that read less than it was sent gives no answer', async () => {

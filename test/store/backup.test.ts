@@ -37,14 +37,14 @@ describe.each(databases)('a backup of %s', (database) => {
       'threads',
       'sessions',
       'events',
-      ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
+      ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'steps'],
       ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
       ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
       'request_totals',
       'narrative_recalls',
       'id_tails',
       ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
-      ...['embedders', 'memory_vectors'],
+      ...['embedders', 'memory_vectors', 'usage'],
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',

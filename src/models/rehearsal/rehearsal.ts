@@ -32,6 +32,7 @@ export function rehearsal({ clock, pace }: RehearsalSettings): Model {
     name: rehearsalName,
     window,
     price: { input: 0, output: 0 },
+    costsNothing: true,
     async reply(request, onDelta) {
       const { signal } = request
       signal.throwIfAborted()

@@ -12,7 +12,11 @@ export function checkRequests(evidence: Evidence, expect: Expect): void {
     expect(same === 1, 'I12', `request ${request.run} was made ${same} times`)
   }
   for (const run of runsIn(evidence)) {
-    const lost = rows.usage.filter(({ run_id, state }) => run_id === run['id'] && state === 'lost').length
+    const ofRun = rows.usage.filter(({ run_id }) => run_id === run['id'])
+    const isMade = (row: Row) => requests.some((request) => isOf(row, request))
+    const lost = ofRun.filter(
+      (row) => ['lost', 'estimated'].includes(String(row['state'])) || isRefused(row, isMade),
+    ).length
     const failures = provider.filter((line) => idOf(line).runId === run['id'] && isFailure(line))
     const cutOff = run['state'] === 'cancelled' || run['state'] === 'timeout' ? 1 : 0
     const most = failures.length + Math.max(0, Number(run['epoch']) - 1) + cutOff
@@ -20,22 +24,28 @@ export function checkRequests(evidence: Evidence, expect: Expect): void {
   }
 }
 
-/** I12: the ledger is the provider's log, to the token; of a lost call what was set aside stands. */
+/** I12: the ledger is the provider's log, to the token, or marked; of a lost call what was set aside stands. */
 export function checkLedger(evidence: Evidence, expect: Expect): void {
   const { rows, provider } = evidence
   for (const row of rows.usage) {
     expect(row['state'] !== 'reserved', 'I12', `${nameOf(row)} is still reserved although its run has ended`)
     if (row['state'] === 'spent') checkSpent(evidence, row, expect)
     if (row['state'] === 'lost') checkLost(evidence, row, expect)
+    if (row['state'] === 'free') checkFree(evidence, row, expect)
   }
   for (const line of provider.filter(({ kind }) => kind === 'answered')) {
     const isThere = rows.usage.some((row) => isOf(row, line))
     expect(isThere, 'I12', `the provider answered ${line.run}, and no row tells it`)
   }
   for (const turn of rows.turns.filter(({ type }) => type === 'normal')) {
-    const ofRun = rows.usage.filter(({ run_id }) => run_id === turn['run_id'])
-    const isSum =
-      turn['input_tokens'] === sum(ofRun, 'input_tokens') && turn['output_tokens'] === sum(ofRun, 'output_tokens')
+    const of = (state: string) => rows.usage.filter((row) => row['run_id'] === turn['run_id'] && row['state'] === state)
+    const unsure = JSON.parse(String(turn['unsure_json'] ?? '{}')) as Record<string, number>
+    const told = [turn['input_tokens'], turn['output_tokens'], unsure['estimatedOutputTokens'] ?? 0]
+    const booked = [
+      ...[sum(of('spent'), 'input_tokens'), sum(of('spent'), 'output_tokens')],
+      sum(of('estimated'), 'output_tokens'),
+    ]
+    const isSum = `${told}` === `${booked}` && (unsure['lostOutputTokens'] ?? 0) === sum(of('lost'), 'output_tokens')
     expect(isSum, 'I12', `turn ${turn['id']} does not tell what its run's calls cost`)
   }
 }
@@ -47,12 +57,22 @@ function checkSpent({ provider }: Evidence, row: Row, expect: Expect): void {
   expect(`${counted}` === `${logged}`, 'I12', `${nameOf(row)} cost ${counted}, the provider says ${logged}`)
 }
 
-/** It failed and cost nothing, or nobody knows what it cost and it counts as the most it could. */
+/** It was refused, or did not reach the provider. */
+function checkFree({ provider }: Evidence, row: Row, expect: Expect): void {
+  const isFree = row['input_tokens'] === 0 && row['output_tokens'] === 0
+  const isAnswered = provider.some((line) => line.kind === 'answered' && isOf(row, line))
+  expect(isFree && !isAnswered, 'I12', `${nameOf(row)} cost nothing, and the provider answered it`)
+}
+
+/** A call that the provider did not answer, and that cost nothing. */
+function isRefused(row: Row, isMade: (row: Row) => boolean): boolean {
+  return row['state'] === 'free' && isMade(row)
+}
+
+/** Nobody knows what it cost, and it counts as the most it could. */
 function checkLost(evidence: Evidence, row: Row, expect: Expect): void {
   const own = evidence.provider.filter((line) => isOf(row, line))
   const counted = `${row['input_tokens']} and ${row['output_tokens']} tokens`
-  const isFree = row['input_tokens'] === 0 && row['output_tokens'] === 0
-  if (isFree && own.some(isFailure)) return
   const most = requestsIn(evidence).find(({ body }) => body?.max_tokens !== undefined)?.body?.max_tokens
   const isAll = most === undefined || row['output_tokens'] === most
   expect(isAll, 'I12', `${nameOf(row)} was lost, counts as ${counted}, and could have cost ${most} of output`)

@@ -1,0 +1,139 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Spending } from '../../src/domain/app.ts'
+import { type ProviderAnswer, startProvider, type TestProvider } from '../../src/testing.ts'
+import { newHeddle, type TestHeddle } from './heddle.ts'
+
+const price = { input: 15, output: 75 }
+const text = 'one line of the answer, and another one that comes after it, so that there is something to cut'
+/** Enough of a streamed reply for some of its text to be in it, and not its usage. */
+const middle = 1500
+
+let heddle: TestHeddle
+let provider: TestProvider | undefined
+beforeEach(() => {
+  heddle = newHeddle()
+})
+afterEach(async () => {
+  await provider?.close()
+  provider = undefined
+  heddle.remove()
+})
+
+/** A provider that answers so, and a home that asks it; a key is refused unless it is `right`. */
+async function answering(answer: (attempt: number) => ProviderAnswer, { key = 'right' } = {}): Promise<TestProvider> {
+  provider = await startProvider({ answer: ({ attempt }) => answer(attempt), key: 'right' })
+  await heddle.run('init')
+  const model = `{ provider: openai-compatible, baseURL: "${provider.url}", model: m, apiKey: ${key}, price: { input: 15, output: 75 } }`
+  writeFileSync(join(heddle.home, 'heddle.yaml'), `models:\n  main: ${model}\nmemory: { narratives: false }\n`)
+  return provider
+}
+
+const usage = async () => (await heddle.json<{ total: Spending }>('usage')).total
+
+/** What the provider told of every reply that it finished. */
+function told({ log }: TestProvider) {
+  const answered = log.flatMap((line) => (line.kind === 'answered' && line.usage ? [line.usage] : []))
+  const sum = (of: 'inputTokens' | 'outputTokens') => answered.reduce((total, counts) => total + counts[of], 0)
+  const [inputTokens, outputTokens] = [sum('inputTokens'), sum('outputTokens')]
+  const costUsd = (inputTokens * price.input + outputTokens * price.output) / 1_000_000
+  return { inputTokens, outputTokens, costUsd: expect.closeTo(costUsd, 9) }
+}
+
+const nothing = {
+  estimatedInputTokens: 0,
+  estimatedOutputTokens: 0,
+  estimatedUsd: 0,
+  lostInputTokens: 0,
+  lostOutputTokens: 0,
+  lostUsd: 0,
+  reservedUsd: 0,
+}
+
+/** Begins to answer, says some of it and then nothing more. */
+const stuck: ProviderAnswer = { text, faults: { silentAt: middle, pieceBytes: 300 } }
+
+/** Asks, and resolves when the answer has begun. */
+async function askAndHear(from: TestProvider) {
+  const asking = heddle.start('ask', 'hello')
+  await from.until(({ kind }) => kind === 'received')
+  return asking
+}
+
+test.each([
+  ['is answered', 1, () => ({ text })],
+  [
+    'is answered after a 500',
+    2,
+    (attempt: number) => (attempt === 0 ? { faults: { status: { code: 500 } } } : { text }),
+  ],
+  ['is answered with nothing', 1, () => ({ text: '', usage: { outputTokens: 1 } })],
+])('a question that %s costs what the provider told, to the token', async (_, calls, answer) => {
+  const from = await answering(answer)
+  await heddle.run('ask', 'hello')
+  expect(told(from).outputTokens).toBeGreaterThan(0)
+  expect(await usage()).toMatchObject({ ...told(from), ...nothing, calls })
+  expect((await heddle.run('usage')).out).not.toContain('~')
+})
+
+test('a question whose key is refused costs nothing', async () => {
+  await answering(() => ({ text }), { key: 'wrong' })
+  const { out } = await heddle.run('ask', 'hello')
+  expect(out).toContain('0 in, 0 out · $0.00')
+  expect(await usage()).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0, calls: 1, ...nothing })
+})
+
+test('a reply that breaks off costs about what was seen of it, marked so; the one after it what was told', async () => {
+  const from = await answering((attempt) => (attempt === 0 ? { text, faults: { cutAt: middle } } : { text }))
+  await heddle.run('ask', 'hello')
+  const total = await usage()
+  expect(total).toMatchObject({ ...told(from), calls: 2, lostUsd: 0 })
+  expect(total.estimatedInputTokens).toBeGreaterThan(0)
+  expect(total.estimatedOutputTokens).toBeGreaterThan(0)
+  expect(total.estimatedOutputTokens).toBeLessThan(text.length / 4)
+  expect(total.estimatedUsd).toBeGreaterThan(0)
+  expect((await heddle.run('usage')).out).toMatch(/~\d+ in +~\d+ out +2 calls +~\$0\.\d+/)
+})
+
+test.each([
+  ['Ctrl-C', 'SIGINT'],
+  ['a stop of the process', 'SIGTERM'],
+] as const)('%s in the middle of a reply costs what was sent and seen, not what was set aside', async (_, signal) => {
+  const from = await answering(() => stuck)
+  const asking = await askAndHear(from)
+  asking.stop(signal)
+  const { out } = await asking.ended
+  if (signal === 'SIGINT') expect(out).toMatch(/~[\d,]+ in, ~?\d+ out · ~\$0\.0\d+/)
+  const total = await usage()
+  expect(total).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0, calls: 1, lostUsd: 0, reservedUsd: 0 })
+  expect(total.estimatedInputTokens).toBeGreaterThan(0)
+  expect(total.estimatedOutputTokens).toBeLessThan(100)
+})
+
+test('a kill in the middle of a reply leaves what the call may have cost at most, named as lost', async () => {
+  let asked = 0
+  const from = await answering(() => (++asked === 1 ? stuck : { text }))
+  const asking = await askAndHear(from)
+  asking.stop('SIGKILL')
+  await asking.ended
+  const { reservedUsd, ...before } = await usage()
+  expect(before).toMatchObject({ costUsd: 0, estimatedUsd: 0, lostUsd: 0, calls: 0 })
+  expect(reservedUsd).toBeGreaterThan(0)
+  expect((await heddle.run('usage')).out).toContain('set aside for calls under way')
+  await heddle.run('ask', 'go on')
+  const total = await usage()
+  expect(total).toMatchObject({ ...told(from), estimatedUsd: 0, lostUsd: reservedUsd, reservedUsd: 0 })
+  expect((await heddle.run('usage')).out).toMatch(/at most ~\$0\.\d+ was lost/)
+  const { out } = await heddle.run('status')
+  expect(out).toMatch(/at most ~\$0\.\d+ lost/)
+})
+
+test('a rehearsal costs nothing, whatever becomes of it', async () => {
+  await heddle.run('init')
+  rmSync(join(heddle.home, 'heddle.yaml'))
+  const env = { HEDDLE_CRASH_AT: 'model.after_reply#1' }
+  expect((await heddle.runWith({ env }, 'ask', 'read this folder')).signal).toBe('SIGKILL')
+  await heddle.run('ask', 'what is here?')
+  expect(await usage()).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0, ...nothing })
+})
