@@ -16,6 +16,9 @@ export class HeddleError extends Error {
   }
 }
 
+/** The database did not do what it was asked: nobody's fault who asked, and nothing that a model should hear of. */
+export class StorageFailure extends HeddleError {}
+
 /** Wrong use of a command or a wrong argument: the caller must change what they asked for. */
 export class Misuse extends HeddleError {
   constructor(message: string, remedy: string, code = 'misuse') {

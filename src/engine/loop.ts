@@ -1,4 +1,4 @@
-import { HeddleError } from '../domain/errors.ts'
+import { HeddleError, StorageFailure } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Ending, Step } from '../domain/run.ts'
@@ -159,8 +159,7 @@ async function finishInside(run: ActiveRun, ready: ReadyCall, context: CallConte
   try {
     await run.record([step], write, locks)
   } catch (error) {
-    if (error instanceof Stop) throw error
-    // If it was the rows that failed and not the tool, this fails, too.
+    if (error instanceof Stop || error instanceof StorageFailure) throw error
     step.payload = ended(ready.call, explained(error))
     await run.record([step])
   }
@@ -168,6 +167,8 @@ async function finishInside(run: ActiveRun, ready: ReadyCall, context: CallConte
 
 /** What an end before the work was done means for the run. */
 async function stop(run: ActiveRun, error: unknown): Promise<Claimed | undefined> {
+  // The worker gives the run back as soon as the database answers, and it goes on from its journal.
+  if (error instanceof StorageFailure) throw error
   if (!(error instanceof Stop)) return settle(run, failed(run, error))
   switch (error.kind) {
     case 'fenced':

@@ -112,15 +112,15 @@ export function free(
   engine: Engine,
   lost: Run,
   ownerId: string,
-  { begun = true } = {},
+  { begun = true, hasCrashed = begun }: { begun?: boolean; hasCrashed?: boolean } = {},
 ): Promise<'resumed' | 'quarantined' | 'nothing'> {
   return engine.store.write('recover', async (tx) => {
     const found = await lockedRun(tx, lost)
     if (found?.run.ownerId !== ownerId) return 'nothing'
     await (begun ? loseUsage(tx, lost.id) : releaseUsage(tx, lost.id))
-    const crashes = found.run.crashes + (begun ? 1 : 0)
+    const crashes = found.run.crashes + (hasCrashed ? 1 : 0)
     tx.hint('runs')
-    if (!begun || crashes < engine.limits.maxCrashes) {
+    if (!hasCrashed || crashes < engine.limits.maxCrashes) {
       await requeueRun(tx, lost.id, crashes)
       return 'resumed'
     }

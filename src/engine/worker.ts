@@ -1,4 +1,5 @@
 import type { Millis } from '../domain/clock.ts'
+import { StorageFailure } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
 import type { OwnerLocks } from '../store/owner-locks.ts'
 import { beat, claimsOf, insertOwner, removeOwner } from '../store/owners.ts'
@@ -128,7 +129,7 @@ class Hands {
   readonly #options: WorkerOptions
   /** By claim: a run may be back before the end of its last claim is heard. */
   readonly #busy = new Map<string, { runId: string; stop: AbortController; done: Promise<void> }>()
-  readonly #dropped: (Claimed & { begun: boolean })[] = []
+  readonly #dropped: (Claimed & { begun: boolean; hasCrashed?: boolean })[] = []
   /** Claims of ours that nobody here knows of, as of the last look, and those that were given back. */
   #unheard = new Set<string>()
   readonly #givenBack = new Set<string>()
@@ -324,7 +325,9 @@ class Hands {
     const done = runToTheEnd(this.#engine, claimed, hands)
       .then((next) => next && this.#begin(next))
       .catch((error) => {
-        this.#dropped.push({ ...claimed, begun: true })
+        // Nobody died: a database that comes and goes says nothing about the run.
+        const hasCrashed = !(error instanceof StorageFailure)
+        this.#dropped.push({ ...claimed, begun: true, hasCrashed })
         this.#options.onTrouble(error)
       })
       .finally(() => {

@@ -1,4 +1,4 @@
-import { HeddleError } from '../domain/errors.ts'
+import { HeddleError, StorageFailure } from '../domain/errors.ts'
 
 export type Constraint = 'unique' | 'foreign_key' | 'check' | 'not_null'
 
@@ -45,14 +45,14 @@ export function explainSqlite(error: unknown, file: string): unknown {
   if (constraint) return new ConstraintViolated(constraint, error)
   switch (code) {
     case sqliteFull:
-      return new HeddleError(
+      return new StorageFailure(
         'disk_full',
         `no space left to write ${file}; everything acknowledged so far is safe`,
         'free some space on that disk and try again; heddle need not be restarted',
         { retry: 'later', cause: error },
       )
     case sqliteBusy:
-      return new HeddleError(
+      return new StorageFailure(
         'database_busy',
         `another process holds the write lock of ${file}`,
         `wait for it to finish, or find it with: lsof ${file}`,
@@ -62,7 +62,7 @@ export function explainSqlite(error: unknown, file: string): unknown {
     case sqliteNotADatabase:
       return databaseCorrupt(file, error.message, error)
     case sqliteIoError:
-      return new HeddleError(
+      return new StorageFailure(
         'storage_failed',
         `the disk under ${file} failed (${error.message}); the last change may not be stored`,
         'check the disk (df for its space, dmesg for errors), then start heddle again: it continues from what the disk really holds',
@@ -70,7 +70,7 @@ export function explainSqlite(error: unknown, file: string): unknown {
       )
     case 8:
     case 14:
-      return new HeddleError(
+      return new StorageFailure(
         'database_not_writable',
         `${file} cannot be opened for writing (${error.message})`,
         `give this user write access to the file and its folder: chmod u+rw ${file}`,
@@ -82,8 +82,8 @@ export function explainSqlite(error: unknown, file: string): unknown {
 }
 
 /** The refusal that every kind of damage ends in, with the way back. */
-export function databaseCorrupt(file: string, reason: string, cause?: unknown): HeddleError {
-  return new HeddleError(
+export function databaseCorrupt(file: string, reason: string, cause?: unknown): StorageFailure {
+  return new StorageFailure(
     'database_corrupt',
     `${file} is damaged: ${reason}`,
     'nothing was changed. Keep the file, then go back to a backup: heddle restore FILE (see the backups folder of the home)',
@@ -98,7 +98,7 @@ export function explainPostgres(error: unknown, place: string): unknown {
     const constraint = pgConstraints.get(error.code)
     if (constraint) return new ConstraintViolated(constraint, error)
     if (error.code === '53100')
-      return new HeddleError(
+      return new StorageFailure(
         'disk_full',
         `the server of ${place} has no space left`,
         'free some space there and try again',
@@ -108,7 +108,7 @@ export function explainPostgres(error: unknown, place: string): unknown {
         },
       )
     if (/^(28|3D|42501)/.test(error.code))
-      return new HeddleError(
+      return new StorageFailure(
         'database_refused',
         `${place}: ${error.message}`,
         'check user, password and name in the `database` key of heddle.yaml',
@@ -117,14 +117,14 @@ export function explainPostgres(error: unknown, place: string): unknown {
         },
       )
     if (error.code === '25006')
-      return new HeddleError(
+      return new StorageFailure(
         'database_not_writable',
         `${place} may only be read at the moment (${error.message})`,
         'wait until it may be written again, or name the primary server in the `database` key of heddle.yaml',
         { retry: 'later', cause: error },
       )
     if (error.code === '0A000' && error.message.includes('cached plan'))
-      return new HeddleError(
+      return new StorageFailure(
         'schema_newer',
         `a newer heddle has changed the tables of ${place} while this one was running`,
         'stop this one and start the newer version',
@@ -136,7 +136,7 @@ export function explainPostgres(error: unknown, place: string): unknown {
     if (error.message.startsWith('timeout exceeded')) return tooManyConnections(place, error)
     if (!connectionLost.test(`${(error as NodeJS.ErrnoException).code} ${error.message}`)) return error
   }
-  return new HeddleError(
+  return new StorageFailure(
     'database_unreachable',
     // Where a name stands for several addresses, only the code says what happened.
     `${place} does not answer (${error.message || (error as NodeJS.ErrnoException).code})`,
@@ -148,8 +148,8 @@ export function explainPostgres(error: unknown, place: string): unknown {
   )
 }
 
-function tooManyConnections(place: string, cause: Error): HeddleError {
-  return new HeddleError(
+function tooManyConnections(place: string, cause: Error): StorageFailure {
+  return new StorageFailure(
     'database_busy',
     `no connection to ${place} is free (${cause.message})`,
     'try again; if it stays so, look in pg_stat_activity for who holds them, or raise max_connections of the server',

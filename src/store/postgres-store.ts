@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Millis } from '../domain/clock.ts'
-import { HeddleError } from '../domain/errors.ts'
+import { HeddleError, StorageFailure } from '../domain/errors.ts'
 import { postgres } from './dialect.ts'
 import { Doors } from './doors.ts'
 import { BodyMisbehaved, explainPostgres, wantsRetry } from './failures.ts'
@@ -194,7 +194,7 @@ function jitter({ random }: StoreContext, tries: number): number {
 }
 
 function outrun(place: string, cause: unknown): HeddleError {
-  return new HeddleError(
+  return new StorageFailure(
     'database_busy',
     `other writers of ${place} were in the way ${writeTries} times; nothing of this change is stored`,
     'try again when there is less going on',
@@ -202,8 +202,8 @@ function outrun(place: string, cause: unknown): HeddleError {
   )
 }
 
-function commitUnknown(place: string, cause: unknown): HeddleError {
-  return new HeddleError(
+function commitUnknown(place: string, cause: unknown): StorageFailure {
+  return new StorageFailure(
     'commit_unknown',
     `${place} went away during COMMIT: the change is either stored whole or not at all`,
     'look whether it is there before you repeat it',

@@ -1,5 +1,5 @@
 import type { Coverage } from '../domain/approval.ts'
-import { HeddleError } from '../domain/errors.ts'
+import { HeddleError, StorageFailure } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Call, CallContext, Effect, OwnChanges, Preview, Tool, ToolOutcome } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
@@ -33,13 +33,17 @@ export function prepareCall(
   return { call, tool, value: parsed.value }
 }
 
-/** Makes a call that has no rows of its own. Must not throw: the call is journalled and needs an answer to store. */
+/**
+ * Makes a call that has no rows of its own. Throws only when its run was stopped or the database failed: everything else is
+ * an answer, which the journal needs.
+ */
 export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
   try {
     return await tool.run(value, callFor({ tool, value }, context))
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
+    if (error instanceof StorageFailure) throw error
     return explained(error)
   }
 }
