@@ -79,6 +79,8 @@ function readNotes(file: string): Notes {
 }
 
 function folderOf(line: string): string[] {
+  // Every other line is: a failed attempt to parse it costs more than all the rest.
+  if (line === '') return []
   try {
     const folder: unknown = JSON.parse(line)
     return typeof folder === 'string' ? [folder] : []

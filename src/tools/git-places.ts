@@ -1,4 +1,4 @@
-import type { Stats } from 'node:fs'
+import type { Dirent, Stats } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isWithin } from '../domain/within.ts'
@@ -141,14 +141,15 @@ async function namedPlaces(
     ...configs,
     ...settings.map(({ file }) => file),
     ...[hooks, join(common, 'hooks')],
-    ...(await entriesOf(root, hooks)),
-    ...(await entriesOf(root, join(common, 'hooks'))),
+    ...(hooks === join(common, 'hooks') ? [] : await entriesOf(root, hooks)),
+    // Its other entries are watched with the directory itself.
+    ...(await entriesOf(root, join(common, 'hooks'), (entry) => entry.isSymbolicLink())),
     ...settings.flatMap(({ name, value, file }) =>
       /^include(if)?\.path$/.test(name) ? [resolve(dirname(file), inHome(value, homedir()))] : [],
     ),
   ]
   const found = new Set<string>()
-  for (const path of asked) for (const each of await insideOf(root, path)) found.add(each)
+  for (const path of new Set(asked)) for (const each of await insideOf(root, path)) found.add(each)
   // Whatever a setting runs may be a script of the project.
   for (const word of settings.flatMap(({ value }) => value.split(/[\s'"`;|&()<>=!]+/))) {
     const path = resolve(tree, word)
@@ -167,9 +168,13 @@ async function insideOf(root: Root, path: string): Promise<string[]> {
   return places.filter((place) => isWithin(place, root.path) && place !== root.path)
 }
 
-async function entriesOf(root: Root, directory: string): Promise<string[]> {
+async function entriesOf(
+  root: Root,
+  directory: string,
+  isWanted: (entry: Dirent) => boolean = () => true,
+): Promise<string[]> {
   try {
-    return (await root.disk.list(directory)).map(({ name }) => join(directory, name))
+    return (await root.disk.list(directory)).filter(isWanted).map(({ name }) => join(directory, name))
   } catch {
     return []
   }

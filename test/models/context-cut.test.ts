@@ -6,6 +6,9 @@ import { asking, shape } from './asking.ts'
 
 const prose = 'The heddle guides each thread along its own path, so that the cloth comes out whole. '
 
+/** What the most thrifty tokenizer makes of a text: a token for each word, number, run of signs and run of spaces. */
+const thriftyTokens = (text: string) => text.match(/[\p{L}]+|\p{N}{1,3}|[^\s\p{L}\p{N}]+|\s{2,}|\n/gu)?.length ?? 0
+
 describe('a provider that read less than it was sent gives no answer', () => {
   test('the call fails for good, with what was read, what it cost and the way out', async () => {
     const { fail } = await asking(
@@ -68,10 +71,8 @@ describe('the alarm is raised below four fifths of a careful estimate', () => {
     ['a table of spaces', `${' '.repeat(120)}x\n`.repeat(500)],
     ['short words that are a token each', 'hello '.repeat(5_000)],
   ])('%s, which tokenizers press together, raises none', (_, text) => {
-    // What the most thrifty tokenizer makes of it: a token for each word, number, run of signs and run of spaces.
-    const thrifty = text.match(/[\p{L}]+|\p{N}{1,3}|[^\s\p{L}\p{N}]+|\s{2,}|\n/gu)?.length ?? 0
     expect(text.length / 4).toBeGreaterThan(2_000)
-    expect(isContextCut([text], thrifty)).toBe(false)
+    expect(isContextCut([text], thriftyTokens(text))).toBe(false)
   })
 
   test('code and prose of this project raise none at five characters to a token', () => {
@@ -80,6 +81,15 @@ describe('the alarm is raised below four fifths of a careful estimate', () => {
       const text = readFileSync(join(root, file), 'utf8')
       expect(isContextCut([text], Math.ceil(text.length / 5)), file).toBe(false)
     }
+  })
+
+  test('a lock file raises none as it is counted, and one where a quarter of it was not read', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8')
+    // Hashes and signs: no tokenizer makes one token of four characters there, let alone of five.
+    const fewest = thriftyTokens(text)
+    expect(text.length / fewest).toBeLessThan(4)
+    expect(isContextCut([text], fewest)).toBe(false)
+    expect(isContextCut([text], Math.floor(text.length / 5) - 1)).toBe(true)
   })
 
   test('a long stretch without a gap is noticed when next to nothing was read', () => {
