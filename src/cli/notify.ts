@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../config/config.ts'
 import type { Here } from './cli.ts'
+import type { Output } from './io.ts'
 import { cut, printable } from './screen.ts'
 
 const longest = 200
@@ -14,7 +14,7 @@ export type Notify = (text: string) => void
 
 interface Ways {
   /** The terminal that the person looks at, if it is one. */
-  stream: NodeJS.WriteStream
+  stream: Output
   /** The program that they configured. */
   command: string | undefined
   /** Hears once that the program does not work. */
@@ -22,7 +22,7 @@ interface Ways {
 }
 
 /** Rings the bell, sends the terminal a notice, and starts the configured program. */
-export function notifier(here: Pick<Here, 'env' | 'clock'>, { stream, command, tell }: Ways): Notify {
+export function notifier(here: Pick<Here, 'env' | 'clock' | 'userHome'>, { stream, command, tell }: Ways): Notify {
   let isTold = false
   return (text) => {
     const message = cut(printable(`heddle: ${text}`), longest)
@@ -39,8 +39,8 @@ export function notifier(here: Pick<Here, 'env' | 'clock'>, { stream, command, t
 /** Calls whoever asked on the terminal that their questions stand on. The configuration is read when it is needed. */
 export function callerOf(here: Here): (text: string) => Promise<void> {
   const find = async () => {
-    const config = await loadConfig(here.configFile, here.env, { userHome: homedir() }).catch(() => undefined)
-    return notifier(here, { stream: process.stderr, command: config?.notify.command, tell: here.tell })
+    const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome }).catch(() => undefined)
+    return notifier(here, { stream: here.io.stderr, command: config?.notify.command, tell: here.tell })
   }
   let notify: Promise<Notify> | undefined
   return async (text) => {
@@ -56,8 +56,12 @@ function noticeOf(message: string, env: NodeJS.ProcessEnv): string {
 }
 
 /** Answers why it failed, if it did. */
-async function start({ clock }: Pick<Here, 'clock'>, command: string, message: string): Promise<string | undefined> {
-  const program = command.startsWith('~/') ? join(homedir(), command.slice(2)) : command
+async function start(
+  { clock, userHome }: Pick<Here, 'clock' | 'userHome'>,
+  command: string,
+  message: string,
+): Promise<string | undefined> {
+  const program = command.startsWith('~/') ? join(userHome, command.slice(2)) : command
   // Without a shell: a message is one argument, whatever is in it. In a group of its own: Ctrl-C is not meant for it.
   const child = spawn(program, [message], { stdio: 'ignore', detached: true })
   const over = new AbortController()
