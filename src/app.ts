@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { noteFolders, openAgents } from './app-agents.ts'
 import { workBeside } from './app-beside.ts'
 import { engineOf } from './app-engine.ts'
@@ -47,6 +46,7 @@ import { undo } from './engine/undo.ts'
 import { why } from './engine/why.ts'
 import { startWorker, type Worker } from './engine/worker.ts'
 import type { AgentIndex, Engine, World } from './engine/world.ts'
+import { userHomeOf } from './home/home.ts'
 import { homeFiles } from './home/home-files.ts'
 import { identityFilesOf } from './home/identity.ts'
 import { withRealFolders } from './home/real-folders.ts'
@@ -105,7 +105,7 @@ export async function openApp(settings: AppSettings): Promise<App> {
     ...memoryApp(world, settings.config.memory.most),
     ...(files ? fileSearch(world, files) : noFiles),
   }
-  return withRealFolders(app, { userHome: homedir(), home: settings.paths.home })
+  return withRealFolders(app, { userHome: userHomeOf(settings.env), home: settings.paths.home })
 }
 
 /** Settings, everyone who can be given work, and what keeps the owner's files findable. */

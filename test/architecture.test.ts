@@ -276,6 +276,30 @@ describe('the network is reached by the safe fetch', () => {
   )
 })
 
+describe('a command takes streams, folder and signals as an argument', () => {
+  test.each([
+    "process.stdout.write('hello')",
+    'const { stderr } = process',
+    'process.cwd()',
+    'process.exit(1)',
+    "process.on('SIGINT', stop)",
+    "process.env['HOME']",
+    "import { stdout } from 'node:process'",
+    "import { homedir } from 'node:os'",
+    "console.log('hello')",
+  ])('%s is refused in src/cli', (text) => {
+    expect(violations([file('src/cli/ask.ts', text)])).not.toEqual([])
+    expect(violations([file('src/cli/process-io.ts', text)])).toEqual([])
+  })
+
+  test.each(['process.pid', 'process.version', "here.io.stdout.write('hello')", "import { tmpdir } from 'node:os'"])(
+    '%s is none of these',
+    (text) => {
+      expect(violations([file('src/cli/ask.ts', text)])).toEqual([])
+    },
+  )
+})
+
 describe('the public names are the checked-in list', () => {
   const index = "export { open } from './app.ts'\nexport type { Turn } from './domain/turn.ts'"
   const files = (list: string) => [

@@ -22,7 +22,7 @@ export async function newAgent(
   if (!verdict.ok) throw new Misuse(`"${printable(asked)}" cannot be used: ${verdict.why}`, verdict.remedy)
   const { name, changed } = verdict
   if (changed) throw new Misuse(`"${printable(asked)}" is not a name for an agent`, `heddle agents new ${name}`)
-  const [taken] = agentsMeant(all.list(here.folder), name)
+  const [taken] = agentsMeant(here, all.list(here.folder), name)
   if (taken) {
     const message = `there is an agent ${name} already: ${taken.path}`
     throw new HeddleError('agent_exists', message, `change it with heddle agents edit ${name}, or take another name`)
@@ -32,7 +32,7 @@ export async function newAgent(
   const directory = inFolder ? join(here.folder, '.heddle/agents') : homePaths(here.home).skills
   const path = join(directory, `${name}.md`)
   await place(path, agentTemplate(name))
-  const trusted = agentsMeant(all.list(here.folder), path).every(({ status }) => status !== 'untrusted')
+  const trusted = agentsMeant(here, all.list(here.folder), path).every(({ status }) => status !== 'untrusted')
   const then = trusted ? '' : `, then: heddle agents trust ${name}`
   return {
     json: { ok: true, name, path, trusted },
@@ -79,7 +79,7 @@ export async function trustAgent(
   options: Record<string, unknown>,
 ): Promise<Answer> {
   const agents = all.list(here.folder)
-  const meant = agentsMeant(agents, asked)
+  const meant = agentsMeant(here, agents, asked)
   const waiting = meant.filter(({ status }) => status === 'untrusted')
   const [agent, another] = waiting
   if (another) {
@@ -95,9 +95,9 @@ export async function trustAgent(
   ]
   if (options['yes'] !== true) {
     const remedy = `read it, then: heddle agents trust ${agent.name} --yes`
-    if (here.json || !canAsk()) throw new Misuse('trust is given by a person', remedy)
+    if (here.json || !canAsk(here)) throw new Misuse('trust is given by a person', remedy)
     here.tell(lines.join('\n'))
-    if (!/^y(?:es)?$/i.test((await askLine('trust this version of it? [y/N] ')).trim()))
+    if (!/^y(?:es)?$/i.test((await askLine(here, 'trust this version of it? [y/N] ')).trim()))
       throw new HeddleError('cancelled', 'it is not trusted', 'change the file, or leave it')
   }
   all.trust(agent)

@@ -1,5 +1,4 @@
 import { realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Agents } from '../app-agents.ts'
 import { type Agent, isLive } from '../domain/agent.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
@@ -10,16 +9,16 @@ import { printable } from './screen.ts'
 /** The one that a person means by a name or a path: of several with one name the one that counts. */
 export function agentNamed(here: Here, all: Agents, asked: string): Agent {
   const agents = all.list(here.folder)
-  const matching = agentsMeant(agents, asked)
+  const matching = agentsMeant(here, agents, asked)
   const found = matching.find(isLive) ?? matching[0]
   if (found) return found
   throw noSuchAgent(agents, asked)
 }
 
 /** Every agent that has this name or path. */
-export function agentsMeant(agents: readonly Agent[], asked: string): Agent[] {
+export function agentsMeant({ pathOf }: Here, agents: readonly Agent[], asked: string): Agent[] {
   const name = asked.replace(/^(?:@|agent:)/, '')
-  const whole = resolve(asked)
+  const whole = pathOf(asked)
   const paths = [whole, realPath(whole)]
   return agents.filter((agent) => agent.name === name || paths.includes(agent.path))
 }

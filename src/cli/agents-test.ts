@@ -19,6 +19,7 @@ import { HeddleError, Misuse } from '../domain/errors.ts'
 import { agentNamed } from './agents-named.ts'
 import { measuredPage, measuredRow, type NotMeasured, summaryPage } from './agents-test-page.ts'
 import type { Answer, Here } from './cli.ts'
+import type { CommandIo } from './io.ts'
 import { printable } from './screen.ts'
 
 /** The settings of this home, as the test needs them. */
@@ -37,7 +38,7 @@ export async function testAgents(
   if (options['new'] === true) return newTest(here, around, names)
   const { stopped } = here
   stopped.addEventListener('abort', () => here.tell('stopping'))
-  endAtSecondInterrupt()
+  endAtSecondInterrupt(here.io)
   const asked = options['model'] === undefined ? undefined : String(options['model'])
   const tests = (names.length > 0 ? names : ours).map((name) => testOf(here, around, name, asked))
   const [only] = tests
@@ -67,10 +68,10 @@ export async function testAgents(
  * Who is in a hurry presses twice: the end of the process removes everything, too. Listens from the first one on, since
  * a signal that nobody listens to for a moment kills without an end.
  */
-function endAtSecondInterrupt(): void {
+function endAtSecondInterrupt({ signals, exit }: CommandIo): void {
   let count = 0
-  process.on('SIGINT', () => {
-    if (++count > 1) process.exit(130)
+  signals.on('SIGINT', () => {
+    if (++count > 1) exit(130)
   })
 }
 

@@ -1,6 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Agents, type AgentsHere, agentsIn, hasNotedFolders, openAgents } from '../app-agents.ts'
 import { type Config, loadConfig } from '../config/config.ts'
@@ -101,7 +99,7 @@ function whoAnswers({ agent }: Config): string {
 /** `heddle agents coder` means the agent; a word that is none was meant as a command, as likely as not. */
 async function showOrAdvise(here: Here, word: string, { commands }: Command): Promise<Answer> {
   const known = (await openHere(here)).list(here.folder)
-  if (agentsMeant(known, word).length > 0) return show(here, word)
+  if (agentsMeant(here, known, word).length > 0) return show(here, word)
   const close = nearest(
     word,
     commands.map((command) => command.name()),
@@ -121,7 +119,9 @@ async function show(here: Here, name: string): Promise<Answer> {
 
 async function check(here: Here, what: string[]): Promise<Answer> {
   const known = await agentsHere(here)
-  const meant = what.map((word) => (existsSync(word) ? [] : agentsMeant(openAgents(known).list(here.folder), word)))
+  const meant = what.map((word) =>
+    existsSync(here.pathOf(word)) ? [] : agentsMeant(here, openAgents(known).list(here.folder), word),
+  )
   if (what.length > 0 && meant.every((agents) => agents.length > 0)) return checkNamed(here, meant.flat())
   return checkFiles(here, what, known)
 }
@@ -139,7 +139,7 @@ function checkFiles(here: Here, directories: string[], known: AgentsHere): Answe
     directories.length === 0
       ? openAgents(known).look(here.folder)
       : agentsIn(
-          directories.map((path) => resolve(path)),
+          directories.map((path) => here.pathOf(path)),
           known,
         ).look()
   const ok = agents.every(({ status }) => status !== 'broken') && diagnostics.every(({ level }) => level !== 'error')
@@ -172,7 +172,7 @@ async function agentsHere(here: Here): Promise<AgentsHere & { config: Config }> 
 async function settingsHere(here: Here): Promise<AgentsHere & { config: Config }> {
   const paths = homePaths(here.home)
   const secrets = secretReader(paths.secrets)
-  const config = await loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })
+  const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome, secrets })
   return { paths, config, clock: here.clock }
 }
 

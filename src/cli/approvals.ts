@@ -117,7 +117,7 @@ async function askBefore(here: Here, id: string, scope: Scope): Promise<Decision
   const question = (await door.approvals()).find((each) => id === String(each.id) || id === `approval:${each.id}`)
   // Whatever else there is to say about it is said by whoever knows.
   if (!question) return { answer: scope, hash: 'not shown' }
-  if (here.json || !canAsk())
+  if (here.json || !canAsk(here))
     throw new Misuse(
       `without a terminal a yes must name what it is for: approval:${question.id} was not shown to you here`,
       `heddle show approval:${question.id} shows it, and the command that approves it`,
@@ -158,7 +158,7 @@ async function answerTo(
   { folder, itemId }: { folder: string; itemId: string },
 ): Promise<Answered> {
   const signal = here.stopped
-  const policy = canAsk() && !here.json ? 'wait' : 'fail'
+  const policy = canAsk(here) && !here.json ? 'wait' : 'fail'
   for (;;) {
     const answer = await door.answer(folder, itemId, signal)
     const asking = { policy, call: async () => undefined, signal } as const

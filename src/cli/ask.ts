@@ -196,7 +196,7 @@ async function showSpeech(
   signal: AbortSignal,
 ): Promise<void> {
   if (!here.screen.isTerminal || here.json) return
-  const pane = terminalPane(here.screen, process.stdout)
+  const pane = terminalPane(here.screen, here.io.stdout)
   const progress = new Progress(here.screen, { ...asked, folder: here.folder })
   try {
     for await (const told of door.stream({ ...(asked.cursor !== null && { after: asked.cursor }), signal })) {

@@ -17,12 +17,12 @@ export async function askedFor(
   text: string | undefined,
   files: string[],
 ): Promise<Pick<Question, 'content' | 'parts'>> {
-  if (text === undefined && process.stdin.isTTY) throw nothingAsked()
+  if (text === undefined && here.io.stdin.isTTY) throw nothingAsked()
   const isTyped = text !== undefined && text !== '-'
-  const content = isTyped ? text : wordsOf(await wholeInput())
+  const content = isTyped ? text : wordsOf(await wholeInput(here.io))
   if (content.trim() === '') throw nothingAsked()
   const { secrets } = homePaths(here.home)
-  const named = await Promise.all(files.map((file) => fileFrom(file, { from: process.cwd(), secrets })))
+  const named = await Promise.all(files.map((file) => fileFrom(file, { from: here.io.cwd, secrets })))
   const mentioned = await partsNamedIn(here, content)
   const unknown = await unknownAgentIn(here, content)
   if (unknown !== undefined) here.tell(unknown)

@@ -9,7 +9,7 @@ export const registerBackup: Register = (program, run) => {
     .action(
       run(async (here, [file = '']) => {
         const app = await here.app()
-        const done = await app.backup(file)
+        const done = await app.backup(here.pathOf(file))
         return {
           json: { ok: true, ...done },
           text: `wrote ${file}: ${done.turns} turns, ${size(done.bytes)}, read back and verified    heddle restore ${file}`,

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { loadConfig } from '../config/config.ts'
 import { rehearsal } from '../config/schema.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
@@ -17,7 +16,7 @@ export const registerChat: Register = (program, run) => {
     run(async (here) => {
       const [unknown] = program.args
       if (unknown !== undefined) throw unknownCommand(unknown, program)
-      const isTalk = process.stdin.isTTY === true && process.stdout.isTTY === true && !here.json
+      const isTalk = here.io.stdin.isTTY === true && here.io.stdout.isTTY === true && !here.json
       return isTalk ? chat(here, { session: 'main' }) : status(here)
     }),
   )
@@ -43,7 +42,7 @@ async function chat(
   { session, model, agent }: { session: string; model?: string; agent?: string },
 ): Promise<Answer> {
   const app = await here.app()
-  const config = await loadConfig(here.configFile, here.env, { userHome: homedir() })
+  const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome })
   const known = [...Object.keys(config.models), rehearsal]
   const knowModel = (name: string) => {
     if (!known.includes(name)) throw noModel(name, known)
@@ -54,7 +53,7 @@ async function chat(
     model,
     agent,
     isCoordinated: (agent ?? config.agent.default).replace(/^@/, '') === 'coordinator',
-    isAttended: process.stdin.isTTY === true,
+    isAttended: here.io.stdin.isTTY === true,
     knowModel,
     models: Object.keys(config.models),
     usualModel: config.agent.model ?? rehearsal,

@@ -38,7 +38,7 @@ export class Chatting {
   readonly #notify: Notify
   readonly #pane: Pane
   readonly #over = new AbortController()
-  readonly #isTyped = process.stdin.isTTY === true
+  readonly #isTyped: boolean
   readonly #connection: Connection
   readonly #outbox: Outbox
   readonly #questions: ChatQuestions
@@ -57,9 +57,10 @@ export class Chatting {
 
   constructor(here: Here, app: App, daemon: Daemon | undefined, settings: ChatSettings) {
     this.#here = here
+    this.#isTyped = here.io.stdin.isTTY === true
     this.#app = app
     this.#settings = settings
-    const [stream, command] = [process.stdout, settings.notifyCommand]
+    const [stream, command] = [here.io.stdout, settings.notifyCommand]
     this.#notify = notifier(here, { stream, command, tell: (text) => this.#notice(text) })
     this.#connection = new Connection(here, app, daemon, (text) => this.#notice(text))
     this.#outbox = new Outbox(this.#connection, here.folder)
@@ -68,9 +69,7 @@ export class Chatting {
     this.#session = settings.session
     this.#voice = new Voice(settings)
     this.#telling = this.#tellingOf(settings.session)
-    this.#pane = talkPane(here.screen, {
-      input: process.stdin,
-      isTyped: this.#isTyped,
+    this.#pane = talkPane(here, {
       prompt: () => paint(here.screen, 'bold', this.#prompt),
       completions: completionsIn(here.folder),
       history: historyIn(join(homePaths(here.home).run, 'history')),
@@ -85,7 +84,8 @@ export class Chatting {
   async talk(): Promise<number> {
     const interrupt = () => this.#interrupt('')
     const leave = () => this.#leave(130)
-    process.on('SIGINT', interrupt).on('SIGTERM', leave)
+    const { signals } = this.#here.io
+    signals.on('SIGINT', interrupt).on('SIGTERM', leave)
     try {
       // Before the look at what there is, so that nothing falls between the two.
       const cursor = await this.#connection.ask((door) => door.cursor())
@@ -99,7 +99,7 @@ export class Chatting {
       // What was typed is on its way or handed in; what is under way here goes back to the queue.
       await this.#outbox.whenSent()
       await this.#connection.close({ inHaste: this.#code === 130 })
-      process.off('SIGINT', interrupt).off('SIGTERM', leave)
+      signals.off('SIGINT', interrupt).off('SIGTERM', leave)
     }
     await this.#sayGoodbye()
     return this.#code
@@ -112,7 +112,7 @@ export class Chatting {
     const request = await runsAt(this.#app, { session: this.#session, folder })
     if (isThere) await this.#connection.workOn(this.#session)
     // Who reads a pipe or a file wants what is said, and nothing around it.
-    if (process.stdout.isTTY) {
+    if (this.#here.io.stdout.isTTY) {
       const hint = this.#isTyped ? '/help tells what you can type; Ctrl-C stops a turn, twice leaves\n' : ''
       this.#print(`${await this.#greeting(request.length)}\n${paint(this.#here.screen, 'dim', hint)}`)
     }
@@ -139,8 +139,8 @@ export class Chatting {
   }
 
   #notice(text: string): void {
-    const { screen, tell } = this.#here
-    if (process.stdout.isTTY) this.#print(notice(screen, text))
+    const { screen, tell, io } = this.#here
+    if (io.stdout.isTTY) this.#print(notice(screen, text))
     else tell(printable(text))
     this.#draw()
   }
@@ -351,7 +351,7 @@ export class Chatting {
 
   /** Once stops the turn, or takes back what was typed; twice leaves; a third time does not wait for anything. */
   #interrupt(typed: string): void {
-    if (this.#over.signal.aborted) process.exit(130)
+    if (this.#over.signal.aborted) this.#here.io.exit(130)
     const now = this.#here.clock.monotonic()
     const isAgain = now - this.#interruptedAt < twiceWithin
     this.#interruptedAt = now

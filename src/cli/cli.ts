@@ -4,6 +4,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Door } from '../gateway/api.ts'
 import type { Daemon } from '../gateway/client.ts'
+import type { CommandIo } from './io.ts'
 import type { Screen } from './screen.ts'
 
 /** What every command is given: who asked, where they stand, and how to reach the rest. */
@@ -14,6 +15,9 @@ export interface Here {
   screen: Screen
   json: boolean
   env: NodeJS.ProcessEnv
+  io: CommandIo
+  /** The user's home folder, which `~` stands for. */
+  userHome: string
   clock: Clock
   /** Opens the heddle of this home on first use, making the home if there is none. Notices go to `tell`, or to ours. */
   app(tell?: (text: string) => void): Promise<App>
@@ -23,6 +27,8 @@ export interface Here {
   door(): Promise<Door>
   /** The file that was named with --config, else the home's. */
   configFile: string
+  /** The whole path of a file that the user named from their working folder. */
+  pathOf(file: string): string
   crash(point: CrashPoint): void
   /** Puts a backup in the place of what the home holds. */
   restore(file: string): Promise<{ bytes: number; turns: number; keptAside: string | null }>

@@ -2,6 +2,7 @@ import { type Level, pino } from 'pino'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { Event } from '../domain/event.ts'
 import { clockTime, EventLines } from './event-lines.ts'
+import type { CommandIo, Output } from './io.ts'
 import { paint, printable, type Screen } from './screen.ts'
 
 /** A daemon that cannot get rid of its lines loses the newest rather than its memory. */
@@ -20,29 +21,28 @@ export interface DaemonLog {
  * Waits until everything has been written, at most for a second. Where the reader has stopped reading, the process is
  * ended a second later, whatever is unwritten: otherwise the pending write would keep it alive for ever.
  */
-export async function flushStderr(clock: Clock): Promise<void> {
-  const { stderr } = process
+export async function flushStderr({ stderr, exit }: CommandIo, clock: Clock): Promise<void> {
   if (stderr.writableLength === 0) return
   const written = new AbortController()
   stderr.write('', () => written.abort())
   await clock.sleep(flushTimeout, written.signal)
-  if (!written.signal.aborted) void clock.sleep(flushTimeout).then(() => process.exit())
+  if (!written.signal.aborted) void clock.sleep(flushTimeout).then(() => exit())
 }
 
 /** A reader of the log that went away is no reason to stop working. */
-export function surviveLostReader(): void {
-  process.stderr.on('error', () => undefined)
+export function surviveLostReader(stderr: Output): void {
+  stderr.on('error', () => undefined)
 }
 
 type Hide = <T>(value: T) => T
 
 /** For programs that collect logs: one JSON object per line, on stderr, without what must stay secret. */
-export function jsonLog(hide: Hide): DaemonLog {
+export function jsonLog(hide: Hide, stderr: Output): DaemonLog {
   // Node writes to pipes and sockets without blocking and queues the rest. A blocking write, in a thread too, would hold
   // up the end of the process for as long as the reader does not read.
   const destination = {
     write(line: string) {
-      if (process.stderr.writableLength < mostWaiting) process.stderr.write(line)
+      if (stderr.writableLength < mostWaiting) stderr.write(line)
     },
   }
   const log = pino(
@@ -64,9 +64,9 @@ export function jsonLog(hide: Hide): DaemonLog {
 }
 
 /** For a person who looks on: when, who, what, and how long it took. */
-export function plainLog(hide: Hide, screen: Screen, now: () => number): DaemonLog {
+export function plainLog(hide: Hide, stderr: Output, screen: Screen, now: () => number): DaemonLog {
   const lines = new EventLines(screen)
-  const write = (line: string) => void process.stderr.write(`${hide(line)}\n`)
+  const write = (line: string) => void stderr.write(`${hide(line)}\n`)
   return {
     tell(text, _facts, level = 'info') {
       const line = `${clockTime(now())}  ${printable(text)}`

@@ -17,7 +17,7 @@ export const onApproval = ['wait', 'fail', 'deny'] as const
 export type OnApproval = (typeof onApproval)[number]
 
 export function onApprovalFrom(here: Here, value: unknown): OnApproval {
-  if (value === undefined) return canAsk() && !here.json ? 'wait' : 'fail'
+  if (value === undefined) return canAsk(here) && !here.json ? 'wait' : 'fail'
   const known = onApproval.find((each) => each === value)
   if (!known)
     throw new Misuse(`"${value}" is not a way to treat questions`, `use --on-approval ${onApproval.join(', ')}`)
@@ -39,7 +39,7 @@ export async function answerQuestions(
   { policy, call, signal }: Deciding,
 ): Promise<boolean> {
   if (policy === 'fail') return false
-  if (policy === 'wait' && !canAsk()) {
+  if (policy === 'wait' && !canAsk(here)) {
     // Somebody else answers, from another terminal.
     await here.clock.sleep(patience, signal)
     return !signal.aborted
@@ -78,7 +78,7 @@ export async function askOnTerminal(
   const shown = new ShownQuestion(here.screen, question, { task, ...(scope && { scope }) })
   here.tell(shown.begin())
   for (;;) {
-    const typed = await askLine(shown.prompt, signal).catch(() => undefined)
+    const typed = await askLine(here, shown.prompt, signal).catch(() => undefined)
     if (typed === undefined) return undefined
     const taken = shown.take(typed)
     if (taken && 'answer' in taken) return { ...taken, hash: question.hash }

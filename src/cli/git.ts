@@ -40,19 +40,19 @@ async function askedFor(here: Here, directory: string): Promise<string> {
   const found = (await untrustedIn({ folder: here.folder, path: '.' })).find((each) => each.directory === directory)
   if (!found)
     throw new Misuse(`nothing was moved aside in ${printable(directory)}`, 'heddle git lists what was', 'not_found')
-  if (!canAsk() || here.json) throw new Misuse('say what you have seen', trustCommand(found), 'missing_argument')
+  if (!canAsk(here) || here.json) throw new Misuse('say what you have seen', trustCommand(found), 'missing_argument')
   assertShown(found)
   const pages = new UntrustedPages(here.screen, found)
   const rows = here.screen.rows - 3
   here.tell(pages.next(rows))
   while (pages.linesLeft > 0) {
-    const typed = await askLine(`${lines(pages.linesLeft)} you have not seen: v next page, v all, n no> `)
+    const typed = await askLine(here, `${lines(pages.linesLeft)} you have not seen: v next page, v all, n no> `)
     const key = typed.trim().toLowerCase().replace(/\s+/, ' ')
     if (key === 'v' || key === 'v all') here.tell(pages.next(key === 'v' ? rows : undefined))
     else if (/^y(es)?$/.test(key)) here.tell('not yet: you have not seen all of it. v shows more; n says no')
     else throw unchanged()
   }
-  const typed = await askLine('git will run this with your rights. Put it back? y/N ')
+  const typed = await askLine(here, 'git will run this with your rights. Put it back? y/N ')
   if (!/^y(es)?$/i.test(typed.trim())) throw unchanged()
   return found.hash
 }

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { rehearsal } from '../config/schema.ts'
 import type { App } from '../domain/app.ts'
 import type { Door } from '../gateway/api.ts'
@@ -26,7 +25,7 @@ export async function greeting(
   const limits = `stops at $${perRequestUsd.toFixed(2)} a request, $${view.dayLimitUsd.toFixed(2)} a day`
   const tried = isCoordinated ? `${survey} and write a report with a summary per part` : survey
   const lines = [
-    `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here.folder)}`,
+    `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here)}`,
     row(here, 'session', await sessionLine(here, app, session)),
     row(here, 'model', modelWords(model ?? view.model)),
     ...((model ?? view.model) === rehearsal ? [row(here, 'try', tried)] : []),
@@ -66,7 +65,6 @@ async function sessionLine(here: Here, app: App, session: string): Promise<strin
   return last && room > 16 ? `${head}: “${cut(printable(last.preview), room)}”` : head
 }
 
-function short(folder: string): string {
-  const home = homedir()
+function short({ folder, userHome: home }: Here): string {
   return printable(folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder)
 }

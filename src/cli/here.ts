@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { loadConfig } from '../config/config.ts'
 import type { App } from '../domain/app.ts'
@@ -7,10 +6,11 @@ import { crashAt } from '../domain/crash-points.ts'
 import { type Daemon, findDaemon } from '../gateway/client.ts'
 import { localDoor } from '../gateway/local-door.ts'
 import { folderFor } from '../home/folder.ts'
-import { ensureHome, homePaths, resolveHome } from '../home/home.ts'
+import { ensureHome, homePaths, resolveHome, userHomeOf } from '../home/home.ts'
 import { secretReader } from '../home/secrets.ts'
 import { systemClock } from '../system.ts'
 import type { Here } from './cli.ts'
+import type { CommandIo, Signals } from './io.ts'
 
 const narrowest = 40
 const usual = 80
@@ -20,14 +20,16 @@ const usualRows = 24
 export async function standHere(
   flags: { home?: string; config?: string; json?: boolean },
   env: NodeJS.ProcessEnv,
+  io: CommandIo,
 ): Promise<Here & AsyncDisposable> {
-  const userHome = homedir()
-  const home = resolveHome({ env, userHome, ...(flags.home !== undefined && { flag: flags.home }) })
+  const userHome = userHomeOf(env)
+  const pathOf = (file: string) => resolve(io.cwd, file)
+  const home = resolveHome({ env, userHome, cwd: io.cwd, ...(flags.home !== undefined && { flag: flags.home }) })
   const paths = homePaths(home)
   const secrets = secretReader(paths.secrets)
-  const configFile = flags.config === undefined ? paths.config : resolve(flags.config)
+  const configFile = flags.config === undefined ? paths.config : pathOf(flags.config)
   const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
-  const tell = (text: string) => void process.stderr.write(`${text}\n`)
+  const tell = (text: string) => void io.stderr.write(`${text}\n`)
   const settings = async (tell: (text: string) => void) => {
     const { created } = await ensureHome(home)
     if (created.includes(home)) tell(`made ${home} (private to you); nothing else was touched`)
@@ -38,7 +40,7 @@ export async function standHere(
       env,
       tell,
       context: { crash },
-      paced: process.stdout.isTTY === true,
+      paced: io.stdout.isTTY === true,
     }
   }
   let opened: Promise<App> | undefined
@@ -55,22 +57,25 @@ export async function standHere(
   return {
     home,
     configFile,
-    folder: await folderOf(home, configFile, env, userHome),
-    screen: screenOf(env),
+    folder: await folderOf({ home, configFile, env, userHome, io }),
+    screen: screenOf(env, io),
     json: flags.json === true,
     env,
+    io,
+    userHome,
+    pathOf,
     clock: systemClock,
     crash,
     app,
     daemon,
     door: async () => (await daemon()) ?? localDoor(await app()),
-    restore: async (file) => (await import('../app.ts')).restoreApp(await settings(tell), resolve(file)),
+    restore: async (file) => (await import('../app.ts')).restoreApp(await settings(tell), pathOf(file)),
     get stopped() {
-      return firstInterrupt()
+      return firstInterrupt(io.signals)
     },
     tell,
     write: async (text) => {
-      if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+      if (!io.stdout.write(text)) await once(io.stdout, 'drain')
     },
     async [Symbol.asyncDispose]() {
       await (await opened?.catch(() => undefined))?.close()
@@ -79,17 +84,22 @@ export async function standHere(
 }
 
 /** A configuration that cannot be read must not keep `config edit` or `doctor` from mending it. */
-async function folderOf(home: string, configFile: string, env: NodeJS.ProcessEnv, userHome: string): Promise<string> {
+async function folderOf({
+  home,
+  configFile,
+  env,
+  userHome,
+  io,
+}: Pick<Here, 'home' | 'configFile' | 'env' | 'userHome' | 'io'>): Promise<string> {
   const config = await loadConfig(configFile, env, { userHome }).catch(() => undefined)
-  return folderFor(process.cwd(), {
+  return folderFor(io.cwd, {
     userHome,
     home,
     workspace: config?.workspace ?? resolve(userHome, 'heddle-workspace'),
   })
 }
 
-function screenOf(env: NodeJS.ProcessEnv): Here['screen'] {
-  const { stdout } = process
+function screenOf(env: NodeJS.ProcessEnv, { stdout }: CommandIo): Here['screen'] {
   const isTerminal = stdout.isTTY === true
   return {
     // Asked for each time: a person may make the window larger.
@@ -104,9 +114,9 @@ function screenOf(env: NodeJS.ProcessEnv): Here['screen'] {
   }
 }
 
-function firstInterrupt(): AbortSignal {
+function firstInterrupt(signals: Signals): AbortSignal {
   const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
-  process.once('SIGTERM', () => stop.abort())
+  signals.once('SIGINT', () => stop.abort())
+  signals.once('SIGTERM', () => stop.abort())
   return stop.signal
 }

@@ -13,7 +13,7 @@ type Words = Omit<MemoryChange, 'content'>
 
 /** Keeps a statement, and says how it stands to what was known. */
 export async function addMemory(here: Here, text: string | undefined, words: Words): Promise<Answer> {
-  const content = text === '-' ? await readInput() : (text ?? (await pipedInput(here))?.toString('utf8'))
+  const content = text === '-' ? await readInput(here) : (text ?? (await pipedInput(here))?.toString('utf8'))
   if (content === undefined)
     throw new Misuse('there is nothing to remember', 'heddle memory add "say it in a sentence"')
   const kept = await (await here.app()).remember({ content, ...words })
@@ -29,7 +29,8 @@ export async function addMemory(here: Here, text: string | undefined, words: Wor
 export async function editMemory(here: Here, id: number, text: string | undefined, words: Words): Promise<Answer> {
   const app = await here.app()
   const isAboutWords = words.tags !== undefined || words.keywords !== undefined
-  const content = text === '-' ? await readInput() : (text ?? (isAboutWords ? undefined : await editedText(here, id)))
+  const content =
+    text === '-' ? await readInput(here) : (text ?? (isAboutWords ? undefined : await editedText(here, id)))
   if (content === undefined && !isAboutWords)
     return { json: { ok: true, id, changed: false }, text: 'nothing was changed' }
   const kept = await app.changeMemory(id, { ...(content !== undefined && { content }), ...words })
@@ -44,17 +45,17 @@ export async function forgetMemory(
   { yes, older }: { yes: boolean; older: boolean },
 ): Promise<Answer> {
   const app = await here.app()
-  const isAsked = !yes && !here.json && canAsk()
+  const isAsked = !yes && !here.json && canAsk(here)
   const memory = isAsked ? ((await app.show(here.folder, `memory:${id}`)) as MemoryView) : undefined
   let isOlderMeant = older
   if (memory && memory.forgottenAt === undefined) {
     here.tell([memoryMention(here.screen, 'about to forget', memory), ...restedOn(memory)].join('\n'))
-    if (!(await says('forget it for good? [y/N] ')))
+    if (!(await says(here, 'forget it for good? [y/N] ')))
       throw new HeddleError('cancelled', `memory:${id} is kept`, `correct it instead: heddle memory edit ${id}`)
     const replaced = memory.older.filter(({ content }) => content !== '')
     if (!older && replaced.length > 0) {
       here.tell(replaced.map((each) => memoryMention(here.screen, 'it replaced', each)).join('\n'))
-      isOlderMeant = await says(`forget ${replaced.length === 1 ? 'that' : 'those'}, too? [y/N] `)
+      isOlderMeant = await says(here, `forget ${replaced.length === 1 ? 'that' : 'those'}, too? [y/N] `)
     }
   }
   const gone = await app.forgetMemory(id, { older: isOlderMeant })
@@ -64,8 +65,8 @@ export async function forgetMemory(
   }
 }
 
-async function says(question: string): Promise<boolean> {
-  return /^y(?:es)?$/i.test((await askLine(question)).trim())
+async function says(here: Here, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await askLine(here, question)).trim())
 }
 
 function answerOf(here: Here, { memory, isMerged, superseded, near }: MemoryKept, what: string): Answer {
@@ -105,7 +106,7 @@ function restedOn({ narratives, runs }: Pick<MemoryForgotten, 'narratives' | 'ru
 
 /** A memory's words as somebody left them in their editor; undefined when they left them as they were. */
 async function editedText(here: Here, id: number): Promise<string | undefined> {
-  if (here.json || !canAsk())
+  if (here.json || !canAsk(here))
     throw new Misuse('words are edited on a terminal', `or say them: heddle memory edit ${id} "…"; - reads stdin`)
   const memory = (await (await here.app()).show(here.folder, `memory:${id}`)) as MemoryView
   if (memory.forgottenAt !== undefined || memory.replacedBy !== undefined)

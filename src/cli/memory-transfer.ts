@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { basename } from 'node:path'
 import { fileTrouble, placeFile } from '../config/files.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { MemoryImport } from '../domain/memory-views.ts'
@@ -19,14 +19,14 @@ export async function exportMemory(here: Here, file: string | undefined, all: bo
   }
   if (file === undefined) {
     // A terminal would obey what strangers put into their words.
-    const isSeen = process.stdout.isTTY === true
+    const isSeen = here.io.stdout.isTTY === true
     for await (const piece of app.exportMemories({ all }))
       await here.write(isSeen ? printable(piece, { lines: true }) : piece)
     return undefined
   }
   const pieces: string[] = []
   for await (const piece of app.exportMemories({ all })) pieces.push(piece)
-  const path = resolve(file)
+  const path = here.pathOf(file)
   try {
     if (!(await placeFile(path, pieces.join(''))))
       throw new HeddleError('file_exists', `there is a file ${file} already`, 'name another, or move it away')
@@ -43,7 +43,7 @@ export async function exportMemory(here: Here, file: string | undefined, all: bo
 
 /** Reads such a file, and says what is new here and what has to be looked at. */
 export async function importMemory(here: Here, file: string, trust: boolean): Promise<Answer> {
-  const text = decoded(file === '-' ? await wholeInput() : bytesOf(file), file)
+  const text = decoded(file === '-' ? await wholeInput(here.io) : bytesOf(here, file), file)
   const name = file === '-' ? 'standard input' : basename(file)
   const report = await (await here.app()).importMemories(text, { name, trust })
   return { json: { ok: true, ...report }, text: pageOf(report) }
@@ -67,11 +67,11 @@ function memoriesCounted(count: number): string {
   return count === 1 ? '1 memory' : `${count} memories`
 }
 
-function bytesOf(file: string): Buffer {
+function bytesOf({ pathOf }: Here, file: string): Buffer {
   try {
-    if (statSync(file).size > largestFile)
+    if (statSync(pathOf(file)).size > largestFile)
       throw new HeddleError('bad_import', `${file} is larger than 256 MB`, 'split it at a line that begins a memory')
-    return readFileSync(file)
+    return readFileSync(pathOf(file))
   } catch (error) {
     if (error instanceof HeddleError) throw error
     throw new HeddleError(

@@ -107,10 +107,13 @@ async function chooseWhat(here: Here): Promise<string> {
   const found = [...keys, ...(ollama ? ['ollama'] : [])]
   const commands = (found.length > 0 ? found : [...vendors, 'ollama', 'URL']).map((each) => `heddle models add ${each}`)
   const seen = found.length > 0 ? `found: ${found.join(', ')}` : 'no key in the environment, and no Ollama here'
-  if (!canAsk() || here.json) throw new Misuse(`say what to add; ${seen}.`, commands.join('   or   '))
+  if (!canAsk(here) || here.json) throw new Misuse(`say what to add; ${seen}.`, commands.join('   or   '))
   here.tell(seen)
   const first = found[0] ?? 'anthropic'
-  return (await askLine(`add which (${[...vendors, 'ollama'].join(', ')}, or an address)? [${first}] `)).trim() || first
+  return (
+    (await askLine(here, `add which (${[...vendors, 'ollama'].join(', ')}, or an address)? [${first}] `)).trim() ||
+    first
+  )
 }
 
 async function candidateFor(here: Here, what: string, config: Config, options: Options): Promise<Candidate> {
@@ -172,11 +175,11 @@ async function chooseOllama(here: Here, models: OllamaFound[], options: Options)
       wanted === undefined ? 'no model there can call tools.' : `Ollama has no model ${printable(wanted)}.`,
       'get one: ollama pull qwen3; then try again',
     )
-  if (options['yes'] === true || wanted !== undefined || !canAsk() || here.json) return first
+  if (options['yes'] === true || wanted !== undefined || !canAsk(here) || here.json) return first
   const window = Math.min(goodWindow, first.windowMost).toLocaleString('en')
   const size = `${(first.bytes / 1e9).toFixed(1)} GB`
   const place = models.indexOf(first) + 1
-  const answer = (await askLine(`use ${place} with a window of ${window} (${size})? [Y/n, or a number] `)).trim()
+  const answer = (await askLine(here, `use ${place} with a window of ${window} (${size})? [Y/n, or a number] `)).trim()
   const other = models[Number(answer) - 1]
   if (other) return other
   if (/^(y|yes|)$/i.test(answer)) return first
@@ -215,11 +218,11 @@ async function keyFor(
   if (options['key'] !== undefined) {
     if (options['key'] !== '-')
       throw new Misuse('a key is no argument: others could read it.', 'use --key - and pipe it')
-    return { written: `\${secret:${secret}}`, value: await readInput(), secret }
+    return { written: `\${secret:${secret}}`, value: await readInput(here), secret }
   }
-  const mayAsk = canAsk() && !here.json && options['yes'] !== true
+  const mayAsk = canAsk(here) && !here.json && options['yes'] !== true
   const hint = usual ? `; Enter = use $${usual}` : mayBeNone ? '; Enter = none' : ''
-  const typed = mayAsk ? (await askHidden(`API key (hidden${hint}): `)).trim() : ''
+  const typed = mayAsk ? (await askHidden(here, `API key (hidden${hint}): `)).trim() : ''
   if (typed !== '') return { written: `\${secret:${secret}}`, value: typed, secret }
   if (usual) return fromVariable(here, usual)
   if (mayBeNone) return undefined

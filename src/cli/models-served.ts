@@ -47,9 +47,9 @@ async function choose(here: Here, served: ServedModel[], baseURL: string): Promi
     `${printable(baseURL)} has ${served.length} models.`,
     `name one with --model: ${names.slice(0, mostListed).join(', ')}${names.length > mostListed ? ', …' : ''}`,
   )
-  if (!canAsk() || here.json) throw ambiguous
+  if (!canAsk(here) || here.json) throw ambiguous
   for (const [at, name] of names.slice(0, mostListed).entries()) here.tell(`  ${at + 1}  ${name}`)
-  const answer = (await askLine('which one, by number or name? ')).trim()
+  const answer = (await askLine(here, 'which one, by number or name? ')).trim()
   const found = served[Number(answer) - 1] ?? served.find(({ id }) => id === answer)
   if (!found) throw ambiguous
   return found

@@ -17,7 +17,7 @@ export async function noteAndLeave(
   const enough = new AbortController()
   let isTooLong = false
   void here.clock.sleep(longestNoting, enough.signal).then(() => enough.abort())
-  const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, process.stdout) : undefined
+  const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, here.io.stdout) : undefined
   const explain = () => pane?.show(paint(here.screen, 'dim', 'noting where things stand… Ctrl-C leaves it for later'))
   try {
     if (status !== 'completed' || here.stopped.aborted) return

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { loadConfig } from '../config/config.ts'
 import type { Here } from './cli.ts'
+import type { Output } from './io.ts'
 import { cut, printable } from './screen.ts'
 
 const longest = 200
@@ -14,15 +14,18 @@ export type Notify = (text: string) => void
 
 interface Ways {
   /** The terminal that the person looks at, if it is one. */
-  stream: NodeJS.WriteStream
+  stream: Output
   /** The program that they configured. */
   command: string | undefined
   /** Hears once that the program does not work. */
   tell(text: string): void
 }
 
+/** Where the program is looked for. */
+type Place = Pick<Here, 'home' | 'env' | 'clock' | 'userHome'>
+
 /** Rings the bell, sends the terminal a notice, and starts the configured program. */
-export function notifier(here: Pick<Here, 'home' | 'env' | 'clock'>, { stream, command, tell }: Ways): Notify {
+export function notifier(here: Place, { stream, command, tell }: Ways): Notify {
   let isTold = false
   return (text) => {
     const message = cut(printable(`heddle: ${text}`), longest)
@@ -39,8 +42,8 @@ export function notifier(here: Pick<Here, 'home' | 'env' | 'clock'>, { stream, c
 /** Calls whoever asked on the terminal that their questions stand on. The configuration is read when it is needed. */
 export function callerOf(here: Here): (text: string) => Promise<void> {
   const find = async () => {
-    const config = await loadConfig(here.configFile, here.env, { userHome: homedir() }).catch(() => undefined)
-    return notifier(here, { stream: process.stderr, command: config?.notify.command, tell: here.tell })
+    const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome }).catch(() => undefined)
+    return notifier(here, { stream: here.io.stderr, command: config?.notify.command, tell: here.tell })
   }
   let notify: Promise<Notify> | undefined
   return async (text) => {
@@ -60,11 +63,11 @@ function noticeOf(message: string, env: NodeJS.ProcessEnv): string {
  * the PATH names without their whole path: an agent could have put a program there.
  */
 async function findProgram(
-  { home, env, clock }: Pick<Here, 'home' | 'env' | 'clock'>,
+  { home, env, clock, userHome }: Place,
   command: string,
 ): Promise<{ program: string } | { failure: string }> {
   const remedy = 'give its whole path: heddle config set notify.command /…'
-  const path = command.startsWith('~/') ? join(homedir(), command.slice(2)) : command
+  const path = command.startsWith('~/') ? join(userHome, command.slice(2)) : command
   if (isAbsolute(path)) return { program: path }
   if (path.includes('/')) return { failure: `${printable(path)} is another program in each folder; ${remedy}` }
   const [{ isInWorkFolder }, { programOnPath }] = await Promise.all([
@@ -81,11 +84,7 @@ async function findProgram(
 }
 
 /** Answers why it failed, if it did. */
-async function start(
-  here: Pick<Here, 'home' | 'env' | 'clock'>,
-  command: string,
-  message: string,
-): Promise<string | undefined> {
+async function start(here: Place, command: string, message: string): Promise<string | undefined> {
   const found = await findProgram(here, command)
   return 'failure' in found ? found.failure : startProgram(here, found.program, message)
 }

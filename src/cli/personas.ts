@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Misuse } from '../domain/errors.ts'
 import type { Persona } from '../domain/persona.ts'
-import { type Register, rareGroup } from './cli.ts'
+import { type Here, type Register, rareGroup } from './cli.ts'
 import { printable, table } from './screen.ts'
 
 export const registerPersonas: Register = (program, run) => {
@@ -35,7 +35,7 @@ export const registerPersonas: Register = (program, run) => {
     .option('--model <name>', 'the model it thinks with unless told otherwise')
     .action(
       run(async (here, [id = ''], options) => {
-        const persona = personaFrom(id, options)
+        const persona = personaFrom(here, id, options)
         await (await here.app()).setPersona(persona)
         return {
           json: { ok: true, ...persona },
@@ -45,7 +45,7 @@ export const registerPersonas: Register = (program, run) => {
     )
 }
 
-function personaFrom(id: string, options: Record<string, unknown>): Persona {
+function personaFrom(here: Here, id: string, options: Record<string, unknown>): Persona {
   const words = (name: string) =>
     options[name] === undefined
       ? undefined
@@ -58,7 +58,7 @@ function personaFrom(id: string, options: Record<string, unknown>): Persona {
     id,
     identity: {
       name: String(options['name']),
-      soul: options['soul'] === undefined ? '' : textOf(String(options['soul'])),
+      soul: options['soul'] === undefined ? '' : textOf(here, String(options['soul'])),
       ...(options['emoji'] !== undefined && { emoji: String(options['emoji']) }),
     },
     permissions: { tools: { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) } },
@@ -66,9 +66,9 @@ function personaFrom(id: string, options: Record<string, unknown>): Persona {
   }
 }
 
-function textOf(file: string): string {
+function textOf({ pathOf }: Here, file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(pathOf(file), 'utf8')
   } catch (error) {
     throw new Misuse(`${file} cannot be read (${(error as Error).message})`, 'name a text file')
   }

@@ -1,7 +1,7 @@
-import { fstatSync } from 'node:fs'
 import { mostPartBytes } from '../domain/attachment.ts'
 import { tooLarge } from './attachments.ts'
 import type { Here } from './cli.ts'
+import type { CommandIo } from './io.ts'
 
 /** How long a program that started us may take to write before we go on without it. */
 const graceMs = 250
@@ -12,11 +12,11 @@ const silentMs = 3000
  * What is piped into us, if anything is. A shell's pipe or a file is read to its end. Programs often keep a socket open
  * to those they start and never write: only one that begins at once is listened to.
  */
-export async function pipedInput(here: Pick<Here, 'tell' | 'clock'>): Promise<Buffer | undefined> {
-  const kind = kindOfInput()
+export async function pipedInput(here: Pick<Here, 'tell' | 'clock' | 'io'>): Promise<Buffer | undefined> {
+  const kind = here.io.inputKind()
   if (kind === 'none') return undefined
   if (kind === 'socket' && !(await begins(here))) {
-    process.stdin.destroy()
+    here.io.stdin.destroy()
     return undefined
   }
   const isThere = new AbortController()
@@ -24,7 +24,7 @@ export async function pipedInput(here: Pick<Here, 'tell' | 'clock'>): Promise<Bu
     if (!isThere.signal.aborted) here.tell('reading standard input to its end (Ctrl-D ends it; < /dev/null is none)')
   })
   try {
-    const bytes = await wholeInput(() => isThere.abort())
+    const bytes = await wholeInput(here.io, () => isThere.abort())
     return bytes.length === 0 ? undefined : bytes
   } finally {
     isThere.abort()
@@ -32,10 +32,10 @@ export async function pipedInput(here: Pick<Here, 'tell' | 'clock'>): Promise<Bu
 }
 
 /** Standard input to its end, whatever it is. */
-export async function wholeInput(onData: () => void = () => undefined): Promise<Buffer> {
+export async function wholeInput({ stdin }: CommandIo, onData: () => void = () => undefined): Promise<Buffer> {
   const pieces: Buffer[] = []
   let bytes = 0
-  for await (const piece of process.stdin) {
+  for await (const piece of stdin) {
     onData()
     bytes += piece.length
     if (bytes > mostPartBytes) throw tooLarge('standard input')
@@ -44,18 +44,7 @@ export async function wholeInput(onData: () => void = () => undefined): Promise<
   return Buffer.concat(pieces)
 }
 
-/** A terminal, `/dev/null` and a closed input hold nothing that belongs to a question. */
-function kindOfInput(): 'stream' | 'socket' | 'none' {
-  try {
-    const input = fstatSync(0)
-    return input.isFIFO() || input.isFile() ? 'stream' : input.isSocket() ? 'socket' : 'none'
-  } catch {
-    return 'none'
-  }
-}
-
-function begins({ clock }: Pick<Here, 'clock'>): Promise<boolean> {
-  const { stdin } = process
+function begins({ clock, io: { stdin } }: Pick<Here, 'clock' | 'io'>): Promise<boolean> {
   const enough = new AbortController()
   return new Promise<boolean>((resolve) => {
     stdin

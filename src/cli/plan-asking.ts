@@ -31,7 +31,7 @@ export async function askAboutPlan(
     const gate = new PlanGate(plan, around, page)
     here.tell(gate.begin())
     for (let passed: Passed | undefined = 'open'; passed !== 'changed'; ) {
-      const typed = await askLine(gate.prompt, signal).catch(() => undefined)
+      const typed = await askLine(here, gate.prompt, signal).catch(() => undefined)
       if (typed === undefined) return undefined
       passed = await gate.take(typed).catch((error: unknown): Passed => {
         here.tell(complaint(here.screen, error, ''))

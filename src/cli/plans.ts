@@ -64,7 +64,7 @@ async function watch(here: Here, door: Door, name: string | undefined, all: bool
   const id = name === undefined ? await busiest(here, door, all) : numberOf(name, 'plan')
   const { agents } = await (await import('./set-up.ts')).load(here)
   // One document on stdout, and nothing else.
-  const output = here.json ? process.stderr : process.stdout
+  const output = here.json ? here.io.stderr : here.io.stdout
   const screen = here.json ? { ...here.screen, isTerminal: false, color: false } : here.screen
   await tellIfNobodyWorks(here, door, id)
   const { app, clock, stopped: signal } = here

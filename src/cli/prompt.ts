@@ -1,20 +1,23 @@
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { HeddleError } from '../domain/errors.ts'
+import type { Here } from './cli.ts'
+
+type Asking = Pick<Here, 'io'>
 
 /** Terminals put marks around what is pasted. */
 const pasteBegin = '\u001b[200~'
 const pasteEnd = '\u001b[201~'
 
 /** Whether there is somebody to ask. */
-export function canAsk(): boolean {
-  return process.stdin.isTTY === true && process.stderr.isTTY === true
+export function canAsk({ io }: Asking): boolean {
+  return io.stdin.isTTY === true && io.stderr.isTTY === true
 }
 
 /** Asks a question on the terminal and gives the line that was typed. */
-export function askLine(question: string, signal?: AbortSignal): Promise<string> {
+export function askLine({ io }: Asking, question: string, signal?: AbortSignal): Promise<string> {
   // The terminal itself lets people correct a line, without a single escape sequence of ours.
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  const lines = createInterface({ input: io.stdin, output: io.stderr, terminal: false })
   return new Promise<string>((resolve, reject) => {
     lines.once('close', () => reject(cancelled()))
     signal?.addEventListener('abort', () => lines.close(), { once: true })
@@ -24,10 +27,10 @@ export function askLine(question: string, signal?: AbortSignal): Promise<string>
 }
 
 /** Asks for something that must not be seen: nothing of it is echoed, and it is in no history. */
-export async function askHidden(question: string): Promise<string> {
-  const { stdin, stderr } = process
+export async function askHidden({ io }: Asking, question: string): Promise<string> {
+  const { stdin, stderr } = io
   // First the echo goes, then the question comes: who answers at once is not seen either.
-  stdin.setRawMode(true)
+  stdin.setRawMode?.(true)
   stderr.write(question)
   stdin.setEncoding('utf8')
   stdin.resume()
@@ -51,15 +54,15 @@ export async function askHidden(question: string): Promise<string> {
       stdin.once('end', () => reject(cancelled()))
     })
   } finally {
-    stdin.setRawMode(false)
+    stdin.setRawMode?.(false)
     stdin.pause()
     stderr.write('\n')
   }
 }
 
 /** All of standard input: how programs hand over what must not be an argument. */
-export async function readInput(): Promise<string> {
-  return (await text(process.stdin)).replace(/\r?\n$/, '')
+export async function readInput({ io }: Asking): Promise<string> {
+  return (await text(io.stdin)).replace(/\r?\n$/, '')
 }
 
 function cancelled(): HeddleError {

@@ -12,7 +12,7 @@ export const registerSecret: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle secret set anthropic')
     .action(
       run(async (here, [name = '']) => {
-        const value = canAsk() ? await askHidden(`${name} (hidden): `) : await readInput()
+        const value = canAsk(here) ? await askHidden(here, `${name} (hidden): `) : await readInput(here)
         await ensureHome(here.home)
         await keepSecret(folderOf(here), name, value)
         const reference = `\${secret:${name}}`

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { homedir } from 'node:os'
 import { stringify } from 'yaml'
 import { placeOf } from '../app.ts'
 import { answeringNames, openAgents } from '../app-agents.ts'
@@ -110,7 +109,7 @@ async function doctor(here: Here) {
     paths,
     configFile: here.configFile,
     env: here.env,
-    userHome: homedir(),
+    userHome: here.userHome,
     nodeVersion: process.version,
     daemon: async () => {
       const daemon = await here.daemon()
@@ -133,16 +132,16 @@ function finding({ screen }: Here, { name, status, detail, remedy }: Check): str
 }
 
 /** Who could answer in this folder, so that the default agent can be one of them. */
-function agentNamesAt({ home, folder, clock }: Here): AgentNames {
+function agentNamesAt({ home, folder, clock, userHome }: Here): AgentNames {
   return ({ skills, models }) => {
-    const config = { skills: skills.map((each) => wholeFolder(each, homedir())), models }
+    const config = { skills: skills.map((each) => wholeFolder(each, userHome)), models }
     return answeringNames(openAgents({ paths: homePaths(home), config, clock }), folder)
   }
 }
 
 export function load(here: Here) {
   const secrets = secretReader(homePaths(here.home).secrets)
-  return loadConfig(here.configFile, here.env, { userHome: homedir(), secrets })
+  return loadConfig(here.configFile, here.env, { userHome: here.userHome, secrets })
 }
 
 export function replaceOptions({ env, home, clock, crash }: Here) {
@@ -153,7 +152,11 @@ export async function runEditor(here: Here, file: string, command: string): Prom
   const editor = here.env['VISUAL'] || here.env['EDITOR']
   if (!editor) throw new Misuse('no editor is named', `set EDITOR, as in: EDITOR=nano heddle ${command}`)
   // The owner's own setting, which may carry arguments, as in EDITOR="code --wait".
-  const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit' })
+  const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], {
+    stdio: 'inherit',
+    cwd: here.io.cwd,
+    env: here.env,
+  })
   const [code] = (await once(child, 'exit')) as [number | null]
   return code ?? 1
 }

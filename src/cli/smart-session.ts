@@ -28,7 +28,8 @@ export async function placeFor(here: Here, content: string, options: Record<stri
       'leave one of them out',
     )
   const route = await (await here.app()).routeSmart(here.folder, content, { all })
-  const routed = route.chosen ?? (canAsk() && !here.json ? await chosenBy(here, route) : refuse(here, content, route))
+  const routed =
+    route.chosen ?? (canAsk(here) && !here.json ? await chosenBy(here, route) : refuse(here, content, route))
   if (!routed) return { here, session: usualSession }
   here.tell(paint(here.screen, 'dim', `→ session ${nameOf(here, routed)}, ${sharing(routed)}`))
   return {
@@ -50,7 +51,7 @@ async function chosenBy(here: Here, { others }: SmartRoute): Promise<SessionMatc
   ])
   if (most > others.length) rows.push([`  ${most}`, usualSession, '', 'for whatever belongs nowhere else'])
   here.tell(`${unsure(others)}; it can go to\n${table(here.screen, rows, 3).trimEnd()}`)
-  const typed = (await askLine('number, or Enter to stop> ')).trim()
+  const typed = (await askLine(here, 'number, or Enter to stop> ')).trim()
   if (typed === '') throw new HeddleError('cancelled', 'stopped: nothing was asked', 'name a session with -s LABEL')
   const number = Number(typed)
   if (!(Number.isInteger(number) && number >= 1 && number <= most))

@@ -60,10 +60,10 @@ async function edit(here: Here, id: number, options: Record<string, unknown>): P
   if (file === undefined && options['agent'] !== undefined)
     return change(here, id, { action: 'edit', ...skill }, `is @${skill.skill}’s now`)
   if (file !== undefined) {
-    const context = await briefFrom(String(file))
+    const context = await briefFrom(here, String(file))
     return change(here, id, { action: 'edit', context, ...skill }, 'has a new brief')
   }
-  if (here.json || !canAsk())
+  if (here.json || !canAsk(here))
     throw new Misuse(
       'a brief is edited on a terminal',
       `or: heddle tasks edit task:${id} --brief-file FILE, or --agent NAME`,
@@ -80,10 +80,10 @@ async function change(here: Here, id: number, asked: TaskChange, what: string): 
   return { json: { ok: true, ...changed }, text: `task:${id} ${what}    ${next}` }
 }
 
-async function briefFrom(file: string): Promise<string> {
+async function briefFrom(here: Here, file: string): Promise<string> {
   let text: string
   try {
-    text = file === '-' ? await readInput() : readFileSync(file, 'utf8')
+    text = file === '-' ? await readInput(here) : readFileSync(here.pathOf(file), 'utf8')
   } catch (error) {
     throw fileTrouble(error, 'brief_unreadable', `Cannot read ${file}`)
   }

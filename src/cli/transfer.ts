@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { HeddleError } from '../domain/errors.ts'
-import { type Register, rareGroup } from './cli.ts'
+import { type Here, type Register, rareGroup } from './cli.ts'
 import { printable } from './screen.ts'
 
 const largestLine = 64 * 1024 * 1024
@@ -28,7 +28,7 @@ export const registerTransfer: Register = (program, run) => {
     .action(
       run(async (here, [file = '']) => {
         const app = await here.app()
-        const report = await app.importTurns(linesOf(file))
+        const report = await app.importTurns(linesOf(here, file))
         const sessions = report.sessions.map(({ label }) => printable(label)).join(', ')
         return {
           json: { ok: true, ...report },
@@ -38,8 +38,8 @@ export const registerTransfer: Register = (program, run) => {
     )
 }
 
-async function* linesOf(file: string): AsyncIterable<string> {
-  const input = file === '-' ? process.stdin : createReadStream(file)
+async function* linesOf(here: Here, file: string): AsyncIterable<string> {
+  const input = file === '-' ? here.io.stdin : createReadStream(here.pathOf(file))
   try {
     for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       if (line.length > largestLine)

@@ -20,6 +20,8 @@ export interface Keyboard {
   onLine(text: string): void
   /** Ctrl-C, which the terminal no longer turns into a signal, with what was typed so far. */
   onInterrupt(typed: string): void
+  /** Ctrl-Z: stops the job; `onResume` is called when it goes on. */
+  suspend?(onResume: () => void): void
   /** Ctrl-D, or nobody is there any more. */
   onEnd(): void
 }
@@ -92,12 +94,11 @@ export function typeOn(keyboard: Keyboard, onChange: (change: Change) => void): 
   })
   reader.on('SIGINT', () => keyboard.onInterrupt(reader.line))
   reader.on('SIGTSTP', () => {
-    process.once('SIGCONT', () => {
+    input.setRawMode?.(false)
+    keyboard.suspend?.(() => {
       input.setRawMode?.(true)
       onChange('screen')
     })
-    input.setRawMode?.(false)
-    process.kill(process.pid, 'SIGTSTP')
   })
   reader.on('close', () => isOpen && keyboard.onEnd())
   keys.on('keypress', (_text, key) => key?.ctrl && key.name === 'l' && onChange('clear'))

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { homedir } from 'node:os'
 import { loadConfig } from '../config/config.ts'
 import { hiding, knownSecrets } from '../config/secrets.ts'
 import type { App } from '../domain/app.ts'
@@ -60,12 +59,15 @@ async function up(here: Here) {
 
 /** JSON for whoever collects logs, lines for a person who looks on. */
 async function logFor(here: Here): Promise<{ log: DaemonLog; flush(): Promise<void> }> {
+  const { stderr } = here.io
   const { flushStderr, jsonLog, plainLog, surviveLostReader } = await import('./daemon-log.ts')
-  surviveLostReader()
-  const hide = hiding(knownSecrets(await loadConfig(here.configFile, here.env, { userHome: homedir() })))
-  const isSeen = process.stderr.isTTY === true && !here.json
-  const log = isSeen ? plainLog(hide, { ...here.screen, color: !here.env['NO_COLOR'] }, here.clock.now) : jsonLog(hide)
-  return { log, flush: () => flushStderr(here.clock) }
+  surviveLostReader(stderr)
+  const hide = hiding(knownSecrets(await loadConfig(here.configFile, here.env, { userHome: here.userHome })))
+  const isSeen = stderr.isTTY === true && !here.json
+  const log = isSeen
+    ? plainLog(hide, stderr, { ...here.screen, color: !here.env['NO_COLOR'] }, here.clock.now)
+    : jsonLog(hide, stderr)
+  return { log, flush: () => flushStderr(here.io, here.clock) }
 }
 
 /** Logs every event of the home, each once. Rows that cannot be reached for a while are told of, and read on later. */

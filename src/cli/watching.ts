@@ -81,11 +81,12 @@ export class Watching {
   }
 
   #makePane(): Pane {
-    const { stdout, stderr, stdin } = process
+    const { stdout, stderr, stdin, suspend } = this.#here.io
     if (!this.#screen.isTerminal) return plainPane((text) => void (this.#here.json ? stderr : stdout).write(text))
     if (!stdin.isTTY) return terminalPane(this.#screen, stdout)
     return terminalPane(this.#screen, stdout, {
       input: stdin,
+      suspend,
       prompt: () => '> ',
       onLine: (text) => void this.#say(text),
       onInterrupt: () => this.#over.abort(),
@@ -104,7 +105,7 @@ export class Watching {
         `session ${printable(session)}: ${children.length > 0 ? agents : 'nothing runs, waiting for what comes'}`,
       )
     if (run && children.length > 0) this.#pane.print(agents)
-    if (this.#screen.isTerminal && process.stdin.isTTY && !this.#isOver())
+    if (this.#screen.isTerminal && this.#here.io.stdin.isTTY && !this.#isOver())
       this.#pane.print(
         paint(this.#screen, 'dim', 'what you type reaches the run at its next step, !… interrupts it; Ctrl-C leaves'),
       )

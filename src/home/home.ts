@@ -1,22 +1,30 @@
 import { type Stats, statSync } from 'node:fs'
 import { chmod, lstat, mkdir, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileTrouble, isCode, placeFile, syncFolder } from '../config/files.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import { homeTemplates } from './templates.ts'
+
+/** The user's home folder, as `os.homedir` finds it for a process with this environment. */
+export function userHomeOf(env: Readonly<Record<string, string | undefined>>): string {
+  return env['HOME'] || homedir()
+}
 
 /** Chooses the home: `--home`, else `HEDDLE_HOME`, else `~/.heddle`. Always a whole path, never that of a file. */
 export function resolveHome(choice: {
   flag?: string
   env: Readonly<Record<string, string | undefined>>
   userHome: string
+  /** Where a relative path begins. */
+  cwd: string
 }): string {
-  const { flag, env, userHome } = choice
+  const { flag, env, userHome, cwd } = choice
   const [asked, from] = flag === undefined ? [env['HEDDLE_HOME'] || '~/.heddle', 'HEDDLE_HOME'] : [flag, '--home']
   if (asked.trim() === '' || asked.includes('\0') || /^~[^/]/.test(asked)) {
     throw new Misuse(`${from} is not a folder: "${asked}".`, `give ${from} a path such as ~/.heddle`)
   }
-  const home = resolve(asked.startsWith('~') ? join(userHome, asked.slice(1)) : asked)
+  const home = resolve(cwd, asked.startsWith('~') ? join(userHome, asked.slice(1)) : asked)
   if (home === '/') throw new Misuse(`${from} cannot be the root folder.`, `give ${from} a folder of its own`)
   if (statOf(home)?.isDirectory() === false) {
     throw new Misuse(

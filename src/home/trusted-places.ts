@@ -1,11 +1,10 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
-import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { ProtectedPlaces } from '../domain/path-handle.ts'
 import { isWithin } from '../domain/within.ts'
-import type { HomePaths } from './home.ts'
+import { type HomePaths, userHomeOf } from './home.ts'
 import { runtimeFolder } from './socket-folder.ts'
 
 /** What this process runs on: found out once, and given by tests. */
@@ -36,13 +35,14 @@ const partsOfCheckout = ['bin', 'src', 'dist', 'agents', 'node_modules', 'packag
 export function trustedPlaces({ paths, config, env, program = ownProgram() }: TrustedPlacesSettings): ProtectedPlaces {
   const { root, node, launcher, codeCache } = program
   const isCheckout = existsSync(join(root, 'src'))
+  const userHome = userHomeOf(env)
   const socketFolder = runtimeFolder(paths.run, env)
-  const notify = config.notify?.command?.replace(/^~(?=\/)/, homedir())
+  const notify = config.notify?.command?.replace(/^~(?=\/)/, userHome)
   return {
     // The usual home too, even where another one is in use: it is where the next `heddle` looks.
     hidden: outermost([
       paths.home,
-      join(homedir(), '.heddle'),
+      join(userHome, '.heddle'),
       paths.config,
       codeCache,
       socketFolder && dirname(socketFolder),
@@ -55,8 +55,8 @@ export function trustedPlaces({ paths, config, env, program = ownProgram() }: Tr
       // What the user's own git obeys in every repository.
       ...[
         env['GIT_CONFIG_GLOBAL'],
-        join(homedir(), '.gitconfig'),
-        join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'git'),
+        join(userHome, '.gitconfig'),
+        join(env['XDG_CONFIG_HOME'] || join(userHome, '.config'), 'git'),
       ],
       notify !== undefined && isAbsolute(notify) ? notify : undefined,
     ]),

@@ -81,6 +81,22 @@ export const machine = new RegExp(
 /** Ways to wait for the event loop's next turn: the writer alone needs them, to end a batch. */
 export const turns = /^(setImmediate|queueMicrotask)$/
 
+/** What a process has only once; commands get it as an argument, so that several can run in one process. */
+export const processOnly = {
+  names: new RegExp(
+    [
+      /^process\.(stdin|stdout|stderr|cwd|chdir|exit|exitCode|env|on|once|off|addListener|removeAllListeners)$/,
+      /^(node:)?process$/,
+      /^(node:)?os#(homedir|\*)$/,
+      /^console\./,
+    ]
+      .map(({ source }) => source)
+      .join('|'),
+  ),
+  room: 'cli',
+  user: 'src/cli/process-io.ts',
+}
+
 /** Who may reach the network, by a module or by what the platform has; all others get a SafeFetch as an argument. */
 export const network = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dgram)(\/|$)|^undici(\/|$)/,

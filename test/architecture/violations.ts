@@ -8,6 +8,7 @@ import {
   mayImport,
   mostLines,
   network,
+  processOnly,
   sql,
   turns,
   vagueNames,
@@ -32,6 +33,7 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...source.filter(({ path }) => path !== 'src/system.ts').flatMap(machineOutsidePorts),
     ...source.filter(({ path }) => handlesOnly.rooms.includes(roomOf(path))).flatMap(waysAroundHandles),
     ...source.flatMap(waysToTheNetwork),
+    ...source.flatMap(usesOfTheProcess),
     ...unlistedNames(files),
   ]
 }
@@ -142,6 +144,15 @@ function waysToTheNetwork({ path, imports, uses }: Facts): string[] {
   return [...new Set([...modules, ...globals])].map(
     (name) => `${path}: uses ${name}; take a SafeFetch as an argument, so that every address is checked`,
   )
+}
+
+function usesOfTheProcess({ path, imports, uses, taken }: Facts): string[] {
+  if (roomOf(path) !== processOnly.room || path === processOnly.user) return []
+  // Every mention of a member mentions `process`, too; only an import of it is a way around.
+  const names = [...uses.filter((name) => name !== 'process'), ...taken, ...imports.map(({ target }) => target)]
+  return [...new Set(names)]
+    .filter((name) => processOnly.names.test(name))
+    .map((name) => `${path}: uses ${name}; take it from the command's CommandIo`)
 }
 
 function unlistedNames(files: readonly SourceFile[]): string[] {

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { width } from '../../src/cli/screen.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
+import { steady } from './steady.ts'
 
 // What people see, kept as files so that a change of a screen is read by someone. Rewrite them with: npx vitest run -u
 describe('the main screens', () => {
@@ -23,31 +24,6 @@ describe('the main screens', () => {
   })
   afterAll(() => heddle.remove())
 
-  /** Ids, times and places differ from run to run: the same ones get the same stand-in. */
-  function steady(text: string): string {
-    const ids = new Map<string, string>()
-    const standIn = (id: string) => {
-      const known = ids.get(id.slice(-6)) ?? String(ids.size + 1).padStart(6, '0')
-      ids.set(id.slice(-6), known)
-      return known.padStart(id.length, '.')
-    }
-    return (
-      text
-        .replaceAll(heddle.home, '~/.heddle')
-        .replaceAll(heddle.folder, '~/shop')
-        .replace(/\b[0-9a-hjkmnp-tv-z]{20}\b/g, standIn)
-        .replace(/(?<=(?:turn|run):)[0-9a-hjkmnp-tv-z]{6}\b/g, standIn)
-        .replace(/used +\d+s ago/g, 'used     0s ago')
-        .replace(/ *\d+s ago/g, (age) => '0s ago'.padStart(age.length))
-        // A column that is as wide as its widest age.
-        .replace(/ turns +0s ago/g, ' turns  0s ago')
-        .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-01-01T00:00:00.000Z')
-        .replace(/v24\.\d+\.\d+/, 'v24.0.0')
-        .replace(/\d+ MB free under \S+/, '9000 MB free under ~')
-        .replace(/[\d.]+ MB$/m, '0.1 MB')
-    )
-  }
-
   test.each([
     ['bare', []],
     ['watch-help', ['watch', '--help']],
@@ -65,7 +41,7 @@ describe('the main screens', () => {
     ['help', ['--help']],
   ])('%s fits 80 columns and reads as agreed', async (name, args) => {
     const { out } = await heddle.run(...args.map((arg) => arg.replace('TURN', first)))
-    const text = steady(out)
+    const text = steady(out, heddle)
     const wide = text.split('\n').filter((line) => width(line) > 80 && !line.includes('~'))
     expect(wide).toEqual([])
     await expect(text).toMatchFileSnapshot(join(import.meta.dirname, 'captures', `${name}.txt`))

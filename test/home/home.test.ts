@@ -39,23 +39,23 @@ const files = ['heddle.yaml', 'SOUL.md', 'USER.md', 'TOOLS.md', 'IDENTITY.md', '
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
 describe('the home is chosen', () => {
-  const userHome = '/home/ada'
+  const [userHome, cwd] = ['/home/ada', '/home/ada/work']
 
   test('by the flag, else by HEDDLE_HOME, else it is ~/.heddle', () => {
     const env = { HEDDLE_HOME: '/srv/heddle' }
-    expect(resolveHome({ flag: '/opt/h', env, userHome })).toBe('/opt/h')
-    expect(resolveHome({ env, userHome })).toBe('/srv/heddle')
-    expect(resolveHome({ env: {}, userHome })).toBe('/home/ada/.heddle')
-    expect(resolveHome({ env: { HEDDLE_HOME: '' }, userHome })).toBe('/home/ada/.heddle')
+    expect(resolveHome({ flag: '/opt/h', env, userHome, cwd })).toBe('/opt/h')
+    expect(resolveHome({ env, userHome, cwd })).toBe('/srv/heddle')
+    expect(resolveHome({ env: {}, userHome, cwd })).toBe('/home/ada/.heddle')
+    expect(resolveHome({ env: { HEDDLE_HOME: '' }, userHome, cwd })).toBe('/home/ada/.heddle')
   })
 
   test('as a whole path with ~ written out', () => {
-    expect(resolveHome({ flag: '~/work/heddle/', env: {}, userHome })).toBe('/home/ada/work/heddle')
-    expect(resolveHome({ flag: 'here/../there', env: {}, userHome })).toBe(join(process.cwd(), 'there'))
+    expect(resolveHome({ flag: '~/work/heddle/', env: {}, userHome, cwd })).toBe('/home/ada/work/heddle')
+    expect(resolveHome({ flag: 'here/../there', env: {}, userHome, cwd })).toBe('/home/ada/work/there')
   })
 
   test.each(['', '  ', '/', '~bob/heddle', 'a\0b'])('and %j is refused with what to write instead', (flag) => {
-    expect(() => resolveHome({ flag, env: {}, userHome })).toThrow(
+    expect(() => resolveHome({ flag, env: {}, userHome, cwd })).toThrow(
       expect.objectContaining({ code: 'misuse', remedy: expect.stringContaining('--home') }),
     )
   })
@@ -63,7 +63,7 @@ describe('the home is chosen', () => {
   test('and a file is refused', () => {
     const file = join(fresh(), 'file')
     writeFileSync(file, 'x')
-    expect(() => resolveHome({ env: { HEDDLE_HOME: file }, userHome })).toThrow(
+    expect(() => resolveHome({ env: { HEDDLE_HOME: file }, userHome, cwd })).toThrow(
       expect.objectContaining({ message: `${file} is a file, and HEDDLE_HOME must be a folder.` }),
     )
   })
