@@ -13,7 +13,8 @@ const attentive: ProviderRule = ({ messages }) => {
   const asked = messages.at(-1)?.content ?? ''
   if (asked.startsWith('Call the tool')) return { calls: [{ name: 'note', input: { word: 'heddle' } }] }
   if (asked.startsWith('which of them')) {
-    const todo = /^(\S+:\d+): .*TODO (.*)$/m.exec(messages.find(({ role }) => role === 'assistant')?.content ?? '')
+    const said = messages.find(({ role, content }) => role === 'assistant' && content.includes('TODO'))
+    const todo = /^(\S+:\d+): .*TODO (.*)$/m.exec(said?.content ?? '')
     return { text: `The one in ${todo?.[1]}: the ${todo?.[2]} is missing.`, model: 'qwen3' }
   }
   return { text: asked.length > 2000 ? 'read' : 'one two three four five six seven eight nine ten' }

@@ -58,7 +58,7 @@ export async function serveData(home: string, known: Known) {
     show: async (_: string, name: string) => {
       if (name.startsWith('plan:')) return find(known.plans, name)
       if (name.startsWith('task:')) return taskView(find(allTasks(), name), `the brief of ${name}\nin two lines`)
-      return { budget: { spentUsd: 0.02 } }
+      return { budget: { request: { costUsd: 0.02 } } }
     },
     runs: async () => [],
     approvals: async () => known.approvals,
