@@ -153,9 +153,18 @@ test('a program that is named without a path is not looked for where an agent co
   await terminal.ended
 })
 
-test('a program that does not call is told of once, and hinders nothing', async () => {
-  appendFileSync(join(heddle.home, 'heddle.yaml'), 'notify: { command: /nowhere/tell-me }\n')
-  const terminal = heddle.terminal('chat')
+test.each([
+  ['/nowhere/tell-me', 'spawn /nowhere/tell-me ENOENT'],
+  ['bin/tell-me', 'bin/tell-me is another program in each folder; give its whole path'],
+  ['tell-me', 'bin/tell-me is in a folder that agents work in; give its whole path'],
+  ['tell-nobody', 'there is no tell-nobody on the PATH; give its whole path'],
+])('a program that does not call, such as %s, is told of once, and hinders nothing', async (command, why) => {
+  const bin = join(heddle.folder, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'tell-me'), `#!/bin/sh\necho > ${join(heddle.home, 'evil')}\n`, { mode: 0o755 })
+  appendFileSync(join(heddle.home, 'heddle.yaml'), `notify: { command: ${command} }\n`)
+  const path = [bin, process.env['PATH']].join(':')
+  const terminal = heddle.terminalWith({ env: { PATH: path, COLUMNS: '400' } }, 'chat')
   for (const answer of ['first', 'second']) {
     await terminal.shows('main>')
     terminal.type('run touch made\r')
@@ -165,7 +174,9 @@ test('a program that does not call is told of once, and hinders nothing', async 
   }
   terminal.type('/quit\r')
   const { code, out } = await terminal.ended
-  expect([code, out.split('notify.command does not work: spawn /nowhere/tell-me ENOENT').length]).toEqual([0, 2])
+  expect([code, out.split('notify.command does not work: ').length]).toEqual([0, 2])
+  expect(out.replaceAll(/\s+/g, ' ')).toContain(why)
+  expect(existsSync(join(heddle.home, 'evil'))).toBe(false)
 })
 
 test('in a chat the next line is the answer', async () => {
