@@ -15,7 +15,7 @@ import { answeredJson, exitCodeOf, needsYouLine } from './waiting.ts'
 /** Rows of a text that a list shows; `show` shows all. */
 const mostRows = 40
 
-const scopes = ['once', 'session', 'agent'] as const
+const scopes = ['once', 'session', 'agent', 'tomorrow'] as const
 
 export const registerApprovals: Register = (program, run) => {
   program
@@ -40,7 +40,11 @@ export const registerApprovals: Register = (program, run) => {
     .command('approve <id>')
     .helpGroup('DECIDE')
     .description('let a call that waits be made, exactly as it is shown')
-    .option('--scope <scope>', 'once; session: also later ones like it here; agent: this agent in this folder', 'once')
+    .option(
+      '--scope <scope>',
+      'once; session: also later ones like it here; agent: this agent in this folder; tomorrow: of a spent budget',
+      'once',
+    )
     .option(
       '--hash <hash>',
       'of what you were shown, as `heddle show approval:ID` tells it; without a terminal it is needed',
@@ -54,7 +58,7 @@ export const registerApprovals: Register = (program, run) => {
         const hash = options['hash'] === undefined ? undefined : String(options['hash'])
         const said = hash === undefined ? await askBefore(here, id, scope) : { answer: scope, hash }
         if (said === undefined) return { json: { ok: false }, text: `approval:${id} still waits for you`, code: 1 }
-        return decide(here, id, said, options['wait'] !== false)
+        return decide(here, id, said, options['wait'] !== false && said.answer !== 'tomorrow')
       }),
     )
 
@@ -112,7 +116,7 @@ function grantLines(screen: Screen, grant: GrantView): string[] {
  * Shows the question and has it answered; undefined when the person leaves. Where nobody can be shown anything, a yes must
  * say what it is for.
  */
-async function askBefore(here: Here, id: string, scope: Scope): Promise<Decision | undefined> {
+async function askBefore(here: Here, id: string, scope: Scope | 'tomorrow'): Promise<Decision | undefined> {
   const door = await here.door()
   const question = (await door.approvals()).find((each) => id === String(each.id) || id === `approval:${each.id}`)
   // Whatever else there is to say about it is said by whoever knows.
@@ -133,7 +137,7 @@ async function decide(here: Here, id: string, said: Decision, wait: boolean): Pr
   const door = daemon ?? (await here.door())
   const since = here.clock.monotonic()
   const decided = await door.decide(id, said)
-  const told = `approval:${decided.id} ${said.answer === 'no' ? 'denied' : 'approved'}`
+  const told = `approval:${decided.id} ${saidWords(said)}`
   if (!wait) {
     const work = daemon ? '' : '    heddle up does the work'
     return { json: { ok: true, ...decided }, text: `${told}${work}` }
@@ -151,6 +155,11 @@ async function decide(here: Here, id: string, said: Decision, wait: boolean): Pr
   }
 }
 
+function saidWords({ answer }: Decision): string {
+  if (answer === 'tomorrow') return 'goes on tomorrow'
+  return answer === 'no' ? 'denied' : 'approved'
+}
+
 /** Waits for the request; whoever is there is asked what it asks next. */
 async function answerTo(
   here: Here,
@@ -162,7 +171,7 @@ async function answerTo(
   for (;;) {
     const answer = await door.answer(folder, itemId, signal)
     const asking = { policy, call: async () => undefined, signal } as const
-    if (!answer.approvals || signal.aborted || !(await answerQuestions(here, door, answer.approvals, asking)))
+    if (!answer.approvals || signal.aborted || (await answerQuestions(here, door, answer.approvals, asking)) !== true)
       return answer
   }
 }

@@ -48,6 +48,8 @@ export const registerAsk: Register = (program, run) => {
           ...(options['agent'] !== undefined && { agent: await agentNamed(here, String(options['agent'])) }),
           ...(options['model'] !== undefined && { model: String(options['model']) }),
           ...(options['from'] !== undefined && { from: String(options['from']) }),
+          // Whoever waits is told when a budget is spent; what is only handed in fails with that.
+          ...(options['wait'] !== false && { waitsForBudget: true }),
           // Handed in again after a daemon died on us, it is the same question, whether it had arrived or not.
           dedupeKey: `ask:${Buffer.from(systemRandom.bytes(16)).toString('hex')}`,
         }
@@ -174,11 +176,12 @@ async function askThrough(
       over.abort()
       return showing
     })
-    if (
+    const said =
       now.approvals &&
       !until.aborted &&
       (await answerQuestions(here, door, now.approvals, { policy: asking, call, signal: until }))
-    ) {
+    if (said === 'tomorrow') return withoutQuestions(now)
+    if (said) {
       cursor = await door.cursor()
       continue
     }
@@ -186,6 +189,11 @@ async function askThrough(
     await door.cancel(now.runId, 'stopped by Ctrl-C')
     return await door.answer(here.folder, itemId, new AbortController().signal)
   }
+}
+
+/** Nothing is asked any more: it goes on by itself, later than anybody waits. */
+function withoutQuestions({ approvals: _, questions: __, ...answer }: Answered): Answered {
+  return answer
 }
 
 /** Shows what the session's run says while it says it, to a person only; the answer takes its place. */

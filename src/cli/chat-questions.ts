@@ -1,5 +1,5 @@
 import type { ApprovalView } from '../domain/app.ts'
-import type { Answer } from '../domain/approval.ts'
+import type { Decision } from '../domain/approval.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Event } from '../domain/event.ts'
 import type { Here } from './cli.ts'
@@ -47,7 +47,10 @@ export class ChatQuestions {
   mayDiffer({ kind, payload }: Event): boolean {
     if (kind === 'run.ended') return this.current !== undefined
     if (kind === 'plan.changed' || kind === 'task.changed') return this.#gate !== undefined
-    return kind === 'approval.answered' || (kind === 'run.waiting' && payload['for'] === 'approval')
+    return (
+      kind === 'approval.answered' ||
+      (kind === 'run.waiting' && ['approval', 'budget'].includes(String(payload['for'])))
+    )
   }
 
   /** Looks for what the requests of a session ask, those of their agents included. */
@@ -116,11 +119,12 @@ function isChanged(error: unknown): false {
   throw error
 }
 
-function answerLine(id: number, { answer }: { answer: Answer }): string {
+function answerLine(id: number, { answer }: Pick<Decision, 'answer'>): string {
+  if (answer === 'tomorrow') return `approval:${id} goes on tomorrow`
   return `approval:${id} ${answer === 'no' ? 'denied' : 'approved'}`
 }
 
-function startLine(plan: number, { answer, reason }: { answer: Answer; reason?: string }): string {
+function startLine(plan: number, { answer, reason }: Omit<Decision, 'hash'>): string {
   if (answer !== 'no') return `plan:${plan} starts`
   return `plan:${plan} is not started${reason === undefined ? '' : '; what you said goes to whoever planned it'}`
 }

@@ -31,13 +31,16 @@ interface Deciding {
   signal: AbortSignal
 }
 
-/** Has what is open answered: by the person at the terminal, or by the policy. False when it stays open. */
+/**
+ * Has what is open answered: by the person at the terminal, or by the policy. False when it stays open; `tomorrow` when
+ * nothing goes on before that.
+ */
 export async function answerQuestions(
   here: Here,
   door: Door,
   ids: readonly number[],
   { policy, call, signal }: Deciding,
-): Promise<boolean> {
+): Promise<boolean | 'tomorrow'> {
   if (policy === 'fail') return false
   if (policy === 'wait' && !canAsk(here)) {
     // Somebody else answers, from another terminal.
@@ -45,15 +48,17 @@ export async function answerQuestions(
     return !signal.aborted
   }
   const open = await door.approvals()
+  let isLater = false
   for (const id of ids) {
     const question = open.find((each) => each.id === id)
     if (!question) continue
     const said = policy === 'deny' ? nobodyThere : await askPerson(here, door, question, { call, signal })
     if (!said) return false
     if (said === 'answered') continue
+    isLater ||= said.answer === 'tomorrow'
     await door.decide(String(id), said).catch((error) => askedAgain(here, error))
   }
-  return true
+  return isLater ? 'tomorrow' : true
 }
 
 const nobodyThere = { answer: 'no' as const, reason: 'nobody was there to ask' }
@@ -70,7 +75,7 @@ export async function askOnTerminal(
   door: Door,
   question: ApprovalView,
   signal: AbortSignal,
-  scope?: Scope,
+  scope?: Scope | 'tomorrow',
 ): Promise<Decision | 'answered' | undefined> {
   const plan = planAsked(question)
   if (plan !== undefined) return askAboutPlan(here, door, { approval: question.id, plan }, signal)

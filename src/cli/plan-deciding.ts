@@ -1,4 +1,4 @@
-import type { Answer } from '../domain/approval.ts'
+import type { Decision } from '../domain/approval.ts'
 import type { TaskChange } from '../domain/plan.ts'
 import type { PlanView } from '../domain/plan-views.ts'
 import type { Door } from '../gateway/api.ts'
@@ -20,7 +20,7 @@ export interface GateAround {
 }
 
 /** What became of a typed line: an answer to the question, a change of the plan, or neither yet. */
-export type Passed = { answer: Answer; reason?: string } | 'changed' | 'open'
+export type Passed = Omit<Decision, 'hash'> | 'changed' | 'open'
 
 /** The gate of one plan: takes what is typed, looks and changes, until there is an answer. */
 export class PlanGate {

@@ -1,5 +1,5 @@
 import type { ApprovalView } from '../domain/app.ts'
-import type { Fact } from '../domain/approval.ts'
+import { budgetTool, type Fact } from '../domain/approval.ts'
 import { tail } from '../domain/id.ts'
 import type { TaskLine } from '../domain/plan-views.ts'
 import { shownPath, visible } from '../domain/visible.ts'
@@ -58,7 +58,8 @@ export function questionFacts(
     },
     ...(task ? [{ name: 'task', value: cut(taskWords(task), room) }] : []),
   ]
-  const wants = `@${oneLine(agent)} wants ${paint(screen, 'bold', oneLine(tool))}`
+  const wanted = paint(screen, 'bold', tool === budgetTool ? 'a larger budget' : oneLine(tool))
+  const wants = `@${oneLine(agent)} ${tool === budgetTool ? 'needs' : 'wants'} ${wanted}`
   return [
     `${paint(screen, 'yellow', `approval:${id}`)}  ${wants}`,
     ...known.flatMap((fact) => shortened(screen, fact, { most, id })),

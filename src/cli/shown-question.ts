@@ -1,5 +1,5 @@
 import type { ApprovalView } from '../domain/app.ts'
-import { type Answer, lapses, type Scope } from '../domain/approval.ts'
+import { type Answer, budgetTool, type Decision, lapses, type Scope } from '../domain/approval.ts'
 import type { TaskLine } from '../domain/plan-views.ts'
 import { visible } from '../domain/visible.ts'
 import { ForeignText } from './foreign-text.ts'
@@ -12,7 +12,7 @@ const longestNamed = 60
 const mostFactRows = 4
 
 /** What became of a typed line: an answer, or something to be said. */
-export type Taken = { answer: Answer; reason?: string } | { say: string }
+export type Taken = Omit<Decision, 'hash'> | { say: string }
 
 /** A question on a terminal: what was shown of it, and what may be answered therefore. */
 export class ShownQuestion {
@@ -23,9 +23,13 @@ export class ShownQuestion {
   /** What bounds the call, told again right above the choices where that is less than the plain sandbox. */
   readonly #warning: string[]
   /** The only scope that a yes has, where it was given before. */
-  readonly #scope: Scope | undefined
+  readonly #scope: Scope | 'tomorrow' | undefined
 
-  constructor(screen: Screen, approval: ApprovalView, { task, scope }: { task?: TaskLine | undefined; scope?: Scope }) {
+  constructor(
+    screen: Screen,
+    approval: ApprovalView,
+    { task, scope }: { task?: TaskLine | undefined; scope?: Scope | 'tomorrow' },
+  ) {
     this.#screen = screen
     this.#approval = approval
     this.#text = new ForeignText(screen, approval.change)
@@ -46,11 +50,25 @@ export class ShownQuestion {
 
   /** What stands before the line in which the answer is typed. */
   get prompt(): string {
-    const keys = this.#text.isSeen ? (this.#scope ? 'y/n' : 'y/s/a/n') : 'v/n'
-    return `approval:${this.#approval.id} ${keys}> `
+    return `approval:${this.#approval.id} ${this.#letters}> `
+  }
+
+  get #letters(): string {
+    if (!this.#text.isSeen) return 'v/n'
+    if (this.#isBudget) return this.#canWaitForTomorrow ? 'y/t/n' : 'y/n'
+    return this.#scope ? 'y/n' : 'y/s/a/n'
+  }
+
+  get #isBudget(): boolean {
+    return this.#approval.tool === budgetTool
+  }
+
+  get #canWaitForTomorrow(): boolean {
+    return this.#approval.scopes.includes('tomorrow')
   }
 
   get keys(): string {
+    if (this.#isBudget) return this.#canWaitForTomorrow ? 'y, t or n' : 'y or n'
     return this.#scope ? 'y, or n and why' : 'y, s, a, or n and why'
   }
 
@@ -64,9 +82,11 @@ export class ShownQuestion {
         say: this.#more(rest.length > 0 ? Number.POSITIVE_INFINITY : this.#screen.rows - 3 - this.#warning.length),
       }
     }
+    if (this.#canWaitForTomorrow && (key === 't' || key === 'tomorrow')) return { answer: 'tomorrow' }
     const said = answerFrom(typed)
     if (!said) return undefined
     if (said.answer === 'no') return said
+    if (this.#isBudget) return said.answer === 'once' ? { answer: this.#scope ?? 'once' } : undefined
     if (!this.#text.isSeen) return { say: 'not yet: you have not seen all of it. v shows more; n says no' }
     if (this.#scope === undefined) return said
     return said.answer === 'once' ? { answer: this.#scope } : undefined
@@ -84,7 +104,13 @@ export class ShownQuestion {
         `  ${paint(this.#screen, 'yellow', left)}   ${this.#key('v')} next page   ${this.#key('v all')}   ${this.#key('n')} no, and why`,
       ]
     }
-    if (this.#scope) {
+    if (this.#isBudget)
+      return [
+        ...this.#choice('y', this.#scope === 'tomorrow' ? 'go on tomorrow' : 'raise it, and go on'),
+        ...(this.#canWaitForTomorrow ? this.#choice('t', 'go on tomorrow') : []),
+        ...this.#choice('n', 'stop here'),
+      ]
+    if (this.#scope && this.#scope !== 'tomorrow') {
       const what = this.#scope === 'once' ? 'this once' : this.#covered(this.#scope)
       return [...this.#warning, ...this.#choice('y', what), ...this.#choice('n', 'no, and why')]
     }

@@ -297,7 +297,8 @@ export class Telling {
     } else {
       run.waits = `waits for ${why}`
       // What it asks stands below by itself.
-      if (why !== 'approval') tell(`needs you: run:${tail(run.id)} waits for ${why}    heddle show run:${tail(run.id)}`)
+      if (why !== 'approval' && why !== 'budget')
+        tell(`needs you: run:${tail(run.id)} waits for ${why}    heddle show run:${tail(run.id)}`)
       onNeedsYou(run.id, why)
     }
   }

@@ -1,4 +1,5 @@
 import type { Answered } from '../domain/app.ts'
+import { budgetTool } from '../domain/approval.ts'
 import { tail } from '../domain/id.ts'
 import { approveLine } from './question-page.ts'
 import { printable } from './screen.ts'
@@ -18,7 +19,8 @@ export function needsYouLine({ questions = [], session, runId }: Answered): stri
   const others = questions.length > 1 ? `, and ${questions.length - 1} more: heddle approvals` : ''
   if (!first) return `${run} needs you    heddle approvals`
   const look = `${run} needs you: approval:${first.id}${others}    heddle show approval:${first.id}`
-  return `${look}\n${approveLine(first)}    heddle deny ${first.id}`
+  if (first.tool !== budgetTool) return `${look}\n${approveLine(first)}    heddle deny ${first.id}`
+  return `${printable(first.reason)}\n${look}\nraise it: ${approveLine(first)}    stop: heddle deny ${first.id}`
 }
 
 /** The same for programs. */

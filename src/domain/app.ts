@@ -216,6 +216,8 @@ export interface Question {
   agent?: string
   /** Somebody watches and can be asked before a plan is carried out. */
   attended?: boolean
+  /** Somebody waits for the answer: when a budget is spent they are asked, and the run does not fail. */
+  waitsForBudget?: boolean
   priority?: number
   timeoutSeconds?: number
   dedupeKey?: string
@@ -247,7 +249,7 @@ export interface Answered {
   /** Questions without whose answers nothing of it goes on; it is `waiting` then. */
   approvals?: number[]
   /** The same with the hash of what each is about: a yes must name it. */
-  questions?: { id: number; hash: string }[]
+  questions?: { id: number; hash: string; tool: string; reason: string }[]
   /** Told while no run has taken the input: its id, and the run that it waits behind. */
   itemId?: string
   queuedBehind?: string

@@ -27,7 +27,7 @@ export interface ApprovalView {
   /** Something changed after it was approved, and its call was not made. */
   isAskedAgain: boolean
   askedAt: string
-  scopes: Scope[]
+  scopes: (Scope | 'tomorrow')[]
   answer?: Answer
   answerReason?: string
 }

@@ -6,6 +6,11 @@ export const answers = ['once', 'session', 'agent', 'no'] as const
 export type Answer = (typeof answers)[number]
 export type Scope = Exclude<Answer, 'no'>
 
+/** What a question about a spent budget names in the place of a tool. */
+export const budgetTool = 'budget'
+/** What can be said to a question: an answer, or, where the budget of a day is spent, to go on tomorrow. */
+export const decisions = [...answers, 'tomorrow'] as const
+
 /** What the runtime says about a call, by name: one line each, nothing of it written by a model or a file. */
 export interface Fact {
   name: string
@@ -76,7 +81,7 @@ export interface Grant extends Coverage {
 
 /** What somebody says to a call that waits. */
 export interface Decision {
-  answer: Answer
+  answer: (typeof decisions)[number]
   reason?: string
   /** The hash of what they were shown, or at least its first 8 characters: a yes counts for that alone. */
   hash?: string

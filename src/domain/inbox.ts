@@ -13,6 +13,8 @@ export interface RunWishes {
   agent?: string
   /** Somebody watches and can be asked before a plan is carried out. */
   attended?: boolean
+  /** Somebody waits who can be told that a budget is spent, and can raise it; otherwise the run fails. */
+  waitsForBudget?: boolean
   model?: string
   priority?: number
   /** Running time. */

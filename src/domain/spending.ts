@@ -1,4 +1,16 @@
+import type { Millis } from './clock.ts'
 import type { Usage } from './turn.ts'
+
+const day: Millis = 86_400_000
+
+/** Days are those of UTC, for budgets and for what is told of them. */
+export function startOfDay(now: Millis): Millis {
+  return Math.floor(now / day) * day
+}
+
+export function nextDay(now: Millis): Millis {
+  return startOfDay(now) + day
+}
 
 /**
  * What is known of a call's cost. Reserved: set aside before it is made. Spent: what the provider told. Estimated: nobody

@@ -251,6 +251,7 @@ export class ActiveRun {
     await this.write('step', write, first)
     this.journal.add(...steps)
     this.tries = 0
+    this.asked = undefined
   }
 
   /** Adds one step in a transaction that already holds the run; `journal.add` it after COMMIT. */

@@ -1,7 +1,8 @@
-import { type Approval, type Decision, lapses, shortestHash } from '../domain/approval.ts'
+import { type Approval, budgetTool, type Decision, lapses, shortestHash } from '../domain/approval.ts'
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { Run } from '../domain/run.ts'
+import { nextDay } from '../domain/spending.ts'
 import type { ToolOutcome } from '../domain/tool.ts'
 import { visible } from '../domain/visible.ts'
 import {
@@ -14,8 +15,9 @@ import {
   lapseGrant,
   revokeGrantsOf,
 } from '../store/approvals.ts'
+import { type BudgetAsked, budgetQuestions, isOfDay, isSameBudget } from '../store/budget-questions.ts'
 import { recordEvent } from '../store/events.ts'
-import { findRun, parkRun, requeueRun } from '../store/runs.ts'
+import { findRun, lockRun, parkRun, requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { coverageOf, explained, prepareCall, type ReadyCall } from '../tools/call.ts'
 import type { ActiveRun } from './active-run.ts'
@@ -220,7 +222,10 @@ export async function decide(world: World, id: number, said: Decision): Promise<
     const now = await findApproval(tx, id)
     if (now?.answer) throw answeredBefore(approval)
     if (said.answer !== 'no' && said.hash !== undefined && !isHashOf(now, said.hash)) throw changedMeanwhile(approval)
+    if (said.answer === 'tomorrow' && !(approval.tool === budgetTool && isOfDay(approval.input as BudgetAsked)))
+      throw notTomorrow(approval)
     if (!(await noteAnswer(tx, world, { id, run: found.run }, said))) throw answeredBefore(approval)
+    if (approval.tool === budgetTool) await answerAlike(tx, world, approval, said)
     if ((said.answer === 'session' || said.answer === 'agent') && now?.coverage)
       await insertGrant(tx, {
         ...now.coverage,
@@ -233,8 +238,22 @@ export async function decide(world: World, id: number, said: Decision): Promise<
       })
   })
   return {
-    approval: { ...approval, answer: said.answer, answerReason: said.reason ?? null, answeredAt: at },
+    approval: {
+      ...approval,
+      answer: said.answer === 'tomorrow' ? 'once' : said.answer,
+      answerReason: said.reason ?? null,
+      answeredAt: at,
+    },
     run: known,
+  }
+}
+
+/** One answer is for every run that waits for the same budget. */
+async function answerAlike(tx: Tx, world: World, { input, id }: Approval, said: Decision): Promise<void> {
+  for (const { approval, asked } of await budgetQuestions(tx)) {
+    if (approval.id === id || approval.answer !== null || !isSameBudget(asked, input as BudgetAsked)) continue
+    const run = await lockRun(tx, approval.runId)
+    if (run?.finishedAt === null) await noteAnswer(tx, world, { id: approval.id, run }, said)
   }
 }
 
@@ -248,13 +267,17 @@ export async function noteAnswer(
   tx: Tx,
   { clock }: World,
   { id, run }: { id: number; run: Run },
-  { answer, reason }: Decision,
+  said: Decision,
 ): Promise<boolean> {
   const at = clock.now()
+  // To go on tomorrow is a yes that raises nothing.
+  const answer = said.answer === 'tomorrow' ? 'once' : said.answer
+  const reason = said.answer === 'tomorrow' ? said.answer : said.reason
   if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at }))) return false
   const payload = { run: run.id, root: run.rootRunId, answer }
   await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload })
-  if (run.waitingFor === 'approval') await requeueRun(tx, run.id)
+  if (said.answer === 'tomorrow') await parkRun(tx, run.id, 'budget', nextDay(at), run.tries)
+  else if (run.waitingFor === 'approval' || run.waitingFor === 'budget') await requeueRun(tx, run.id)
   tx.hint('runs')
   return true
 }
@@ -312,6 +335,14 @@ const tooManyQuestions: ToolOutcome = {
 
 function tooLate({ id, state }: Run): HeddleError {
   return new HeddleError('run_ended', `run:${id} has ended (${state})`, `to do it again: heddle retry run:${id}`)
+}
+
+function notTomorrow({ id }: Approval): Misuse {
+  return new Misuse(
+    `approval:${id} is not about the budget of a day, so that tomorrow changes nothing`,
+    `say yes or no: heddle show approval:${id}`,
+    'not_tomorrow',
+  )
 }
 
 function changedMeanwhile({ id }: Approval): Misuse {

@@ -1,28 +1,29 @@
-import type { Delta, Model, ModelFailure } from '../domain/model.ts'
+import type { Delta, Model, ModelFailure, ModelReply } from '../domain/model.ts'
 import { storable } from '../domain/storable.ts'
 import { noUsage, type Usage } from '../domain/turn.ts'
 import { acceptUsage } from './accept-reply.ts'
 import type { Shown } from './model-request.ts'
 import { tokensIn, tokensOf } from './weight.ts'
 
-/** A model call that has no reply yet: what was sent, and what has come of it so far. */
+/** A model call whose cost is not in the books yet: what was sent, and what has come of it so far. */
 export class AskedCall {
   readonly call: number
   readonly model: Model
+  reply: ModelReply | undefined
   /** Why there will be none. */
   failure: ModelFailure | undefined
   readonly #shown: Shown
-  readonly #isQuiet: boolean
+  readonly #isAside: boolean
   #text = ''
   /** Thoughts, and calls as they were being written. */
   #besides = ''
 
-  /** `isQuiet`: it is the runtime that asks, and what it is told is no answer to anybody. */
-  constructor(call: number, model: Model, shown: Shown, isQuiet: boolean) {
+  /** Aside: about something of the runtime's own, such as a summary. */
+  constructor(call: number, model: Model, shown: Shown, { isAside }: { isAside: boolean }) {
     this.call = call
     this.model = model
     this.#shown = shown
-    this.#isQuiet = isQuiet
+    this.#isAside = isAside
   }
 
   hear({ kind, text }: Delta): void {
@@ -30,14 +31,20 @@ export class AskedCall {
     else this.#besides += text
   }
 
-  /** What it has said of an answer. */
+  /** What it has said of an answer that did not become whole. */
   get text(): string {
-    return this.#isQuiet ? '' : storable(this.#text)
+    return this.reply || this.#isAside ? '' : storable(this.#text)
+  }
+
+  /** Who answered, as the provider names it, else who was asked. */
+  get answeredBy(): string {
+    return this.reply?.model ?? this.model.name
   }
 
   /** What it has cost, as far as anybody can tell; undefined where that is nothing. */
   get cost(): Usage | undefined {
-    const { failure, model } = this
+    const { failure, model, reply } = this
+    if (reply) return reply.usage
     if (model.costsNothing) return noUsage
     const told = failure?.usage && acceptUsage(failure.usage)
     const isAllTold = failure && !failure.mayHaveCost && (told || this.#text + this.#besides === '')

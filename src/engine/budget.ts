@@ -1,6 +1,8 @@
 import { HeddleError } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
+import { startOfDay } from '../domain/spending.ts'
 import type { Usage } from '../domain/turn.ts'
+import { raisedTo } from '../store/budget-questions.ts'
 import { drawnBy } from '../store/request-totals.ts'
 import { lockRun, tryLockRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
@@ -15,8 +17,6 @@ import {
 } from '../store/usage.ts'
 import type { AskedCall } from './asked-call.ts'
 import type { Engine } from './world.ts'
-
-const day = 86_400_000
 
 /**
  * Locks the pool that a run draws from: its request's root. Before the run itself: whoever ends a parent locks the
@@ -40,16 +40,26 @@ export async function reserve(
   { limits, clock }: Pick<Engine, 'limits' | 'clock'>,
   call: Call,
   most: Usage,
-): Promise<HeddleError | undefined> {
-  const { perRequest, perDayUsd } = limits
+): Promise<BudgetSpent | undefined> {
+  const { perRequest, maxSteps, perDayUsd } = limits
   const request = await drawnBy(tx, call.rootRunId)
   const tokens = request.tokens + most.inputTokens + most.outputTokens
-  if (tokens > perRequest.tokens) return spent('tokens', perRequest.tokens, 'perRequest.tokens')
-  if (request.costUsd + most.costUsd > perRequest.usd) return spent('USD', perRequest.usd, 'perRequest.usd')
+  const drawn: Draw[] = [
+    { key: 'perRequest.steps', limit: maxSteps, needs: request.steps + 1 },
+    { key: 'perRequest.tokens', limit: perRequest.tokens, needs: tokens },
+    { key: 'perRequest.usd', limit: perRequest.usd, needs: request.costUsd + most.costUsd },
+  ]
+  const today = startOfDay(clock.now())
   if (most.costUsd > 0) {
     await holdDayLock(tx)
-    const today = await drawnSince(tx, Math.floor(clock.now() / day) * day)
-    if (today + most.costUsd > perDayUsd) return spent('USD today', perDayUsd, 'perDay.usd')
+    drawn.push({ key: 'perDay.usd', limit: perDayUsd, needs: (await drawnSince(tx, today)) + most.costUsd })
+  }
+  for (const draw of drawn) {
+    if (draw.needs <= draw.limit) continue
+    // Only now it matters whether somebody has raised it.
+    const raised = await raisedTo(tx, draw.key, draw.key === 'perDay.usd' ? { today } : call)
+    const limit = Math.max(draw.limit, raised)
+    if (draw.needs > limit) return new BudgetSpent({ ...draw, limit }, draw.limit)
   }
   await reserveUsage(tx, call, most, clock.now())
   return undefined
@@ -65,15 +75,46 @@ export async function closeCalls(
 ): Promise<void> {
   const runId = claimed.run.id
   const cost = asked?.cost
-  if (asked && cost) await settleUsage(tx, { runId, call: asked.call, model: asked.model.name }, cost)
+  if (asked && cost) await settleUsage(tx, { runId, call: asked.call, model: asked.answeredBy }, cost)
   else if (asked) await freeUsage(tx, { runId, call: asked.call })
   await releaseUsage(tx, runId)
 }
 
-function spent(of: string, limit: number, key: string): HeddleError {
-  return new HeddleError(
-    'budget_spent',
-    `the next call could exceed the budget of ${limit} ${of}`,
-    `raise it: heddle config set budgets.${key} NUMBER; then try again`,
-  )
+/** The keys of `budgets` in the configuration. */
+export type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd'
+
+interface Draw {
+  key: BudgetKey
+  limit: number
+  needs: number
+}
+
+/** The next call could draw more than a budget has. */
+export class BudgetSpent extends HeddleError {
+  readonly key: BudgetKey
+  readonly limit: number
+  /** What the limit is worth raising to: as much again as the owner configured, and at least what the call needs. */
+  readonly raise: number
+
+  constructor({ key, limit, needs }: Draw, configured: number) {
+    const [code, message] =
+      key === 'perRequest.steps'
+        ? ['too_many_steps', `the request has made ${limit} model calls, as many as its budget allows`]
+        : ['budget_spent', `the next call could exceed the budget of ${amountOf(key, limit)}`]
+    super(code, message, `raise it: heddle config set budgets.${key} NUMBER; then try again`)
+    this.key = key
+    this.limit = limit
+    this.raise = Math.max(limit + configured, Math.ceil(needs * 100) / 100)
+  }
+}
+
+/** An amount of a budget, in words. */
+export function amountOf(key: BudgetKey, amount: number): string {
+  const usd = `$${amount.toFixed(2)}`
+  return {
+    'perRequest.steps': `${amount} model calls for this request`,
+    'perRequest.tokens': `${amount} tokens for this request`,
+    'perRequest.usd': `${usd} for this request`,
+    'perDay.usd': `${usd} for today`,
+  }[key]
 }

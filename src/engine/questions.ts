@@ -1,7 +1,8 @@
 import type { ApprovalView, GrantView } from '../domain/app.ts'
-import { type Approval, answers, coverageWords, lapses } from '../domain/approval.ts'
+import { type Approval, answers, budgetTool, coverageWords, lapses } from '../domain/approval.ts'
 import { Misuse } from '../domain/errors.ts'
 import { findApproval, listGrants, openApprovals, revokeGrant } from '../store/approvals.ts'
+import { type BudgetAsked, isOfDay } from '../store/budget-questions.ts'
 import { recordEvent } from '../store/events.ts'
 import { itemsOfRun } from '../store/inbox.ts'
 import { findRun } from '../store/runs.ts'
@@ -57,10 +58,16 @@ async function viewApproval(rows: Reading, approval: Approval): Promise<Approval
     coverage: approval.coverage,
     isAskedAgain: approval.isAskedAgain,
     askedAt: new Date(approval.askedAt).toISOString(),
-    scopes: answers.filter((answer) => answer !== 'no'),
+    scopes: scopesOf(approval),
     ...(approval.answer && { answer: approval.answer }),
     ...(approval.answerReason !== null && { answerReason: approval.answerReason }),
   }
+}
+
+/** What a yes can mean. */
+function scopesOf({ tool, input }: Approval): ApprovalView['scopes'] {
+  if (tool !== budgetTool) return answers.filter((answer) => answer !== 'no')
+  return isOfDay(input as BudgetAsked) ? ['once', 'tomorrow'] : ['once']
 }
 
 /** What was granted for more than one call and still holds. */

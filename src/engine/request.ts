@@ -22,7 +22,7 @@ export interface Request {
 
 /** What keeps a request from going on: questions that only people answer. */
 export interface Stuck {
-  approvals: { id: number; hash: string }[]
+  approvals: { id: number; hash: string; tool: string; reason: string }[]
 }
 
 /**
@@ -80,7 +80,7 @@ function concerns(hint: Hint, rootRunId: string | undefined): boolean {
 /** What people are asked, when everything else that the request could do is done. */
 async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck['approvals']> {
   if (await hasGoingOn(rows, rootRunId)) return []
-  return (await openApprovals(rows, rootRunId)).map(({ id, hash }) => ({ id, hash }))
+  return (await openApprovals(rows, rootRunId)).map(({ id, hash, tool, reason }) => ({ id, hash, tool, reason }))
 }
 
 /** The request, if it is quiet; otherwise what is known of it. */

@@ -3,7 +3,7 @@ import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Run } from '../domain/run.ts'
 import { type Session, talkOf } from '../domain/session.ts'
-import { spendingOf } from '../domain/spending.ts'
+import { spendingOf, startOfDay } from '../domain/spending.ts'
 import { idsLike } from '../store/id-tails.ts'
 import { lastAnswered, lastSign } from '../store/run-signs.ts'
 import { findRun, runsOf } from '../store/runs.ts'
@@ -14,7 +14,6 @@ import { allUsage, spentBy, type UsageRow } from '../store/usage.ts'
 import { Journal } from './journal.ts'
 import { isBuiltIn } from './role.ts'
 import { notFound } from './route.ts'
-import { startOfDay } from './status.ts'
 
 const recentRuns = 50
 

@@ -18,7 +18,7 @@ import { lockSessions, moveHead } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
 import { findThread, insertPlacedTurn } from '../store/threads.ts'
 import { isAnswer, keepPrompt } from '../store/turns.ts'
-import { settleUsage, spentBy } from '../store/usage.ts'
+import { spentBy } from '../store/usage.ts'
 import type { ActiveRun } from './active-run.ts'
 import { artifactsOf } from './artifacts.ts'
 import { closeCalls } from './budget.ts'
@@ -47,10 +47,6 @@ export async function settle(run: ActiveRun, ending: Ending, last?: Thought): Pr
     const places = await lockPlaces(tx, claimed.run)
     const { cancelReason } = await run.hold(tx)
     const ids = newIds(engine)
-    if (last) {
-      const call = { runId: claimed.run.id, call: last.call, model: last.reply.model }
-      await settleUsage(tx, call, last.reply.usage)
-    }
     await closeCalls(tx, run)
     const work = {
       ...places,

@@ -1,5 +1,6 @@
 import type { Millis } from '../domain/clock.ts'
 import type { Wait } from '../domain/run.ts'
+import { startOfDay } from '../domain/spending.ts'
 import type { StatusView } from '../domain/status-view.ts'
 import { openApprovals } from '../store/approvals.ts'
 import { turnsLeftSince } from '../store/run-signs.ts'
@@ -9,11 +10,10 @@ import { spentSince } from '../store/usage.ts'
 import { preview } from './history.ts'
 import { isBackground } from './role.ts'
 
-const day: Millis = 86_400_000
 const mostTurns = 20
 
 /** What only a person can end, besides the calls that wait for their word. */
-const others: readonly Wait[] = ['budget', 'question']
+const others: readonly Wait[] = ['question']
 
 /** Where a folder stands: what waits for a person, what runs, what was spent, what happened since. */
 export async function statusOf(
@@ -46,9 +46,4 @@ export async function statusOf(
       at: new Date(at).toISOString(),
     })),
   }
-}
-
-/** Days are those of UTC, as they are for budgets. */
-export function startOfDay(now: Millis): Millis {
-  return Math.floor(now / day) * day
 }

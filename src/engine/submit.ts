@@ -213,10 +213,20 @@ function checkWishes({ agent, model, priority, timeoutMs, deadline }: RunWishes)
   throw new Misuse('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')
 }
 
-function wishesIn({ agent, attended, model, priority, timeoutMs, deadline, thinking }: RunWishes): RunWishes {
+function wishesIn({
+  agent,
+  attended,
+  waitsForBudget,
+  model,
+  priority,
+  timeoutMs,
+  deadline,
+  thinking,
+}: RunWishes): RunWishes {
   return {
     ...(agent !== undefined && { agent }),
     ...(attended !== undefined && { attended }),
+    ...(waitsForBudget !== undefined && { waitsForBudget }),
     ...(model !== undefined && { model }),
     ...(priority !== undefined && { priority }),
     ...(timeoutMs !== undefined && { timeoutMs }),

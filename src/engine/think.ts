@@ -1,5 +1,4 @@
 import type { Millis } from '../domain/clock.ts'
-import { HeddleError } from '../domain/errors.ts'
 import type { EventKind } from '../domain/event.ts'
 import { wishesOf } from '../domain/inbox.ts'
 import type { ThinkingConfig } from '../domain/message.ts'
@@ -13,6 +12,7 @@ import { acceptReply } from './accept-reply.ts'
 import type { ActiveRun } from './active-run.ts'
 import { AskedCall } from './asked-call.ts'
 import { closeCalls, holdPool, reserve } from './budget.ts'
+import { waitForBudget } from './budget-question.ts'
 import type { SteerStep } from './journal.ts'
 import { mostOutput, type Shown } from './model-request.ts'
 import { bytesOf, mostUsage } from './weight.ts'
@@ -35,37 +35,38 @@ export type NoThought = 'parked' | 'elsewhere'
 
 /** Asks the model what to do next. A reply is nobody's until it is journalled; a failure that may pass parks the run. */
 export async function think(run: ActiveRun): Promise<Thought | NoThought> {
-  const { maxSteps } = run.engine.limits
-  if (run.journal.replies >= maxSteps) throw tooManySteps(maxSteps)
   // What people say after a call was set aside with the claim is heard at the next step.
   const call = (await setAsideBefore(run)) ?? (await setAside(run, () => run.shown, 'hear'))
-  return ask(run, call, run.shown, { thinking: wishesOf(run.claimed.items).thinking })
+  if (call === 'parked') return call
+  const { thinking } = wishesOf(run.claimed.items)
+  return ask(run, call, run.shown, { isAside: false, ...(thinking && { thinking }) })
 }
 
 /** Asks the model something of the runtime's own, such as a summary, on the run's account. Nobody watches it come. */
 export async function thinkAbout(run: ActiveRun, shown: Shown): Promise<Thought | NoThought> {
-  return ask(run, (await setAsideBefore(run)) ?? (await setAside(run, () => shown)), shown, { isQuiet: true })
+  const call = (await setAsideBefore(run)) ?? (await setAside(run, () => shown))
+  return call === 'parked' ? call : ask(run, call, shown, { isAside: true })
 }
 
 async function ask(
   run: ActiveRun,
   call: number,
   shown: Shown,
-  { thinking: wished, isQuiet = false }: { thinking?: ThinkingConfig | undefined; isQuiet?: boolean },
+  { isAside, thinking: asked }: { isAside: boolean; thinking?: ThinkingConfig },
 ): Promise<Thought | NoThought> {
   const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
-  const answering = new AskedCall(call, model, shown, isQuiet)
+  const answering = new AskedCall(call, model, shown, { isAside })
   const tell = ({ kind, text }: Delta) => {
     answering.hear({ kind, text })
-    if (kind !== 'call' && !isQuiet) engine.live({ kind, text, runId: claimed.run.id, call })
+    if (kind !== 'call' && !isAside) engine.live({ kind, text, runId: claimed.run.id, call })
   }
   engine.crash('model.before_request')
   run.mayAct()
   run.asked = answering
   try {
     // What this input asks for counts before the persona's habit.
-    const thinking = wished ?? claimed.persona?.defaultModelConfig?.thinking
+    const thinking = asked ?? claimed.persona?.defaultModelConfig?.thinking
     const request = {
       id,
       ...shown,
@@ -75,7 +76,7 @@ async function ask(
     }
     const reply = acceptReply(await run.until(model.reply(request, tell)))
     engine.crash('model.after_reply')
-    run.asked = undefined
+    answering.reply = reply
     return { reply, call, by: model.name }
   } catch (error) {
     if (signal.aborted) throw signal.reason
@@ -93,7 +94,7 @@ async function setAsideBefore(run: ActiveRun): Promise<number | undefined> {
 }
 
 /** Sets aside what the next call may cost, and takes in what people said meanwhile: one commit for both. */
-async function setAside(run: ActiveRun, shown: () => Shown, hearing?: 'hear'): Promise<number> {
+async function setAside(run: ActiveRun, shown: () => Shown, hearing?: 'hear'): Promise<number | 'parked'> {
   const { engine, claimed, signal } = run
   signal.throwIfAborted()
   const { model } = run
@@ -109,8 +110,7 @@ async function setAside(run: ActiveRun, shown: () => Shown, hearing?: 'hear'): P
     return reserve(tx, engine, asked, mostUsage(bytes, mostOutput(engine, model, claimed.run), model))
   })
   if (heard) run.journal.add(heard)
-  if (refusal) throw refusal
-  return call
+  return refusal ? waitForBudget(run, refusal) : call
 }
 
 async function hear(tx: Tx, run: ActiveRun, before: Step | undefined): Promise<Step | undefined> {
@@ -177,12 +177,4 @@ function pauseBefore(tries: number, retryAfter: Millis | undefined, runId: strin
   const spread = 0.5 + (Number.parseInt(Buffer.from(runId.slice(-2)).toString('hex'), 16) % 100) / 100
   // Moments are whole milliseconds: the rows refuse anything else.
   return Math.round(Math.min(firstPause * 2 ** (tries - 1) * spread, longestPause))
-}
-
-function tooManySteps(most: number): HeddleError {
-  return new HeddleError(
-    'too_many_steps',
-    `the run made ${most} model calls without an answer`,
-    'ask for less at once, or raise budgets.perRequest.steps',
-  )
 }

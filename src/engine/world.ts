@@ -29,7 +29,7 @@ export interface Limits {
   maxChildren: number
   /** How long an owner may be silent before its runs are given to others. */
   leaseMs: Millis
-  /** Model calls of one run. */
+  /** Model calls of one request, with all its runs. */
   maxSteps: number
   /** Attempts of one model call before the run fails. */
   maxTries: number

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { spendingKeys } from '../domain/app.ts'
-import { answers } from '../domain/approval.ts'
+import { decisions } from '../domain/approval.ts'
 import { thinkingLevels } from '../domain/message.ts'
 import { taskActions, taskStatuses } from '../domain/plan.ts'
 import { routeNames } from './api.ts'
@@ -33,6 +33,7 @@ export const question = z.strictObject({
   thinking: z.strictObject({ level: z.enum(thinkingLevels) }).optional(),
   agent: z.string().max(200).optional(),
   attended: z.boolean().optional(),
+  waitsForBudget: z.boolean().optional(),
   priority: z.int().min(-1000).max(1000).optional(),
   timeoutSeconds: z.number().positive().max(1_000_000).optional(),
   dedupeKey: z.string().min(1).max(200).optional(),
@@ -41,7 +42,7 @@ export const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(
 export const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
 export const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
 export const decision = z.strictObject({
-  answer: z.enum(answers),
+  answer: z.enum(decisions),
   reason: z.string().max(1000).optional(),
   hash: z.string().max(200).optional(),
 })

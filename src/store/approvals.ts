@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { Answer, Approval, Coverage, Grant } from '../domain/approval.ts'
+import { type Answer, type Approval, budgetTool, type Coverage, type Grant } from '../domain/approval.ts'
 import type { Millis } from '../domain/clock.ts'
 import { statement } from './statement.ts'
 import type { Reading, Tx } from './store.ts'
@@ -100,7 +100,24 @@ export async function openApprovals(rows: Reading, rootRunId?: string): Promise<
     .where('runs.finished_at', 'is', null)
   if (rootRunId !== undefined) query = query.where('runs.root_run_id', '=', rootRunId)
   // Sorted here: for the order's sake SQLite would go through all that were ever answered.
-  return (await rows.all(query)).map(approvalFrom).sort((a, b) => a.id - b.id)
+  return oneOfEachBudget((await rows.all(query)).map(approvalFrom).sort((a, b) => a.id - b.id))
+}
+
+/** Several runs may wait for one budget: people are asked about it once. */
+function oneOfEachBudget(open: Approval[]): Approval[] {
+  const seen = new Set<string>()
+  return open.filter(({ tool, input }) => {
+    if (tool !== budgetTool) return true
+    const { key, request } = input as { key: string; request: string }
+    const budget = key === 'perDay.usd' ? key : `${key} ${request}`
+    return seen.has(budget) ? false : seen.add(budget)
+  })
+}
+
+/** All questions of one kind, answered or not, oldest first. */
+export async function approvalsWhere(rows: Reading, { tool }: { tool: string }): Promise<Approval[]> {
+  const query = rows.build.selectFrom('approvals').select(columns).where('tool', '=', tool).orderBy('id')
+  return (await rows.all(query)).map(approvalFrom)
 }
 
 /** Shows an open question as it is now: what it is about was changed by its owner. */

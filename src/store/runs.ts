@@ -213,7 +213,7 @@ const goingOn = statement((db, arg: { rootRunId: string }) =>
     .select('id')
     .where('root_run_id', '=', arg.rootRunId)
     .where('finished_at', 'is', null)
-    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), eb('waiting_for', '!=', sql.lit('approval'))]))
+    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), sql<boolean>`waiting_for NOT IN ('approval', 'budget')`]))
     .limit(sql.lit(1)),
 )
 

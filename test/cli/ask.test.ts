@@ -152,7 +152,9 @@ test('a run has the tools that the owner lets it have, and no others', async () 
   await heddle.run('config', 'set', 'tools.deny', '[read_file]')
   const answer = await ask('call read_file({"path":"notes.txt"})')
   expect(answer.text).toContain('there is no tool \\"read_file\\" here; you have: list_dir')
-  expect(await heddle.json('show', `run:${answer.runId}`)).toMatchObject({ effectiveTools: ['list_dir', 'read_result'] })
+  expect(await heddle.json('show', `run:${answer.runId}`)).toMatchObject({
+    effectiveTools: ['list_dir', 'read_result'],
+  })
   const sent = provider.log.find((line) => line.kind === 'received')
   expect(JSON.stringify(sent)).toContain('list_dir')
   expect(JSON.stringify(sent)).not.toContain('search_files')

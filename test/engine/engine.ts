@@ -21,7 +21,7 @@ const limits: Limits = {
   maxRunning: 4,
   maxChildren: 3,
   leaseMs: 10_000,
-  maxSteps: 20,
+  maxSteps: 200,
   maxTries: 3,
   maxCrashes: 3,
   timeoutMs: 60_000,

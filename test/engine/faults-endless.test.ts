@@ -100,6 +100,23 @@ describe.each(databases)('F29 a model that never comes to an end on %s', (databa
     expect(turns[1]?.turn.queryMessages.at(-1)?.content).toContain('every agent')
   })
 
+  test('but begins another on every wake is stopped by the steps of its request, whoever makes them', async () => {
+    const model = scriptedModel(({ messages }) => {
+      const isBegun = messages.at(-1)?.role === 'tool'
+      const isChild = messages[0]?.content === 'do this'
+      const little = { inputTokens: 1, outputTokens: 1 }
+      return isChild || isBegun
+        ? { text: 'done', usage: little }
+        : { calls: [{ name: 'spawn', input: 'do this' }], usage: little }
+    })
+    const runs = await toTheEnd(model, { maxSteps: 10, perRequest: { usd: 5, tokens: 10 ** 6 } })
+    expect(model.requests.length).toBeLessThanOrEqual(10)
+    expect(model.requests.length).toBeGreaterThan(5)
+    expect(ends(runs)).toContain('too_many_steps')
+    const [last] = runs.filter(({ error }) => error !== null)
+    expect(last?.error?.message).toContain('10 model calls')
+  })
+
   test('is not even asked when the tools that it would be shown cost more than is left', async () => {
     const wordy = { ...testTool('look', 'pure', () => 'nothing'), description: 'a word '.repeat(1000) }
     const model = scriptedModel([{ text: 'hello' }])
