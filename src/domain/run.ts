@@ -59,11 +59,21 @@ export interface RunError {
   remedy: string
 }
 
+/** How people are told that a run did not answer. */
+export const outcomeWord = {
+  completed: 'Completed',
+  failed: 'Failed',
+  timeout: 'Timed out',
+  cancelled: 'Cancelled',
+} as const satisfies Record<Outcome, string>
+
 /** How a run ends, and what its turn says. */
 export interface Ending {
   state: Outcome
   text: string
   error: RunError | null
+  /** What it had said before it ended otherwise than by answering; part of `text`. */
+  said?: string
 }
 
 /** One durable stretch of work that leaves exactly one turn. */

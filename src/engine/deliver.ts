@@ -1,7 +1,7 @@
 import type { Artifact } from '../domain/app.ts'
 import { tail } from '../domain/id.ts'
 import type { InboxItem } from '../domain/inbox.ts'
-import type { Ending, Run } from '../domain/run.ts'
+import { type Ending, outcomeWord, type Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { insertItem } from '../store/inbox.ts'
 import { finishMember, fireJoin, insertJoin, isAtWork, joinOver } from '../store/joins.ts'
@@ -18,6 +18,9 @@ import { pointersIn } from './pointers.ts'
 import { beforeBrief } from './spawn.ts'
 import { nextRun } from './submit.ts'
 import type { Engine, World } from './world.ts'
+
+/** Characters of what an agent said last, in a summary. */
+const longestQuotation = 200
 
 /** Characters of a task that name it. */
 const longestName = 80
@@ -78,7 +81,7 @@ export async function deliverResult(
     taskId: run.taskId,
     skillUsed: run.agent,
     status: ending.state,
-    output: ending.text,
+    ...toldOfEnd(ending),
     artifacts: artifacts ?? (await unseenArtifacts(tx, run)),
     createdAt: now,
   })
@@ -86,7 +89,8 @@ export async function deliverResult(
   const whose = done
     ? `task:${done.task.id} "${done.task.title}"`
     : `run:${tail(run.id)} @${run.agent} "${await workOf(tx, run, items)}"`
-  const content = `[agent_result:${id}] ${whose} ${ending.state}: ${summary}${await planned(tx, run, requester)}`
+  const told = ending.state === 'completed' ? summary : summary.replace(/^[\w ]+: /, '')
+  const content = `[agent_result:${id}] ${whose} ${ending.state}: ${told}${await planned(tx, run, requester)}`
   const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
   // Tasks wake nobody by themselves: their plan does, when something must be decided.
   const wakes = !join && (done ? engine.scheduling === 'coordinator' : await isParentOver(tx, run))
@@ -111,6 +115,21 @@ async function workOf(rows: Reading, { parentRunId, toolCallId }: Run, items: In
   if (task !== '' && pointersIn(task).length === 0) return preview(task, longestName)
   const call = parentRunId && toolCallId ? await callNamed(rows, parentRunId, toolCallId) : undefined
   return preview((call?.input as { task?: string } | undefined)?.task ?? '', longestName)
+}
+
+/**
+ * A result as others are told of it. One that is no answer begins with how it ended and why; what the agent said last is a
+ * quotation: it may have said that all is well.
+ */
+function toldOfEnd({ state, text, error, said = '' }: Ending): { output: string; summary?: string } {
+  if (state === 'completed') return { output: text }
+  const why = `${outcomeWord[state]}: ${error?.message ?? 'nobody knows why'}`
+  if (said === '') return { output: error ? `${why}. ${error.remedy}` : why, summary: why }
+  const quotation = said.replace(/^/gm, '> ')
+  return {
+    output: `${why}${error ? `. ${error.remedy}` : ''}\n\nWhat it had said:\n${quotation}`,
+    summary: `${why}. It last said: "${preview(said, longestQuotation)}"`,
+  }
 }
 
 /** A planner's end names the plan that it made. */

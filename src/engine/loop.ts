@@ -1,7 +1,7 @@
 import { HeddleError, StorageFailure } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
 import type { RequestedCall } from '../domain/model.ts'
-import type { Ending, Step } from '../domain/run.ts'
+import { type Ending, outcomeWord, type Step } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { toolNamed } from '../domain/tool-names.ts'
 import { dropBaseline } from '../store/approvals.ts'
@@ -197,19 +197,22 @@ function failed(run: ActiveRun, error: unknown): Ending {
   const known = error instanceof HeddleError
   const message = error instanceof Error ? error.message : String(error)
   const remedy = known ? error.remedy : 'this is a bug: please report it with this message'
+  const said = done(run)
   return {
     state: 'failed',
-    text: [...done(run), `Failed: ${message}. ${remedy}`].join('\n\n'),
+    text: [...said, `Failed: ${message}. ${remedy}`].join('\n\n'),
     error: { code: known ? error.code : 'bug', message, remedy },
+    said: said.join('\n\n'),
   }
 }
 
 function partial(run: ActiveRun, state: 'cancelled' | 'timeout', reason: string): Ending {
-  const heading = state === 'timeout' ? 'Timed out' : 'Cancelled'
+  const said = done(run)
   return {
     state,
-    text: [...done(run), `${heading}: ${reason}`].join('\n\n'),
+    text: [...said, `${outcomeWord[state]}: ${reason}`].join('\n\n'),
     error: { code: state, message: reason, remedy: `try again: heddle retry run:${run.claimed.run.id}` },
+    said: said.join('\n\n'),
   }
 }
 

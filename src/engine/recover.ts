@@ -142,7 +142,8 @@ export async function endUnowned(
   const journal = new Journal(run.id, await readSteps(tx, run.id))
   const label = joinLabels([run.label, ...journal.labels])
   const work = { run, ...places, journal, prompt: null, label }
-  await leaveTurn(tx, engine, work, ending, ids, journal.lastReply?.model ?? null)
+  const said = journal.lastReply?.text ?? ''
+  await leaveTurn(tx, engine, work, { ...ending, said }, ids, journal.lastReply?.model ?? null)
 }
 
 /** A run with the sessions that its end would touch, locked in the one order: sessions before runs. */

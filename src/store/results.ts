@@ -30,10 +30,13 @@ export interface Result {
 /** Writes a run's output and answers the small number people and models name it by. */
 export async function insertResult(
   tx: Tx,
-  result: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'artifacts' | 'createdAt'>,
+  result: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'artifacts' | 'createdAt'> & {
+    /** Where it is not the beginning of the output. */
+    summary?: string
+  },
 ): Promise<{ id: number; summary: string }> {
   const output = storable(result.output)
-  const summary = summaryOf(output)
+  const summary = summaryOf(storable(result.summary ?? output))
   const row = await tx.first(insert({ ...result, output, summary, artifacts: JSON.stringify(result.artifacts) }))
   return { id: row?.id ?? 0, summary }
 }
