@@ -12,6 +12,7 @@ import { liveFeed } from './domain/live.ts'
 import type { FileSearch, MemoryApp } from './domain/memory-views.ts'
 import type { Model } from './domain/model.ts'
 import type { ProtectedPlaces } from './domain/path-handle.ts'
+import { byPerson } from './domain/plan.ts'
 import { parseReference } from './domain/reference.ts'
 import { labelOfPeople } from './domain/session.ts'
 import type { Tool } from './domain/tool.ts'
@@ -320,8 +321,8 @@ function assembleWork(world: World, context: StoreContext, settings: Assembly): 
         const task = await store.read((rows) => taskNamed(rows, name))
         return { id: String(task.id), state: await cancelTask(engine, task, reason) }
       }
-      const { id } = await store.read((rows) => runNamed(rows, name))
-      return { id, state: await cancel(engine, id, reason) }
+      const { id, taskId } = await store.read((rows) => runNamed(rows, name))
+      return { id, state: await cancel(engine, id, taskId === null ? reason : byPerson(reason)) }
     },
     async retry(name) {
       const task = await store.read(async (rows) => {

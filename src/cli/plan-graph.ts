@@ -64,12 +64,14 @@ function planTitle({ id, title, status, tasks, counts }: PlanView, screen: Scree
 }
 
 /** What is under way, what waits, and what it has cost, at the right. */
-export function planFooter({ status, counts }: PlanView, screen: Screen, { most, spent }: PlanFacts): string {
+export function planFooter({ status, counts, tasks }: PlanView, screen: Screen, { most, spent }: PlanFacts): string {
   const isOver = status !== 'running'
-  const agents = `agents ${counts.running ?? 0}${most === undefined ? '' : `/${most}`}`
+  const working = tasks.filter((task) => task.status === 'running' && !task.isQueued).length
+  const queued = (counts.running ?? 0) - working + (counts.pending ?? 0)
+  const agents = `agents ${working}${most === undefined ? '' : `/${most}`}`
   const text = [
     ...(isOver ? [] : [agents]),
-    ...(counts.pending ? [`waiting ${counts.pending}`] : []),
+    ...(queued > 0 ? [`waiting ${queued}`] : []),
     ...(counts.failed ? [`failed ${counts.failed}`] : []),
     ...(counts.blocked ? [`blocked ${counts.blocked}`] : []),
     ...(spent === undefined ? [] : [moneyWords(spent)]),

@@ -51,7 +51,8 @@ function listOf(here: Here, plans: PlanLine[], all: boolean): string {
 /** `7 of 12, 1 failed`. */
 function counted({ counts }: PlanLine): string {
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  return `${counts.completed ?? 0} of ${all}${counts.failed ? `, ${counts.failed} failed` : ''}`
+  const others = (['failed', 'cancelled', 'blocked'] as const).filter((status) => counts[status])
+  return [`${counts.completed ?? 0} of ${all}`, ...others.map((status) => `${counts[status]} ${status}`)].join(', ')
 }
 
 async function show(here: Here, plan: PlanView): Promise<Answer> {

@@ -33,6 +33,8 @@ export interface TaskLine {
   runId?: string
   /** What that run is at, while it has not ended. */
   doing?: string
+  /** It has begun, and its run waits until fewer run. */
+  isQueued?: true
   /** How long that run has been at it, or was. */
   seconds?: number
   reason?: string

@@ -152,3 +152,14 @@ function cyclesIn(tasks: readonly TaskDraft[]): string[][] {
   }
   return cycles
 }
+
+/** Why a task is cancelled, where a person has done it: only they may have it tried again. */
+export function byPerson(reason: string): string {
+  return reason.startsWith(personCancelled) ? reason : `${personCancelled}: ${reason}`
+}
+
+export function isByPerson({ status, reason }: Pick<Task, 'status' | 'reason'>): boolean {
+  return status === 'cancelled' && reason !== null && reason.startsWith(personCancelled)
+}
+
+const personCancelled = 'the person cancelled it'

@@ -1,8 +1,13 @@
 import type { Answered } from '../domain/app.ts'
 import { noUsage } from '../domain/turn.ts'
 import { findItem } from '../store/inbox.ts'
+import { lastPlanOf } from '../store/plans.ts'
+import { findRun } from '../store/runs.ts'
 import { findSessions } from '../store/sessions.ts'
-import { whenQuietOrStuck } from './request.ts'
+import type { Reading } from '../store/store.ts'
+import { countTasks } from '../store/tasks.ts'
+import { countLine } from './dispatch.ts'
+import { type Request, whenQuietOrStuck } from './request.ts'
 import { notFound } from './route.ts'
 import { waitingBehind } from './submit.ts'
 import type { World } from './world.ts'
@@ -33,9 +38,10 @@ export async function answer(world: World, folder: string, itemId: string, signa
       ...(request && { approvals: request.approvals.map(({ id }) => id), questions: request.approvals }),
     }
   const { turn } = request.answer
+  const { status, error } = await world.store.read((rows) => outcomeOf(rows, request))
   return {
-    ok: turn.status === 'completed',
-    status: turn.status,
+    ok: status === 'completed',
+    status,
     text: turn.responseMessage.content,
     turnId: turn.id,
     turns: request.turnIds,
@@ -44,6 +50,24 @@ export async function answer(world: World, folder: string, itemId: string, signa
     folder,
     model: turn.model,
     usage: request.usage,
-    ...(request.run.error && { error: request.run.error }),
+    ...(error && { error }),
+  }
+}
+
+/** How a request ended: as its last turn did, and not well where that turn only tells of a plan that did not complete. */
+async function outcomeOf(
+  rows: Reading,
+  { run, answer: { turn } }: Request,
+): Promise<Pick<Answered, 'status' | 'error'>> {
+  if (turn.status !== 'completed') {
+    const last = turn.runId === run.id ? run : await findRun(rows, turn.runId)
+    return { status: turn.status, ...(last?.error && { error: last.error }) }
+  }
+  const plan = await lastPlanOf(rows, run.rootRunId)
+  if (plan?.status !== 'failed' && plan?.status !== 'cancelled') return { status: 'completed' }
+  const message = `plan:${plan.id} did not complete: ${countLine(await countTasks(rows, plan.id))}`
+  return {
+    status: plan.status,
+    error: { code: `plan_${plan.status}`, message, remedy: `look at it: heddle plans plan:${plan.id}` },
   }
 }

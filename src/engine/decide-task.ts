@@ -1,12 +1,20 @@
 import { HeddleError, Misuse } from '../domain/errors.ts'
 import type { Label } from '../domain/label.ts'
-import { isSettled, type Plan, problemsIn, type Task, type TaskChange, type TaskStatus } from '../domain/plan.ts'
+import {
+  isByPerson,
+  isSettled,
+  type Plan,
+  problemsIn,
+  type Task,
+  type TaskChange,
+  type TaskStatus,
+} from '../domain/plan.ts'
 import type { Session } from '../domain/session.ts'
 import { askToCancel } from '../store/cancels.ts'
 import { keepLabel, startPlan } from '../store/plans.ts'
 import { lockRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
-import { blockAnew, editTask, findTask, isDropped, readyTasks, setTask } from '../store/tasks.ts'
+import { blockAnew, editTask, findTask, isDropped, readyTasks, setTask, tasksOf } from '../store/tasks.ts'
 import { beginTasks, endIfAtRest, namesOf, tellPlan, tellTask } from './dispatch.ts'
 import { resolvePointers } from './pointers.ts'
 import type { Engine } from './world.ts'
@@ -48,6 +56,7 @@ export async function decideTask(tx: Tx, engine: Engine, decided: Decided, chang
       break
     case 'retry':
       mustBe(task, ['failed', 'cancelled', 'skipped'], 'tried again')
+      if (decided.by) await mayTryAgain(tx, task)
       await edit(tx, engine, decided, change)
       await set(tx, engine, task, 'pending', change.reason ?? null)
       break
@@ -64,6 +73,29 @@ export async function decideTask(tx: Tx, engine: Engine, decided: Decided, chang
   const news = plan.status === 'proposed' ? undefined : await goOn(tx, engine, decided, change)
   const now = await findTask(tx, task.id)
   return { status: now?.status ?? task.status, runId: now?.runId ?? null, news }
+}
+
+/** Tries of one task, and of all tasks of a plan together, that models may begin by themselves. */
+const mostTries = 5
+const mostRetries = 20
+
+/** Models do not try what a person has cancelled, nor the same thing again and again. */
+async function mayTryAgain(tx: Tx, task: Task): Promise<void> {
+  const ask = `ask the person, who may: heddle retry task:${task.id}`
+  if (isByPerson(task)) throw new HeddleError('cancelled_by_person', `the person cancelled task:${task.id}`, ask)
+  if (task.attempts >= mostTries)
+    throw new HeddleError(
+      'tried_often',
+      `task:${task.id} was tried ${task.attempts} times, the most without a person`,
+      ask,
+    )
+  const retries = (await tasksOf(tx, task.planId)).reduce((sum, { attempts }) => sum + Math.max(0, attempts - 1), 0)
+  if (retries >= mostRetries)
+    throw new HeddleError(
+      'tried_often',
+      `tasks of plan:${task.planId} were tried again ${retries} times, the most without a person`,
+      ask,
+    )
 }
 
 /**

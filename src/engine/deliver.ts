@@ -167,7 +167,9 @@ export async function isDone(rows: Reading, sessionId: string): Promise<boolean>
 
 async function fireIfMet(tx: Tx, joinId: string, session: Session, run: Run, wake: Wake, now: number): Promise<void> {
   if (!(await fireJoin(tx, joinId, now))) return
-  const content = 'every agent that was started has ended; their results are above'
+  const running = (await listPlans(tx, { sessionId: session.id, status: 'running' })).map(({ id }) => `plan:${id}`)
+  const rest = running.length === 0 ? '' : `; ${running.join(', ')} still ${running.length === 1 ? 'runs' : 'run'}`
+  const content = `every agent that was started has ended; their results are above${rest}`
   await insertItem(tx, notice(wake.itemId, session, 'join', content, run, true, now), `join:${joinId}`)
   await nextRun(tx, { session, runId: wake.runId, now })
 }

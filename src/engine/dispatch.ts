@@ -1,5 +1,5 @@
 import { joinLabels, type Label } from '../domain/label.ts'
-import type { Plan, Task, TaskStatus } from '../domain/plan.ts'
+import { isByPerson, type Plan, type Task, type TaskStatus } from '../domain/plan.ts'
 import type { Outcome, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
@@ -72,7 +72,7 @@ export async function finishTask(
   // An attempt that another has taken the place of changes nothing any more.
   if (!task || task.runId !== run.id || task.status !== 'running') return undefined
   const status = statusAfter(end.state)
-  const reason = status === 'completed' ? null : `run:${run.id} ended: ${end.state}`
+  const reason = status === 'completed' ? null : reasonOf(run, end.state)
   await setTask(tx, task.id, { status, reason, resultId: end.resultId })
   await tellTask(tx, engine, { ...task, status })
   // Of a plan that is being planned anew, too: whoever starts it must not wait for what will never be done.
@@ -84,7 +84,7 @@ export async function finishTask(
       ? await beginTasks(tx, engine, plan, home, await readyTasks(tx, { planId: plan.id, after: task.id }))
       : []
   const ended = await endIfAtRest(tx, engine, plan)
-  const news = ended ?? (status === 'completed' ? undefined : failureLine(plan, task, status, blocked))
+  const news = ended ?? (status === 'completed' ? undefined : failureLine(plan, { ...task, status, reason }, blocked))
   return { task, news, begun: next }
 }
 
@@ -97,7 +97,7 @@ export async function endIfAtRest(tx: Tx, world: World, plan: Plan): Promise<str
   await tellPlan(tx, world, { ...plan, status })
   return status === 'completed'
     ? `plan:${plan.id} "${plan.title}" completed: ${countLine(await countTasks(tx, plan.id))}`
-    : `plan:${plan.id} "${plan.title}" has stopped: ${await undoneLine(tx, plan.id)}. ${choices}`
+    : `plan:${plan.id} "${plan.title}" has stopped: ${await undoneLine(tx, plan.id)}. ${choicesFor(await tasksOf(tx, plan.id))}`
 }
 
 /** Tells followers that a task is not what it was. */
@@ -122,11 +122,23 @@ export function countLine(counts: Partial<Record<TaskStatus, number>>): string {
     .join(', ')
 }
 
+/** Who ended a run that was cancelled is kept: what a person cancels, no model tries again. */
+function reasonOf({ id, cancelReason }: Run, state: Outcome): string {
+  return state === 'cancelled' && cancelReason !== null ? cancelReason : `run:${id} ended: ${state}`
+}
+
 const choices = 'Decide with task_update: retry (with context or skill), skip or cancel; or ask the person.'
 
-function failureLine(plan: Plan, task: Task, status: TaskStatus, blocked: number[]): string {
+/** What may be decided; what the person cancelled is not offered for another try. */
+function choicesFor(tasks: readonly Pick<Task, 'id' | 'status' | 'reason'>[]): string {
+  const final = tasks.filter(isByPerson).map(({ id }) => id)
+  if (final.length === 0) return choices
+  return `${choices} ${namesOf(final)} cancelled by the person, who alone may have that tried again.`
+}
+
+function failureLine(plan: Plan, task: Task, blocked: number[]): string {
   const held = blocked.length === 0 ? '' : `; ${namesOf(blocked)} blocked`
-  return `plan:${plan.id}: task:${task.id} ${status}${held}. ${choices}`
+  return `plan:${plan.id}: task:${task.id} ${task.status}${held}. ${choicesFor([task])}`
 }
 
 /** So many are named in a line; the rest is counted. */

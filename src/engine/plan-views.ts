@@ -130,6 +130,7 @@ async function taskLine(rows: Reading, { agents, now }: Around, task: Task): Pro
     ...(result && { resultId: result.id, summary: result.summary }),
     ...(run && { runId: run.id, seconds: Math.round(((run.finishedAt ?? now) - run.createdAt) / 1000) }),
     ...(run && run.finishedAt === null && { doing: await doing(rows, run.id, run.state) }),
+    ...(run?.state === 'queued' && { isQueued: true as const }),
     ...(reason !== null && { reason }),
   }
 }

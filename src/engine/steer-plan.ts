@@ -1,5 +1,5 @@
 import { joinLabels } from '../domain/label.ts'
-import type { Plan, PlanStatus, Task, TaskChange, TaskStatus } from '../domain/plan.ts'
+import { byPerson, type Plan, type PlanStatus, type Task, type TaskChange, type TaskStatus } from '../domain/plan.ts'
 import type { RunState } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { insertItem } from '../store/inbox.ts'
@@ -7,9 +7,10 @@ import { findPlan } from '../store/plans.ts'
 import { findRun } from '../store/runs.ts'
 import { lockSession } from '../store/sessions.ts'
 import type { Tx } from '../store/store.ts'
-import { findTask } from '../store/tasks.ts'
+import { countTasks, findTask } from '../store/tasks.ts'
 import { cancel } from './cancel.ts'
 import { decideTask } from './decide-task.ts'
+import { countLine } from './dispatch.ts'
 import { giveUpPlan } from './give-up-plan.ts'
 import { refreshQuestion, withdrawQuestion } from './plan-gate.ts'
 import { notFound } from './route.ts'
@@ -35,20 +36,32 @@ export async function changeTask(
 
 /** Gives a plan up: nothing of it begins any more, and what runs is stopped. Asking again changes nothing. */
 export async function cancelPlan(engine: Engine, known: Plan, reason: string): Promise<PlanStatus> {
+  const ids = { itemId: engine.newId(), runId: engine.newId() }
+  const why = byPerson(reason)
   const running = await engine.store.write('cancel', async (tx) => {
-    await lockSession(tx, known.sessionId)
-    const running = await giveUpPlan(tx, engine, known.id, reason)
+    const home = await lockSession(tx, known.sessionId)
+    const plan = await findPlan(tx, known.id)
+    const running = await giveUpPlan(tx, engine, known.id, why)
     await withdrawQuestion(tx, engine, known.id, `the plan was cancelled: ${reason}`)
+    // Whoever waits for it would wait for ever. One that waits for its start hears it as an answer.
+    if (home && plan?.status === 'running')
+      await wake(tx, engine, { plan, home }, await cancelledLine(tx, plan, why), ids)
     return running
   })
-  for (const runId of running) await cancel(engine, runId, reason)
+  for (const runId of running) await cancel(engine, runId, why)
   return (await engine.store.read((rows) => findPlan(rows, known.id)))?.status ?? 'cancelled'
 }
 
 /** Stops one task; what it has done so far is kept. */
 export async function cancelTask(engine: Engine, task: Task, reason: string): Promise<RunState | TaskStatus> {
-  const { status, runId } = await changeTask(engine, task, { action: 'cancel', reason })
-  return status === 'running' && runId ? cancel(engine, runId, reason) : status
+  const why = byPerson(reason)
+  const { status, runId } = await changeTask(engine, task, { action: 'cancel', reason: why })
+  return status === 'running' && runId ? cancel(engine, runId, why) : status
+}
+
+async function cancelledLine(tx: Tx, { id, title }: Plan, why: string): Promise<string> {
+  const counts = countLine(await countTasks(tx, id))
+  return `plan:${id} "${title}" is cancelled: ${why}. ${counts}. Nothing of it is tried again unless the person asks for it.`
 }
 
 async function lockedTask(tx: Tx, { id, planId }: Task) {

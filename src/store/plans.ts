@@ -65,6 +65,12 @@ export async function plansOfRequest(rows: Reading, rootRunId: string): Promise<
   return (await rows.all(query)).map(planFrom)
 }
 
+/** The last plan that a request made or went on with, whatever became of it. */
+export async function lastPlanOf(rows: Reading, rootRunId: string): Promise<Plan | undefined> {
+  const row = await rows.first(lastOf({ rootRunId }))
+  return row && planFrom(row)
+}
+
 /** A new planning of the same plan: what it says of itself is replaced. */
 export async function revisePlan(
   tx: Tx,
@@ -125,6 +131,10 @@ export async function endPlan(tx: Tx, id: number, status: PlanStatus, at: Millis
 }
 
 const byId = statement((db, arg: { id: number }) => db.selectFrom('projects').selectAll().where('id', '=', arg.id))
+
+const lastOf = statement((db, arg: { rootRunId: string }) =>
+  db.selectFrom('projects').selectAll().where('root_run_id', '=', arg.rootRunId).orderBy('id', 'desc').limit(1),
+)
 
 // From the plans, which are few, to the turn that had each made.
 const madeOnPath = statement((db, arg: { turnId: string }) =>

@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { cancelPlan, cancelTask, changeTask } from '../../src/engine/steer-plan.ts'
+import { listPlans } from '../../src/store/plans.ts'
+import { listTasks } from '../../src/store/tasks.ts'
+import { gate, ModelFailure } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { newOffice, type Office, type Play, planner, planningCoordinator } from './office.ts'
+
+const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
+
+describe.each(databases)('what people and coordinators are told of a plan on %s', (database) => {
+  let office: Office
+  afterEach(() => office.remove())
+
+  const tasks = () => office.engine.store.read((rows) => listTasks(rows, {}))
+  const plan = async () => {
+    const [made] = await office.engine.store.read((rows) => listPlans(rows))
+    if (!made) throw new Error('there is no plan')
+    return made
+  }
+  const heardLast = () => office.requestsOf('coordinator').at(-1)?.messages.at(-1)?.content ?? ''
+
+  /** Tries again whatever it hears has failed or was cancelled. */
+  const stubborn: Play = (said, last, request) => {
+    const [, task] = /task:(\d+)/.exec(last) ?? []
+    if (task && /has stopped|cancelled|failed/.test(last))
+      return {
+        text: 'Again.',
+        calls: [{ name: 'task_update', input: { id: Number(task), action: 'retry' } }, { name: 'wait' }],
+      }
+    if (request.messages.at(-1)?.role === 'tool')
+      return { text: `Told: ${said.find((text) => text.includes('remedy')) ?? last}` }
+    return planningCoordinator()(said, last, request)
+  }
+
+  test('a plan that the person cancels ends the request as cancelled, and the coordinator is told why', async () => {
+    const held = gate()
+    office = await newOffice(database, {
+      coordinator: planningCoordinator(),
+      'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
+      researcher: () => ({ gate: held, text: 'never' }),
+    })
+    const item = await office.say('go')
+    await held.reached
+    await cancelPlan(office.engine, await plan(), 'changed my mind')
+    const answered = await office.heard(item)
+    expect(answered).toMatchObject({ ok: false, status: 'cancelled', error: { code: 'plan_cancelled' } })
+    expect(heardLast()).toMatch(
+      /^plan:1 "The plan" is cancelled: the person cancelled it: changed my mind\. .*Nothing of it is tried again unless the person asks for it\.$/,
+    )
+    expect(answered.text).toContain('the person cancelled it: changed my mind')
+  })
+
+  test('a task that the person cancelled is not offered to a model, and not tried again by one; the person may', async () => {
+    const held = gate()
+    let isHeld = true
+    office = await newOffice(database, {
+      coordinator: stubborn,
+      'project-planner': planner({ key: 'a' }, { key: 'b', needs: ['a'] }),
+      researcher: () => (isHeld ? { gate: held, text: 'never' } : { text: 'done' }),
+    })
+    const item = await office.say('go')
+    await held.reached
+    const [first] = await tasks()
+    if (!first) throw new Error('there is no task')
+    await cancelTask(office.engine, first, 'not this one')
+    const answered = await office.heard(item)
+    expect(JSON.stringify(office.requestsOf('coordinator'))).toContain(
+      'task:1 is cancelled by the person, who alone may have that tried again',
+    )
+    expect(answered.text).toContain('the person cancelled task:1')
+    expect(await tasks()).toMatchObject([{ status: 'cancelled', attempts: 1 }, { status: 'blocked' }])
+    isHeld = false
+    await changeTask(office.engine, first, { action: 'retry' })
+    await office.until(async (rows) => (await listTasks(rows, { status: 'completed' })).length === 2)
+  })
+
+  test('a task is tried five times at most without a person, which the model is told', async () => {
+    office = await newOffice(database, {
+      coordinator: stubborn,
+      'project-planner': planner({ key: 'a' }),
+      researcher: () => ({ fail }),
+    })
+    const answered = await office.ask('go')
+    expect(await tasks()).toMatchObject([{ status: 'failed', attempts: 5 }])
+    expect(answered).toMatchObject({ ok: false, status: 'failed', error: { code: 'plan_failed' } })
+    expect(answered.error?.message).toBe('plan:1 did not complete: 1 failed')
+    expect(answered.text).toContain('task:1 was tried 5 times, the most without a person')
+  })
+
+  test('whoever started agents beside a plan hears that they ended, and that the plan still runs', async () => {
+    const held = gate()
+    office = await newOffice(database, {
+      coordinator: (said, last, request) => {
+        if (last === 'and look')
+          return {
+            text: 'On it.',
+            calls: [{ name: 'spawn_agent', input: { task: 'look', skill: 'writer' } }, { name: 'wait' }],
+          }
+        if (last.startsWith('every agent') && !said.some((text) => text.includes('[plan:'))) return { text: last }
+        if (last.startsWith('every agent') && said.includes('and look')) return { text: last }
+        return planningCoordinator()(said, last, request)
+      },
+      'project-planner': planner({ key: 'a' }),
+      researcher: () => ({ gate: held, text: 'done' }),
+      writer: () => ({ text: 'looked' }),
+    })
+    const item = await office.say('go')
+    await held.reached
+    const beside = await office.say('and look')
+    await office.until(async () =>
+      office.requestsOf('coordinator').some(({ messages }) => messages.at(-1)?.content.includes('still runs')),
+    )
+    held.open()
+    await office.heard(item)
+    await office.heard(beside)
+    const lines = office.requestsOf('coordinator').map(({ messages }) => messages.at(-1)?.content)
+    expect(lines).toContain('every agent that was started has ended; their results are above; plan:1 still runs')
+  })
+})
