@@ -65,6 +65,7 @@ export async function standHere(
     daemon,
     door: async () => (await daemon()) ?? localDoor(await app()),
     restore: async (file) => (await import('../app.ts')).restoreApp(await settings(tell), resolve(file)),
+    restoreFacts: async (file) => (await import('../app.ts')).restoreFacts(await settings(tell), resolve(file)),
     get stopped() {
       return firstInterrupt()
     },

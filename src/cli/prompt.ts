@@ -23,6 +23,11 @@ export function askLine(question: string, signal?: AbortSignal): Promise<string>
   }).finally(() => lines.close())
 }
 
+/** Asks a question that only a clear yes answers with yes. */
+export async function agrees(question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await askLine(`${question} [y/N] `)).trim())
+}
+
 /** Asks for something that must not be seen: nothing of it is echoed, and it is in no history. */
 export async function askHidden(question: string): Promise<string> {
   const { stdin, stderr } = process
