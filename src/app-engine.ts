@@ -164,6 +164,7 @@ export function engineOf(
       maxChildren: config.agents.maxConcurrent,
       leaseMs: config.engine.leaseSeconds * 1000,
       maxSteps: config.budgets.perRequest.steps,
+      maxSpawnsPerTurn: config.tools.subagents.maxPerTurn,
       maxTries: 5,
       maxCrashes: 3,
       timeoutMs: config.agents.defaultTimeout * 1000,

@@ -10,7 +10,7 @@ import { isLoopback } from './models/loopback.ts'
 import { openAi } from './models/openai.ts'
 import { openAiCompatible } from './models/openai-compatible.ts'
 import type { ProviderSettings } from './models/streamed-model.ts'
-import { asker, readLong, type Trial, tryModel } from './models/trial.ts'
+import { asker, readLong, sayOneWord, type Trial, tryModel } from './models/trial.ts'
 
 const usualWindow = 32_768
 const usualIdle: Millis = 120_000
@@ -102,6 +102,11 @@ const trialPart = 0.7
 /** Tries a configured model out: text, stream, tool call, window. */
 export function tryNamed(name: string, named: NamedModel, clock: Clock, signal: AbortSignal): Promise<Trial> {
   return tryModel(makeModel(name, named, clock), clock, { windowTokens: trialTokens(named), signal })
+}
+
+/** Only whether it answers at all, for a few tokens; throws why not. */
+export function tryAnswer(name: string, named: NamedModel, clock: Clock, signal: AbortSignal): Promise<void> {
+  return sayOneWord(makeModel(name, named, clock), signal)
 }
 
 /** Only whether it reads what it is sent; says how much that was, or throws why not. */

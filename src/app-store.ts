@@ -3,8 +3,9 @@ import { crashAt } from './domain/crash-points.ts'
 import type { HomePaths } from './home/home.ts'
 import { noteDatabase, refusalIfMissing } from './home/known-databases.ts'
 import { backupBeforeUpgrade } from './store/backup.ts'
+import { examinePlace } from './store/examine.ts'
 import { nameOfPlace, openStore, type Place, shownPlace } from './store/open.ts'
-import { restoreBackup } from './store/restore.ts'
+import { readBackupFacts, restoreBackup } from './store/restore.ts'
 import type { Store, StoreContext } from './store/store.ts'
 import { systemClock, systemRandom } from './system.ts'
 import { version } from './version.ts'
@@ -41,6 +42,13 @@ export async function restoreApp(settings: StoreSettings, file: string) {
   const restored = await restoreBackup(place, file, { context: contextOf(settings) })
   await noteDatabase(settings.paths, nameOfPlace(place))
   return restored
+}
+
+/** What a restore would replace, and with what; refuses a file that is no backup. */
+export async function restoreFacts(settings: StoreSettings, file: string) {
+  const place = placeOf(settings)
+  const { bytes } = await examinePlace(place).catch(() => ({ bytes: null }))
+  return { place: shownPlace(place), bytes, ...(await readBackupFacts(file)) }
 }
 
 /** Where a home's rows are. */

@@ -67,7 +67,7 @@ import { findSessions, sessionFolders } from './store/sessions.ts'
 import type { Store, StoreContext } from './store/store.ts'
 import { findTask } from './store/tasks.ts'
 
-export { placeOf, restoreApp } from './app-store.ts'
+export { placeOf, restoreApp, restoreFacts } from './app-store.ts'
 
 const day = 86_400_000
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { makeEmbedder, modelFacts, tryWindow } from './app-models.ts'
+import { makeEmbedder, modelFacts, tryAnswer, tryWindow } from './app-models.ts'
 import type { AgentNames } from './config/check.ts'
 import { type Config, configProblems, loadConfig, readConfigText } from './config/config.ts'
 import { redact } from './config/redact.ts'
@@ -39,6 +39,8 @@ export interface DoctorInput {
   /** Where its socket is, if there is one. */
   socket: string
   clock: Clock
+  /** Whether models are sent long prompts, paid ones too. */
+  isDeep: boolean
   /** Who could answer here. */
   agentNames: AgentNames
   /** Where the rows are, once the configuration is known. */
@@ -57,7 +59,7 @@ export async function examine(input: DoctorInput): Promise<Check[]> {
     ...checkModes(input),
     ...checkConfig(input.configFile, config),
     ...(config instanceof Error ? [] : await checkDefaultAgent(input)),
-    ...(config instanceof Error ? [] : await checkModels(config as Config, input.clock)),
+    ...(config instanceof Error ? [] : await checkModels(config as Config, input)),
     ...(config instanceof Error ? [] : await checkEmbedder(config as Config, input.clock)),
     ...(config instanceof Error ? [] : [await checkExec(config as Config, input)]),
     await checkDatabase(input, config),
@@ -120,22 +122,23 @@ async function checkDefaultAgent({ configFile, env, agentNames }: DoctorInput): 
 }
 
 /**
- * A server on this machine is asked to read a long prompt: such servers cut it in silence. One that costs money is not
- * asked anything.
+ * A server on this machine is asked for one word, others are not asked anything. A deep look has every model read a long
+ * prompt: servers on this machine cut it in silence, and others cost money.
  */
-async function checkModels(config: Config, clock: Clock): Promise<Check[]> {
+async function checkModels(config: Config, { clock, isDeep }: DoctorInput): Promise<Check[]> {
   return Promise.all(
     Object.entries(config.models).map(async ([name, named]): Promise<Check> => {
       const title = `model ${name}`
       if (named.apiKey && !named.apiKey.isThere)
         return { name: title, status: 'warn', detail: 'its key is missing', remedy: `see: heddle models show ${name}` }
-      if (!modelFacts(named).isLocal)
-        return { name: title, status: 'ok', detail: `not asked, since that costs money: heddle models test ${name}` }
+      if (!modelFacts(named).isLocal && !isDeep)
+        return { name: title, status: 'ok', detail: 'not asked, since that costs money: heddle doctor --deep' }
       const stop = new AbortController()
       void clock.sleep(longestTrial, stop.signal).then(() => stop.abort(slow()))
-      const failed = await tryWindow(name, named, clock, stop.signal)
-        .catch((error: unknown) => error)
-        .finally(() => stop.abort())
+      const look = isDeep
+        ? tryWindow(name, named, clock, stop.signal)
+        : tryAnswer(name, named, clock, stop.signal).then(() => 'it answers; heddle doctor --deep has it read a lot')
+      const failed = await look.catch((error: unknown) => error).finally(() => stop.abort())
       if (typeof failed === 'string') return { name: title, status: 'ok', detail: failed }
       if (!(failed instanceof HeddleError)) throw failed
       const status = failed.code === 'context_cut' ? 'fail' : 'warn'
@@ -175,7 +178,7 @@ async function checkExec({ tools }: Config, { clock, env }: DoctorInput): Promis
 }
 
 function slow(): HeddleError {
-  return new HeddleError('model_slow', 'it did not read a long prompt within 30 s', 'see: heddle models test NAME')
+  return new HeddleError('model_slow', 'it did not answer within 30 s', 'see: heddle models test NAME')
 }
 
 async function checkDatabase({ placeOf, paths }: DoctorInput, config: Config | unknown): Promise<Check> {

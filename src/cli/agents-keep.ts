@@ -8,7 +8,7 @@ import { ensureHome, homePaths } from '../home/home.ts'
 import { agentsMeant, noSuchAgent } from './agents-named.ts'
 import { agentFacts, findingLines } from './agents-page.ts'
 import type { Answer, Here } from './cli.ts'
-import { askLine, canAsk } from './prompt.ts'
+import { agrees, canAsk } from './prompt.ts'
 import { printable } from './screen.ts'
 
 /** Writes a file to fill in, under a name that nobody has yet. */
@@ -97,7 +97,7 @@ export async function trustAgent(
     const remedy = `read it, then: heddle agents trust ${agent.name} --yes`
     if (here.json || !canAsk(here)) throw new Misuse('trust is given by a person', remedy)
     here.tell(lines.join('\n'))
-    if (!/^y(?:es)?$/i.test((await askLine(here, 'trust this version of it? [y/N] ')).trim()))
+    if (!(await agrees(here, 'trust this version of it?')))
       throw new HeddleError('cancelled', 'it is not trusted', 'change the file, or leave it')
   }
   all.trust(agent)

@@ -1,4 +1,7 @@
-import { type Register, rareGroup } from './cli.ts'
+import { HeddleError } from '../domain/errors.ts'
+import { type Here, type Register, rareGroup } from './cli.ts'
+import { agrees, canAsk } from './prompt.ts'
+import { count } from './status.ts'
 
 export const registerBackup: Register = (program, run) => {
   program
@@ -21,16 +24,33 @@ export const registerBackup: Register = (program, run) => {
     .command('restore <file>')
     .helpGroup(rareGroup)
     .description('go back to a backup; what is there now is kept aside, not deleted')
+    .option('-y, --yes', 'without asking')
     .action(
-      run(async (here, [file = '']) => {
+      run(async (here, [file = ''], options) => {
+        if (options['yes'] !== true && !here.json && canAsk(here)) await askToReplace(here, file)
         const done = await here.restore(file)
-        const aside = done.keptAside ? `\nwhat was there before is kept: ${done.keptAside}` : ''
+        const aside = done.keptAside
+          ? `\nwhat was there before is kept: ${done.keptAside}\nto go back: ${done.wayBack}`
+          : ''
         return {
           json: { ok: true, ...done },
-          text: `restored ${done.turns} turns from ${file}    heddle sessions --all${aside}`,
+          text: `restored ${count(done.turns, 'turn')} from ${file}    heddle sessions --all${aside}`,
         }
       }),
     )
+}
+
+/** Says what is replaced and with what, and goes on only after a yes. */
+async function askToReplace(here: Here, file: string): Promise<void> {
+  const { place, bytes, createdAt, turns } = await here.restoreFacts(file)
+  const now = bytes === null || bytes === 0 ? place : `${place}, ${size(bytes)}`
+  const from =
+    createdAt === null ? '' : ` of ${createdAt.slice(0, 16).replace('T', ' ')} UTC, ${count(turns ?? 0, 'turn')}`
+  here.tell(
+    `about to replace ${now}\n  with ${file}${from}\n  what is there now is kept aside, and you are told how to go back`,
+  )
+  if (!(await agrees(here, 'replace it?')))
+    throw new HeddleError('cancelled', 'nothing was replaced', `look at a backup: zcat ${file} | head`)
 }
 
 function size(bytes: number): string {

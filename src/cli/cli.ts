@@ -31,7 +31,11 @@ export interface Here {
   pathOf(file: string): string
   crash(point: CrashPoint): void
   /** Puts a backup in the place of what the home holds. */
-  restore(file: string): Promise<{ bytes: number; turns: number; keptAside: string | null }>
+  restore(file: string): Promise<{ bytes: number; turns: number; keptAside: string | null; wayBack: string | null }>
+  /** What that would replace, and with what. */
+  restoreFacts(
+    file: string,
+  ): Promise<{ place: string; bytes: number | null; createdAt: string | null; turns: number | null }>
   /** Aborts at the first Ctrl-C; a command that does not ask for it simply ends then. */
   readonly stopped: AbortSignal
   /** For progress and notices: goes to stderr. */

@@ -44,6 +44,8 @@ export class EventLines {
         return Number(payload['epoch']) > 1 ? 'goes on' : 'started'
       case 'run.waiting':
         return paint(screen, 'yellow', `waits: ${word('for')}${payload['error'] ? `, ${word('error')}` : ''}`)
+      case 'run.limited':
+        return paint(screen, 'yellow', word('why'))
       case 'run.ended': {
         this.#runs.delete(id)
         const colour = payload['state'] === 'completed' ? 'green' : 'red'

@@ -70,6 +70,7 @@ export async function standHere(
     daemon,
     door: async () => (await daemon()) ?? localDoor(await app()),
     restore: async (file) => (await import('../app.ts')).restoreApp(await settings(tell), pathOf(file)),
+    restoreFacts: async (file) => (await import('../app.ts')).restoreFacts(await settings(tell), pathOf(file)),
     get stopped() {
       return firstInterrupt(io.signals)
     },

@@ -7,7 +7,7 @@ import type { MemoryChange, MemoryForgotten, MemoryKept, MemoryView } from '../d
 import type { Answer, Here } from './cli.ts'
 import { contentLine, datedMention, few, memoryMention } from './memory-page.ts'
 import { pipedInput } from './piped.ts'
-import { askLine, canAsk, readInput } from './prompt.ts'
+import { agrees, canAsk, readInput } from './prompt.ts'
 
 type Words = Omit<MemoryChange, 'content'>
 
@@ -50,12 +50,12 @@ export async function forgetMemory(
   let isOlderMeant = older
   if (memory && memory.forgottenAt === undefined) {
     here.tell([memoryMention(here.screen, 'about to forget', memory), ...restedOn(memory)].join('\n'))
-    if (!(await says(here, 'forget it for good? [y/N] ')))
+    if (!(await agrees(here, 'forget it for good?')))
       throw new HeddleError('cancelled', `memory:${id} is kept`, `correct it instead: heddle memory edit ${id}`)
     const replaced = memory.older.filter(({ content }) => content !== '')
     if (!older && replaced.length > 0) {
       here.tell(replaced.map((each) => memoryMention(here.screen, 'it replaced', each)).join('\n'))
-      isOlderMeant = await says(here, `forget ${replaced.length === 1 ? 'that' : 'those'}, too? [y/N] `)
+      isOlderMeant = await agrees(here, `forget ${replaced.length === 1 ? 'that' : 'those'}, too?`)
     }
   }
   const gone = await app.forgetMemory(id, { older: isOlderMeant })
@@ -63,10 +63,6 @@ export async function forgetMemory(
     json: { ok: true, ...gone },
     text: [`memory:${id} is forgotten`, ...olderLines(gone), ...restedOn(gone)].join('\n'),
   }
-}
-
-async function says(here: Here, question: string): Promise<boolean> {
-  return /^y(?:es)?$/i.test((await askLine(here, question)).trim())
 }
 
 function answerOf(here: Here, { memory, isMerged, superseded, near }: MemoryKept, what: string): Answer {

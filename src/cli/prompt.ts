@@ -26,6 +26,11 @@ export function askLine({ io }: Asking, question: string, signal?: AbortSignal):
   }).finally(() => lines.close())
 }
 
+/** Asks a question that only a clear yes answers with yes. */
+export async function agrees(here: Asking, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test((await askLine(here, `${question} [y/N] `)).trim())
+}
+
 /** Asks for something that must not be seen: nothing of it is echoed, and it is in no history. */
 export async function askHidden({ io }: Asking, question: string): Promise<string> {
   const { stdin, stderr } = io

@@ -74,7 +74,8 @@ export const registerSetUp: Register = (program, run) => {
     .command('doctor')
     .helpGroup(group)
     .description('look at everything heddle rests on; changes nothing')
-    .action(run(doctor))
+    .option('--deep', 'have every model read a long prompt: paid ones charge for some thousand tokens')
+    .action(run((here, _args, options) => doctor(here, options['deep'] === true)))
 
   program
     .command('init')
@@ -102,7 +103,7 @@ async function checkFile(here: Here) {
   }
 }
 
-async function doctor(here: Here) {
+async function doctor(here: Here, isDeep: boolean) {
   const paths = homePaths(here.home)
   const checks = await examine({
     home: here.home,
@@ -118,6 +119,7 @@ async function doctor(here: Here) {
     socket: socketName(paths.run),
     version,
     clock: here.clock,
+    isDeep,
     placeOf: (config) => placeOf({ paths, config }),
     agentNames: agentNamesAt(here),
   })

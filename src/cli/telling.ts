@@ -193,6 +193,7 @@ export class Telling {
     if (kind === 'run.started') await this.#start(run, at)
     if (kind === 'run.step') this.#step(run, payload, at)
     if (kind === 'run.waiting') this.#wait(run, payload)
+    if (kind === 'run.limited') this.#limit(run, payload)
     if (kind === 'run.ended') await this.#end(run, String(payload['state']), at)
   }
 
@@ -301,6 +302,11 @@ export class Telling {
         tell(`needs you: run:${tail(run.id)} waits for ${why}    heddle show run:${tail(run.id)}`)
       onNeedsYou(run.id, why)
     }
+  }
+
+  #limit({ id }: AtWork, payload: Event['payload']): void {
+    const why = printable(`${payload['why']}    ${payload['setting']}`)
+    this.#print('calls', paint(this.#around.screen, 'yellow', `run:${tail(id)}  ${why}`))
   }
 
   async #end(run: AtWork, state: string, at: Millis): Promise<void> {

@@ -94,6 +94,7 @@ export interface Config {
     subagents: {
       maxSpawnDepth: number
       maxChildrenPerAgent: number
+      maxPerTurn: number
       maxConcurrent: number
       memoryShareMode: (typeof memoryShareModes)[number]
     }

@@ -141,6 +141,7 @@ export const configSchema = z.strictObject(
       subagents: section({
         maxSpawnDepth: count(0).default(1),
         maxChildrenPerAgent: count(1).default(5),
+        maxPerTurn: count(1).default(12),
         maxConcurrent: count(1).default(8),
         memoryShareMode: choice(memoryShareModes).default('handoff'),
       }),

@@ -22,6 +22,7 @@ export const eventKinds = [
   'run.step',
   'run.waiting',
   'run.fallback',
+  'run.limited',
   'run.ended',
   'approval.asked',
   'approval.answered',

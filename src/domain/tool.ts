@@ -21,6 +21,8 @@ export interface ToolOutcome {
   label?: Label
   /** Not made, since it had led nowhere so often. */
   repeated?: true
+  /** Not made, since there were so many like it in this turn. */
+  overLimit?: true
   /** The turn ends with this call: the reply's words are the answer, and what is waited for wakes the session. */
   ends?: Rest
   /** Files whose content the model knows after this call. Kept with the call, never shown. */

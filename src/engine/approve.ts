@@ -62,7 +62,8 @@ export async function weigh(run: ActiveRun, calls: RequestedCall[]): Promise<Wei
       weighed.refused.push({ call, outcome: prepared.refused })
       continue
     }
-    const why = whyNotMade(run.journal, prepared, weighed.allowed.length + weighed.questions.length)
+    const before = [...weighed.allowed, ...weighed.questions.map(({ ready }) => ready)]
+    const why = whyNotMade(run, prepared, before)
     if (why) {
       weighed.refused.push({ call, outcome: why })
       continue

@@ -31,6 +31,8 @@ export interface EndedStep {
   label?: Label
   /** Not made, since it had led nowhere so often. */
   repeated?: true
+  /** Not made, since there were so many like it in this turn. */
+  overLimit?: true
   /** The turn ends with it. */
   ends?: Rest
   seen?: SeenFile[]
@@ -56,6 +58,16 @@ export function touchedFolder({ kind, payload }: Step, folder: string): string |
   const isTouched = created.length + changed.length + removed.length + passedOver.length > 0 || hidden !== undefined
   return isTouched ? touched.folder : null
 }
+
+/** Calls that were made again and again, by turns. */
+export interface Circle {
+  times: number
+  length: number
+}
+
+/** Longer circles are left to the budget of steps. */
+const circles = [1, 2, 3, 4]
+const mostTimes = 20
 
 /** A command that changed files. */
 export interface Touch {
@@ -110,25 +122,28 @@ export class Journal {
     return (this.lastReply?.calls ?? []).filter(({ id }) => !known.has(id))
   }
 
-  /** How often in a row this very call was made last, with always the same answer or a refusal because of that. */
-  repeatsOf({ name, input }: RequestedCall): number {
+  /**
+   * How often in a row this very call was made last, alone or in a circle with a few others, with always the same answers or
+   * a refusal because of that; and how many calls the circle has.
+   */
+  circleOf(call: RequestedCall): Circle {
+    const begun = this.#payloads<BegunStep>('begun')
+    const none: Circle = { times: 0, length: 1 }
     // Of a reply with very many calls each is looked at: most are seen to be new at once.
-    const last = this.steps.findLast(({ kind }) => kind === 'begun')?.payload as BegunStep | undefined
-    const asked = JSON.stringify(input)
-    if (last?.name !== name || JSON.stringify(last.input) !== asked) return 0
+    const lengths = circles.filter((length) => isSameCall(begun.at(-length), call))
+    if (lengths.length === 0) return none
     const ends = new Map(this.#payloads<EndedStep>('ended').map((end) => [end.id, end]))
-    let [count, answer] = [0, undefined as string | undefined]
-    for (const call of this.#payloads<BegunStep>('begun').reverse()) {
-      const end = ends.get(call.id)
-      if (call.name !== name || JSON.stringify(call.input) !== asked || !end) break
-      if (!end.repeated) {
-        const told = JSON.stringify(end.output)
-        if (answer !== undefined && told !== answer) break
-        answer = told
-      }
-      count++
+    const found = lengths.map((length) => ({ times: timesRound(begun, ends, length), length }))
+    return found.reduce((most, each) => (each.times > most.times ? each : most), none)
+  }
+
+  /** How many agents were begun, and how many were not because there were so many. */
+  get spawns(): { begun: number; refused: number } {
+    const ended = this.#payloads<EndedStep>('ended')
+    return {
+      begun: ended.filter(({ status, output }) => status === 'ok' && isBegun(output)).length,
+      refused: ended.filter(({ overLimit }) => overLimit).length,
     }
-    return count
   }
 
   /** How many calls may have happened or not: told so already, or without an end and not to be repeated. */
@@ -295,6 +310,33 @@ export class Journal {
   #payloads<T>(kind: Step['kind']): T[] {
     return this.#of(kind).map(({ payload }) => payload as T)
   }
+}
+
+/** How often the last call of a circle has been made in it: each call and its answer are those of a round before. */
+function timesRound(begun: BegunStep[], ends: Map<string, EndedStep>, length: number): number {
+  let same = 1
+  for (let at = begun.length - 1; at >= length && same < mostTimes * length; at--) {
+    const [call, before] = [begun[at], begun[at - length]]
+    if (!call || !isSameCall(before, call) || !isSameAnswer(ends.get(call.id), ends.get(before?.id ?? ''))) break
+    same++
+  }
+  return Math.ceil(same / length)
+}
+
+function isSameCall(one: RequestedCall | undefined, other: RequestedCall): boolean {
+  return one?.name === other.name && JSON.stringify(one.input) === JSON.stringify(other.input)
+}
+
+/** To have begun somebody is always the same answer, whatever they are called. */
+function isSameAnswer(one: EndedStep | undefined, other: EndedStep | undefined): boolean {
+  if (!one || !other) return false
+  if (one.repeated || other.repeated) return true
+  return (isBegun(one.output) && isBegun(other.output)) || JSON.stringify(one.output) === JSON.stringify(other.output)
+}
+
+function isBegun(output: unknown): boolean {
+  const { status, run_id: runId } = (output ?? {}) as { status?: unknown; run_id?: unknown }
+  return status === 'accepted' && runId !== undefined
 }
 
 function labelsIn(steps: readonly Step[]): Label[] {

@@ -5,6 +5,7 @@ import { type Ending, outcomeWord, type Step } from '../domain/run.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { toolNamed } from '../domain/tool-names.ts'
 import { dropBaseline } from '../store/approvals.ts'
+import { recordEvent } from '../store/events.ts'
 import { requeueRun } from '../store/runs.ts'
 import type { Tx } from '../store/store.ts'
 import { settleUsage } from '../store/usage.ts'
@@ -24,7 +25,7 @@ import { changeFor } from './change.ts'
 import type { Claimed } from './claim.ts'
 import { makeRoom } from './compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './journal.ts'
-import { hopelessRepeats, makeInTime, sideBySide } from './making.ts'
+import { makeInTime, sideBySide, whyHopeless } from './making.ts'
 import { freeId } from './model-messages.ts'
 import { owesPlan } from './owed-plan.ts'
 import { lockPlaces, settle } from './settle.ts'
@@ -73,14 +74,28 @@ async function act(run: ActiveRun, { reply, call, by }: Thought): Promise<'parke
     by,
     ...(reply.metadata !== undefined && { metadata: reply.metadata }),
   })
+  const hopeless = whyHopeless(run, refused)
+  const isFirstLimit = run.journal.spawns.refused === 0 && refused.some(({ outcome }) => outcome.overLimit)
   const steps = [replyStep, ...begin(run, calls, allowed, refused)]
   await run.record(steps, async (tx) => {
     await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, reply.usage)
     for (const question of questions) await putQuestion(tx, run, question)
+    if (isFirstLimit) await tellLimit(tx, run)
   })
-  if (refused.some((each) => run.journal.repeatsOf(each.call) >= hopelessRepeats)) throw looping(run)
+  if (hopeless !== undefined) throw new HeddleError('looping', hopeless, 'ask otherwise, or ask another model: -m NAME')
   await finishCalls(run, allowed)
   return finishAsked(run)
+}
+
+/** Whoever watches is told what the model is told: no more agents in this turn. */
+function tellLimit(tx: Tx, { engine, claimed }: ActiveRun): Promise<void> {
+  const why = `it has started ${engine.limits.maxSpawnsPerTurn} agents in this turn and may start no more`
+  return recordEvent(tx, {
+    at: engine.clock.now(),
+    kind: 'run.limited',
+    subject: `run:${claimed.run.id}`,
+    payload: { why, setting: 'tools.subagents.maxPerTurn' },
+  })
 }
 
 /** Makes what was approved and tells what was not; waits for the rest. */
@@ -246,11 +261,6 @@ function done({ journal, asked }: ActiveRun): string[] {
 
 function ended({ id, name }: RequestedCall, { status, output, label, ...more }: ToolOutcome): EndedStep {
   return { id, name, status, output, ...(label && { label }), ...more }
-}
-
-function looping({ journal }: ActiveRun): HeddleError {
-  const message = `the model made the same call of ${journal.lastCall?.name} ${hopelessRepeats} times in a row`
-  return new HeddleError('looping', message, 'ask otherwise, or ask another model: -m NAME')
 }
 
 /** Models that were raised on other programs call tools by the names they had there. */

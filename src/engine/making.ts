@@ -2,7 +2,8 @@ import type { Clock, Millis } from '../domain/clock.ts'
 import type { RequestedCall } from '../domain/model.ts'
 import type { CallContext, ToolOutcome } from '../domain/tool.ts'
 import { makeCall, type ReadyCall } from '../tools/call.ts'
-import type { Journal } from './journal.ts'
+import type { Circle, Journal } from './journal.ts'
+import type { Limits } from './world.ts'
 
 const usualDeadline: Millis = 600_000
 /** Calls of one reply that reach out of the rows: how many are made, and how many at a time. */
@@ -10,7 +11,7 @@ const mostCalls = 64
 const mostAtOnce = 8
 /** The same call with the same answer: from so many on it is not made, and from so many on the run ends. */
 const mostRepeats = 5
-export const hopelessRepeats = 10
+const hopelessRepeats = 10
 
 /** Whatever a tool does, its call ends: when its time is up it is told to stop, and nobody waits for it any longer. */
 export async function makeInTime(clock: Clock, ready: ReadyCall, context: CallContext): Promise<ToolOutcome> {
@@ -56,10 +57,34 @@ async function together(calls: ReadyCall[], make: (call: ReadyCall) => Promise<v
   if (failed) throw failed.reason
 }
 
-/** Why a call is not made although it could be: it leads nowhere, or there are too many beside it. */
-export function whyNotMade(journal: Journal, { tool, call }: ReadyCall, before: number): ToolOutcome | undefined {
-  if (tool.effect !== 'transactional' && before >= mostCalls) return tooMany
-  return journal.repeatsOf(call) >= mostRepeats ? repeated(call) : undefined
+/** Why a call is not made although it could be: it leads nowhere, or there are too many beside it or before it. */
+export function whyNotMade(
+  { journal, engine }: { journal: Journal; engine: { limits: Limits } },
+  { tool, call }: ReadyCall,
+  before: readonly ReadyCall[],
+): ToolOutcome | undefined {
+  if (tool.effect !== 'transactional' && before.length >= mostCalls) return tooMany
+  const spawns = before.filter((each) => each.tool.sink === 'agents').length
+  const most = engine.limits.maxSpawnsPerTurn
+  if (tool.sink === 'agents' && journal.spawns.begun + spawns >= most) return tooManySpawns(most)
+  const circle = journal.circleOf(call)
+  return circle.times >= mostRepeats ? repeated(call, circle) : undefined
+}
+
+/** Why a run ends that goes on although it is told, now again, that it leads nowhere. Before these are in its journal. */
+export function whyHopeless(
+  { journal, engine }: { journal: Journal; engine: { limits: Limits } },
+  refused: readonly { call: RequestedCall; outcome: ToolOutcome }[],
+): string | undefined {
+  const most = engine.limits.maxSpawnsPerTurn
+  const spawns = journal.spawns.refused + refused.filter(({ outcome }) => outcome.overLimit).length
+  if (spawns >= most) return `the model went on trying to start more than ${most} agents in one turn`
+  const circles = refused.map(({ call }) => ({ call, ...journal.circleOf(call) }))
+  const found = circles.find(({ times }) => times + 1 >= hopelessRepeats)
+  if (!found) return undefined
+  const { call, length } = found
+  if (length === 1) return `the model made the same call of ${call.name} ${hopelessRepeats} times in a row`
+  return `the model made the same ${length} calls by turns, ${hopelessRepeats} times in a row, with the same answers`
 }
 
 function tooLate({ tool, call }: ReadyCall, limit: Millis): ToolOutcome {
@@ -70,10 +95,17 @@ function tooLate({ tool, call }: ReadyCall, limit: Millis): ToolOutcome {
   return { status, output: { status, error, remedy } }
 }
 
-function repeated({ name }: RequestedCall): ToolOutcome {
-  const error = `you have made this very call of ${name} ${mostRepeats} times in a row, always with the same answer`
+function repeated({ name }: RequestedCall, { length }: Circle): ToolOutcome {
+  const how = length === 1 ? 'in a row' : `in a row, by turns with ${length - 1} other`
+  const error = `you have made this very call of ${name} ${mostRepeats} times ${how}, always with the same answer`
   const remedy = 'do something else, or answer with what you know'
   return { status: 'error', output: { status: 'error', error, remedy }, repeated: true }
+}
+
+function tooManySpawns(most: number): ToolOutcome {
+  const error = `you have started ${most} agents in this turn, the most that is allowed (tools.subagents.maxPerTurn)`
+  const remedy = 'end your turn: you are woken with their results, and can start others then'
+  return { status: 'error', output: { status: 'error', error, remedy }, overLimit: true }
 }
 
 const tooMany: ToolOutcome = {

@@ -31,6 +31,8 @@ export interface Limits {
   leaseMs: Millis
   /** Model calls of one request, with all its runs. */
   maxSteps: number
+  /** Agents that one turn may start. */
+  maxSpawnsPerTurn: number
   /** Attempts of one model call before the run fails. */
   maxTries: number
   /** Owners that may die with a run before it is quarantined. */

@@ -115,6 +115,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #  subagents:
 #    maxSpawnDepth: 1
 #    maxChildrenPerAgent: 5
+#    maxPerTurn: 12
 #    maxConcurrent: 8
 #    memoryShareMode: handoff
 

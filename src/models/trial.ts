@@ -32,6 +32,7 @@ const note = {
 }
 const enoughToTell = 8
 const mostOutput = 4096
+const fewTokens = 16
 
 /**
  * Asks a model three small things: to say something, to call a tool, and to read a prompt of so many tokens. A failure
@@ -91,7 +92,18 @@ export async function tryModel(
 /** Puts a question of the trial's to a model. */
 export type Ask = (request: Pick<ModelRequest, 'messages' | 'tools'>) => Promise<ModelReply>
 
-export function asker(model: Model, signal: AbortSignal, onDelta: (delta: Delta) => void): Ask {
+/** Has a model say one word, for as few tokens as that takes; a failure tells why it does not. */
+export async function sayOneWord(model: Model, signal: AbortSignal): Promise<void> {
+  const ask = asker(model, signal, () => undefined, fewTokens)
+  await ask({ messages: [user('Answer with the single word: ok')], tools: [] })
+}
+
+export function asker(
+  model: Model,
+  signal: AbortSignal,
+  onDelta: (delta: Delta) => void,
+  most = Math.min(mostOutput, Math.floor(model.window / 4)),
+): Ask {
   let asked = 0
   return (request) =>
     model.reply(
@@ -100,7 +112,7 @@ export function asker(model: Model, signal: AbortSignal, onDelta: (delta: Delta)
         system: 'You are being tested. Do exactly what is asked.',
         ...request,
         // Some think before every answer, however small.
-        maxOutputTokens: Math.min(mostOutput, Math.floor(model.window / 4)),
+        maxOutputTokens: most,
         thinking: { level: 'off' },
         signal,
       },

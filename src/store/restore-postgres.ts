@@ -1,11 +1,12 @@
 import type pg from 'pg'
 import { HeddleError } from '../domain/errors.ts'
+import { startOfDay } from '../domain/spending.ts'
 import type { Backup, BackupRow } from './backup-file.ts'
 import { explainPostgres } from './failures.ts'
 import { stamp } from './folder.ts'
 import { aloneOnPostgres, applyToPostgres, inTransaction, migratePostgres, ourTables } from './postgres-migrate.ts'
 import { connectPool, schemaOf, shownUrl } from './postgres-store.ts'
-import { type EmptyTables, fillTables, type Steps } from './restore-rows.ts'
+import { type EmptyTables, fillTables, type Steps, usageColumns } from './restore-rows.ts'
 import type { StoreContext } from './store.ts'
 
 const longestName = 63
@@ -37,6 +38,7 @@ export async function restoreServer(
       })
       context.crash('restore.after_swap')
       await migratePostgres(client, schema, place, steps.all, context)
+      if (kept !== null) await carrySpending(client, { schema, kept }, context)
       return kept
     })
   } catch (error) {
@@ -44,6 +46,26 @@ export async function restoreServer(
   } finally {
     await pool.end()
   }
+}
+
+/** Money that was spent today is spent, whatever else is taken back: the budget of the day must know of it. */
+async function carrySpending(
+  client: pg.PoolClient,
+  { schema, kept }: { schema: string; kept: string },
+  { clock }: StoreContext,
+): Promise<void> {
+  const { rows } = await client.query(`SELECT to_regclass($1) AS found`, [`"${kept}".usage`])
+  if (rows[0]?.found === null) return
+  const columns = usageColumns.join(', ')
+  // Whoever made a call that is still open has no database to tell its end to.
+  const carried = usageColumns.map((column) =>
+    column === 'state' ? `CASE WHEN state = 'reserved' THEN 'lost' ELSE state END` : column,
+  )
+  await client.query(
+    `INSERT INTO "${schema}".usage (${columns})
+     SELECT ${carried.join(', ')} FROM "${kept}".usage WHERE at >= $1 ON CONFLICT DO NOTHING`,
+    [startOfDay(clock.now())],
+  )
 }
 
 /** Waits until nobody is in the middle of a change, so that no change is acknowledged in a schema that nobody reads again. */

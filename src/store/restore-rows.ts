@@ -7,6 +7,12 @@ export interface Steps {
   all: readonly Migration[]
 }
 
+/** What is carried over of a call that cost something today. */
+export const usageColumns = [
+  ...['run_id', 'call', 'root_run_id', 'model', 'state'],
+  ...['input_tokens', 'output_tokens', 'cached_tokens', 'cost_usd', 'at'],
+] as const
+
 /** Empty tables that wait for the rows of a backup. */
 export interface EmptyTables {
   columns(table: string): Promise<string[]> | string[]

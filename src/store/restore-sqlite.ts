@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, renameSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
-import { type Backup, damaged } from './backup-file.ts'
+import { startOfDay } from '../domain/spending.ts'
+import { type Backup, type BackupRow, damaged } from './backup-file.ts'
 import {
   databaseCorrupt,
   explainSqlite,
@@ -11,24 +12,65 @@ import {
   sqliteNotADatabase,
 } from './failures.ts'
 import { freePath, stamp, syncFolder } from './folder.ts'
-import { type EmptyTables, fillTables, type Steps } from './restore-rows.ts'
+import type { Migration } from './migration.ts'
+import { type EmptyTables, fillTables, type Steps, usageColumns } from './restore-rows.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { besides, inspectFile, isOfAnotherProgram } from './sqlite-file.ts'
 import { applyToSqlite, createDraft, lostReference, migrateSqlite, removeDraft } from './sqlite-migrate.ts'
 import type { StoreContext } from './store.ts'
 
 /** Builds the database beside its place, then swaps it in; what was there is moved aside and never deleted. */
-export async function restoreFile(
+export function restoreFile(file: string, backup: Backup, steps: Steps, context: StoreContext): Promise<string | null> {
+  return replaceFile(file, (draft) => buildDraft(draft, backup, steps, context), context)
+}
+
+/** Whether this is a database of ours, such as one that an earlier restore moved aside. */
+export function isKeptDatabase(file: string): boolean {
+  try {
+    return inspectFile(file) === 'ours'
+  } catch {
+    return false
+  }
+}
+
+/** Puts a copy of such a database in the place of another. */
+export async function restoreKept(
   file: string,
-  backup: Backup,
-  steps: Steps,
+  kept: string,
+  known: readonly Migration[],
+  context: StoreContext,
+): Promise<{ bytes: number; turns: number; keptAside: string | null }> {
+  let turns = 0
+  const copy = async (draft: string) => {
+    for (const part of ['', ...besides].filter((each) => existsSync(kept + each)))
+      copyFileSync(kept + part, draft + part)
+    const connection = new SqliteConnection(draft)
+    try {
+      connection.script('PRAGMA journal_mode = DELETE')
+      checkIntegrity(connection, kept)
+      await migrateSqlite(connection, draft, known, context)
+      const [row] = connection.all({ sql: 'SELECT count(*) AS count FROM turns', parameters: [] })
+      turns = (row as { count: number }).count
+    } finally {
+      connection.close()
+    }
+  }
+  const keptAside = await replaceFile(file, copy, context)
+  return { bytes: statSync(file).size, turns, keptAside }
+}
+
+/** Builds a database beside its place, with what was spent today, and swaps it in. */
+async function replaceFile(
+  file: string,
+  build: (draft: string) => Promise<void>,
   context: StoreContext,
 ): Promise<string | null> {
   const old = holdAlone(file)
   const draft = `${file}.restoring-${process.pid}`
   try {
     removeAbandonedDrafts(file)
-    await buildDraft(draft, backup, steps, context)
+    await build(draft)
+    if (old) carrySpending(old, draft, context)
     context.crash('restore.before_swap')
     return swap(file, draft, context)
   } catch (error) {
@@ -88,6 +130,29 @@ async function buildDraft(draft: string, backup: Backup, steps: Steps, context: 
     connection.exec('COMMIT')
     checkIntegrity(connection, draft)
     await migrateSqlite(connection, draft, steps.all, context)
+  } finally {
+    connection.close()
+  }
+}
+
+/** Money that was spent today is spent, whatever else is taken back: the budget of the day must know of it. */
+function carrySpending(old: SqliteConnection, draft: string, { clock }: StoreContext): void {
+  const columns = usageColumns.join(', ')
+  const known = old.all({ sql: "SELECT name FROM sqlite_master WHERE name = 'usage'", parameters: [] })
+  if (known.length === 0) return
+  const today = [startOfDay(clock.now())]
+  const rows = old.all({ sql: `SELECT ${columns} FROM usage WHERE at >= ?`, parameters: today }) as BackupRow[]
+  const connection = new SqliteConnection(draft)
+  try {
+    connection.exec('BEGIN IMMEDIATE')
+    const marks = usageColumns.map(() => '?').join(', ')
+    for (const row of rows) {
+      // Whoever made a call that is still open has no database to tell its end to.
+      const carried = { ...row, state: row['state'] === 'reserved' ? 'lost' : row['state'] } as BackupRow
+      const sql = `INSERT INTO usage (${columns}) VALUES (${marks}) ON CONFLICT DO NOTHING`
+      connection.run({ sql, parameters: usageColumns.map((column) => carried[column]) })
+    }
+    connection.exec('COMMIT')
   } finally {
     connection.close()
   }

@@ -263,8 +263,18 @@ describe('models', () => {
   })
 
   test('doctor finds a server that cuts prompts, and asks nothing that costs money', async () => {
-    await withTwo({ answer: (request) => ({ ...capable(request), usage: { inputTokens: 2_048 } }) as never })
-    const { out, code } = await heddle.run('doctor')
+    const sent: number[] = []
+    await withTwo({
+      answer: (request) => {
+        sent.push(JSON.stringify(request.messages).length)
+        return { ...capable(request), usage: { inputTokens: 2_048 } } as never
+      },
+    })
+    const quick = await heddle.run('doctor')
+    expect(quick.out).toMatch(/ok {4}model local +it answers/)
+    expect(sent).toHaveLength(1)
+    expect(sent[0]).toBeLessThan(400)
+    const { out, code } = await heddle.run('doctor', '--deep')
     expect(code).toBe(1)
     expect(out).toMatch(/fail {2}model local .*read only 2048 of about/)
     expect(out).toMatch(/warn {2}model main +its key is missing/)

@@ -58,7 +58,7 @@ export async function serveData(home: string, known: Known) {
     show: async (_: string, name: string) => {
       if (name.startsWith('plan:')) return find(known.plans, name)
       if (name.startsWith('task:')) return taskView(find(allTasks(), name), `the brief of ${name}\nin two lines`)
-      return { budget: { request: { costUsd: 0.02 } } }
+      return { budget: { request: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0.02 } } }
     },
     runs: async () => [],
     approvals: async () => known.approvals,
@@ -85,6 +85,9 @@ export async function serveData(home: string, known: Known) {
       running: 0,
       queued: 0,
       spentTodayUsd: 0,
+      estimatedTodayUsd: 0,
+      lostTodayUsd: 0,
+      reservedTodayUsd: 0,
       dayLimitUsd: 20,
       sinceLast: [],
     }),

@@ -92,7 +92,7 @@ function newPlan(views: PlanView[], kinds: EventKind[]) {
       looks.push(at)
       return views[at]
     },
-    run: async () => ({ budget: { request: { costUsd: 0.02 } } }),
+    run: async () => ({ budget: { request: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0.02 } } }),
     async *stream() {
       for (const [n, kind] of kinds.entries()) {
         at = Math.min(n + 1, views.length - 1)
@@ -158,12 +158,15 @@ test('piped, the plan is told once and then each task that changed', async () =>
 test.each([true, false])('a daemon that goes is told of, and the plan is followed without it', async (isTerminal) => {
   const { output, said } = newOutput()
   const alone = {
-    show: async (_: string, name: string) => (name === 'plan:1' ? ended : { budget: { request: { costUsd: 0 } } }),
+    show: async (_: string, name: string) =>
+      name === 'plan:1'
+        ? ended
+        : { budget: { request: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 } } },
   } as unknown as App
   const door = {
     cursor: async () => null,
     plan: async () => begun,
-    run: async () => ({ budget: { request: { costUsd: 0 } } }),
+    run: async () => ({ budget: { request: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 } } }),
     // biome-ignore lint/correctness/useYield: it is gone before it says anything
     async *stream() {
       throw new HeddleError('daemon_gone', 'gone', 'heddle up')

@@ -22,6 +22,7 @@ const limits: Limits = {
   maxChildren: 3,
   leaseMs: 10_000,
   maxSteps: 200,
+  maxSpawnsPerTurn: 100,
   maxTries: 3,
   maxCrashes: 3,
   timeoutMs: 60_000,

@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun } from '../../src/store/runs.ts'
+import { readEvents } from '../../src/store/events.ts'
+import { childrenOf, findRun } from '../../src/store/runs.ts'
 import { spentBy } from '../../src/store/usage.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
+import { spawnTool } from './family.ts'
 
 describe.each(databases)('what a model may ask of its tools on %s', (database) => {
   let under: TestEngine
@@ -36,6 +38,76 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
     expect(contents(model.requests[6]?.messages).at(-1)).toContain('5 times in a row')
     const spent = await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))
     expect(spent).toMatchObject({ inputTokens: 100, outputTokens: 10 })
+  })
+
+  test.each([2, 3, 4])('is not a circle of %i calls for ever: it is told, and then the run ends', async (length) => {
+    const look = testTool('look', 'pure', (input) => `still ${JSON.stringify(input)}`)
+    const model = scriptedModel((_, n) => ({ calls: [{ name: 'look', input: { at: n % length } }] }))
+    under = await newEngine(database, model, { tools: [look], limits: { maxSteps: 1000 } })
+    await under.work()
+    const { runId } = await under.say('look')
+    await under.turns(1)
+    const run = await under.world.store.read((rows) => findRun(rows, runId ?? ''))
+    expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
+    expect(run?.error?.message).toContain(`the same ${length} calls`)
+    expect(model.requests.length).toBeLessThanOrEqual(10 * length)
+    expect(look.calls.length).toBeLessThanOrEqual(6 * length)
+    expect(model.requests.flatMap(({ messages }) => contents(messages)).join()).toContain('in a row')
+  })
+
+  test('may be the same calls by turns as long as one of them changes something', async () => {
+    let edits = 0
+    const check = testTool('check', 'pure', () => '3 tests fail')
+    const edit = testTool('edit', 'pure', () => `edit ${++edits}`)
+    const model = scriptedModel((_, n) => {
+      if (n > 30) return { text: 'enough' }
+      return { calls: [n % 2 === 0 ? { name: 'check' } : { name: 'edit', input: { n } }] }
+    })
+    under = await newEngine(database, model, { tools: [check, edit], limits: { maxSteps: 1000 } })
+    await under.work()
+    await under.say('mend it')
+    expect((await under.turns(1))[0]?.turn.status).toBe('completed')
+    expect(check.calls).toHaveLength(15)
+  })
+
+  test('is so many agents in one turn and no more: it is told, whoever watches is, and then the run ends', async () => {
+    const model = scriptedModel(({ messages }, n) =>
+      messages[0]?.content.startsWith('child')
+        ? { text: 'done' }
+        : { calls: [1, 2].map((each) => ({ name: 'spawn', input: `child ${n} ${each}` })) },
+    )
+    const spawn = { ...spawnTool(() => under), sink: 'agents' as const }
+    under = await newEngine(database, model, { tools: [spawn], limits: { maxSteps: 1000, maxSpawnsPerTurn: 5 } })
+    await under.work()
+    const { runId } = await under.say('begin')
+    const run = await under.until(async (rows) => {
+      const found = await findRun(rows, runId ?? '')
+      return found?.finishedAt !== null && found
+    })
+    expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
+    expect(run.error?.message).toContain('more than 5 agents in one turn')
+    const children = await under.world.store.read((rows) => childrenOf(rows, runId ?? ''))
+    expect(children).toHaveLength(5)
+    expect(model.requests.flatMap(({ messages }) => contents(messages)).join()).toContain('5 agents')
+    const events = await under.world.store.read((rows) => readEvents(rows, undefined, 1000))
+    expect(events.filter(({ kind }) => kind === 'run.limited')).toMatchObject([
+      { subject: `run:${runId}`, payload: { why: expect.stringContaining('5 agents') } },
+    ])
+  })
+
+  test('is not the same agent with the same task for ever, though each has another name', async () => {
+    const model = scriptedModel(({ messages }) =>
+      messages[0]?.content === 'child' ? { text: 'done' } : { calls: [{ name: 'spawn', input: 'child' }] },
+    )
+    under = await newEngine(database, model, { tools: [spawnTool(() => under)], limits: { maxSteps: 1000 } })
+    await under.work()
+    const { runId } = await under.say('begin')
+    const run = await under.until(async (rows) => {
+      const found = await findRun(rows, runId ?? '')
+      return found?.finishedAt !== null && found
+    })
+    expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
+    expect(await under.world.store.read((rows) => childrenOf(rows, runId ?? ''))).toHaveLength(5)
   })
 
   test('may be the same call as long as its answer changes', async () => {

@@ -26,6 +26,7 @@ const usualLimits = {
   maxRunning: 6,
   maxChildren: 4,
   maxSteps: 5,
+  maxSpawnsPerTurn: 100,
   maxOutputTokens,
   perRequest: { usd: 5, tokens: 24_000 },
   perDayUsd: 1000,

@@ -168,6 +168,7 @@ function doctorOf({ paths, env, config }: Parameters<typeof openApp>[0]): Doctor
     ...{ home: paths.home, paths, configFile: paths.config, env, userHome: '/nowhere', nodeVersion: process.version },
     daemon: async () => undefined,
     ...{ version: '0', socket: join(paths.run, 'none'), clock: systemClock },
+    isDeep: false,
     placeOf: () => placeOf({ paths, config }),
     agentNames: () => ['coordinator'],
   }

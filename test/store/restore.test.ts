@@ -4,11 +4,14 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
+import { startOfDay } from '../../src/domain/spending.ts'
+import { noUsage } from '../../src/domain/turn.ts'
 import { append } from '../../src/engine/append.ts'
 import { followEvents, pruneEvents, readEvents } from '../../src/store/events.ts'
 import { openStore, type Place } from '../../src/store/open.ts'
 import { restoreBackup } from '../../src/store/restore.ts'
 import type { Store } from '../../src/store/store.ts'
+import { allUsage, drawnSince, reserveUsage, settleUsage } from '../../src/store/usage.ts'
 import { expectSound } from '../contract/whole.ts'
 import { context, databases } from '../setup/places.ts'
 import { allRows, rowsIn } from './all-rows.ts'
@@ -75,6 +78,33 @@ describe.each(databases)('restoring into %s', (database) => {
     expect(turns).toBe(0)
     expect((await rowsIn(place))['turns']).toEqual([])
     expect(await rowsIn(asidePlace(place, keptAside))).toEqual(rows)
+  })
+
+  test("does not forget what was spent today: the day's budget counts it, and usage lists it", async () => {
+    const { store, place } = await filledWorld(database)
+    const now = context.clock.now()
+    const call = (runId: string, at: number) => ({ runId, call: 1, rootRunId: runId, model: 'main', at })
+    const spend = async ({ at, ...of }: ReturnType<typeof call>) =>
+      store.write('step', async (tx) => {
+        const usage = { inputTokens: 10, outputTokens: 1, cachedTokens: 0, costUsd: 2 }
+        await reserveUsage(tx, of, usage, at)
+        await settleUsage(tx, of, usage)
+      })
+    await spend(call('before-the-backup', now))
+    const backup = await backupOf(store)
+    await spend(call('yesterday', now - 86_400_000))
+    await spend(call('today', now))
+    await store.write('step', (tx) => reserveUsage(tx, call('under-way', now), { ...noUsage, costUsd: 3 }, now))
+    await store.close()
+    await restoreBackup(place, backup, { context })
+    const after = await openWorld(place)
+    const listed = await after.store.read((rows) => allUsage(rows, 0))
+    expect(listed.map(({ run_id, state }) => [run_id, state]).toSorted()).toEqual([
+      ['before-the-backup', 'spent'],
+      ['today', 'spent'],
+      ['under-way', 'lost'],
+    ])
+    expect(await after.store.read((rows) => drawnSince(rows, startOfDay(now)))).toBe(7)
   })
 
   test('answers that nothing was kept where nothing was', async () => {
