@@ -104,25 +104,21 @@ export async function newEngine(
     mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }
-  const until: TestEngine['until'] = (question) =>
-    new Promise((resolve, reject) => {
-      let asking = Promise.resolve()
-      const ask = () => {
-        asking = asking
-          .then(() => world.store.read(question))
-          .then((answer) => {
-            if (answer === undefined || answer === false) return
-            stop()
-            resolve(answer)
-          })
-          .catch((error) => {
-            stop()
-            reject(error)
-          })
+  const until: TestEngine['until'] = async (question) => {
+    let changed = Promise.withResolvers<void>()
+    const stop = world.store.onHint(() => changed.resolve())
+    try {
+      for (;;) {
+        // Changes that come while the rows are read are looked at together, by one more reading.
+        changed = Promise.withResolvers()
+        const answer = await world.store.read(question)
+        if (answer !== undefined && answer !== false) return answer
+        await changed.promise
       }
-      const stop = world.store.onHint(ask)
-      ask()
-    })
+    } finally {
+      stop()
+    }
+  }
   const turnsIn: TestEngine['turnsIn'] = (folder, count, label) =>
     until(async (rows) => {
       const head = await routeToThread(rows, `session:${label}`, folder).catch(() => undefined)

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type ManualClock, manualClock, openTestApp, type TestApp } from '../../src/testing.ts'
-import { untilSo } from '../setup/until.ts'
 
 let app: TestApp
 let clock: ManualClock
@@ -24,11 +23,13 @@ function kept(): string[] {
   db.close()
   return rows.map(({ text }) => String(text))
 }
-const untilKept = (wanted: (texts: string[]) => boolean) =>
-  untilSo(async () => {
+/** Lets time pass, a little at each turn of the event loop. */
+async function untilKept(wanted: (texts: string[]) => boolean): Promise<void> {
+  while (!wanted(kept())) {
     await clock.advance(1)
-    return wanted(kept())
-  })
+    await new Promise(setImmediate)
+  }
+}
 
 test('a process at work takes in what is there, and what is written, changed and removed later', async () => {
   put('memory/a.md', 'alpha')

@@ -1,37 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import pg from 'pg'
-import { inject } from 'vitest'
 import { idSource } from '../../src/domain/id.ts'
 import type { World } from '../../src/engine/world.ts'
-import { type OpenOptions, openStore, type Place } from '../../src/store/open.ts'
+import { openStore, type Place } from '../../src/store/open.ts'
 import type { StoreContext } from '../../src/store/store.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
+import { emptyFile, emptySchema, type OwnPlace, readyPlace } from './ready-places.ts'
 
 /** Both databases: whatever holds for a store is shown on each. */
 export const databases = ['sqlite', 'postgres'] as const
 export type Database = (typeof databases)[number]
 
 /** An empty place of its own; `remove` leaves nothing behind. */
-export function newPlace(database: Database): { place: Place; remove: () => Promise<void> } {
-  const directory = mkdtempSync(join(tmpdir(), 'heddle-test-'))
-  if (database === 'sqlite') {
-    return {
-      place: { kind: 'sqlite', file: join(directory, 'heddle.db'), durability: 'full' },
-      remove: async () => rmSync(directory, { recursive: true, force: true }),
-    }
-  }
-  rmSync(directory, { recursive: true })
-  const schema = `t_${Buffer.from(systemRandom.bytes(8)).toString('hex')}`
-  const url = `${inject('postgresUrl')}?schema=${schema}`
-  return { place: { kind: 'postgres', url }, remove: () => dropSchema(schema) }
+export function newPlace(database: Database): OwnPlace {
+  return database === 'sqlite' ? emptyFile() : emptySchema()
 }
 
 /** Real time and chance, and no crash. */
 export const context: StoreContext = { clock: systemClock, random: systemRandom, crash: () => undefined }
 
-/** A store on an empty place, with what the engine needs around it. */
+/** A store without rows, with what the engine needs around it. */
 export interface TestWorld extends World {
   place: Place
   /** Closes the store and opens the same place again. */
@@ -39,12 +25,9 @@ export interface TestWorld extends World {
   remove(): Promise<void>
 }
 
-export async function newWorld(
-  database: Database,
-  options: OpenOptions & Partial<StoreContext> = {},
-): Promise<TestWorld> {
-  const { place, remove } = newPlace(database)
-  const open = () => openStore(place, { ...context, ...options }, options)
+export async function newWorld(database: Database, options: Partial<StoreContext> = {}): Promise<TestWorld> {
+  const { place, remove } = await readyPlace(database, context)
+  const open = () => openStore(place, { ...context, ...options })
   const world: TestWorld = {
     store: await open(),
     place,
@@ -60,13 +43,4 @@ export async function newWorld(
     },
   }
   return world
-}
-
-async function dropSchema(schema: string): Promise<void> {
-  const client = new pg.Client(inject('postgresUrl'))
-  await client.connect()
-  // A restore keeps the old schema under a name that begins like the new one's.
-  const { rows } = await client.query('SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)', [schema])
-  for (const { nspname } of rows) await client.query(`DROP SCHEMA ${nspname} CASCADE`)
-  await client.end()
 }

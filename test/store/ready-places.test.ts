@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { append } from '../../src/engine/append.ts'
+import { metaValue } from '../../src/store/meta.ts'
+import { openStore } from '../../src/store/open.ts'
+import { context, databases, newPlace, newWorld } from '../setup/places.ts'
+import { allRows } from './all-rows.ts'
+
+const draft = { query: [{ content: 'question' }], response: { content: 'answer' } }
+
+test.each(databases)('a place that tests use again on %s is as empty as one that was just made', async (database) => {
+  const made = newPlace(database)
+  const store = await openStore(made.place, context)
+  const fresh = await allRows(store)
+  await store.close()
+  await made.remove()
+  const identities = new Set<string | undefined>()
+  for (let round = 0; round < 3; round++) {
+    const world = await newWorld(database)
+    expect(await allRows(world.store)).toEqual(fresh)
+    identities.add(await world.store.read((rows) => metaValue(rows, 'database_id')))
+    await append(world, { folder: '/here', label: 'main', draft })
+    const events = (await allRows(world.store))['events'] ?? []
+    expect(Math.min(...events.map(({ seq }) => Number(seq)))).toBe(1)
+    await world.remove()
+  }
+  expect(identities.size).toBe(3)
+})
