@@ -137,3 +137,22 @@ test('a rehearsal costs nothing, whatever becomes of it', async () => {
   await heddle.run('ask', 'what is here?')
   expect(await usage()).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0, ...nothing })
 })
+
+test('in a chat Ctrl-C leaves on the screen what was said, and the next turn knows of it', async () => {
+  let asked = 0
+  const from = await answering(() => (++asked === 1 ? { ...stuck, text: `first line\n${text}` } : { text }))
+  const chat = heddle.terminalWith({ env: { NO_COLOR: '1' } }, 'chat')
+  await chat.shows('main>')
+  chat.type('hello\r')
+  await chat.shows('first line')
+  chat.type('\u0003')
+  await chat.shows('stopped by Ctrl-C')
+  await chat.shows('main>')
+  chat.type('go on\r')
+  await chat.shows('one line of the answer')
+  chat.type('/quit\r')
+  const { out } = await chat.ended
+  expect(out).not.toContain('does not count')
+  const last = from.log.findLast((line) => line.kind === 'received')
+  expect(JSON.stringify(last)).toMatch(/first line.*Cancelled: stopped by Ctrl-C/)
+})
