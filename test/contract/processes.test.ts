@@ -5,7 +5,7 @@ import { countTurns } from '../../src/store/turns.ts'
 import { systemRandom } from '../../src/system.ts'
 import { context, databases, newPlace, newWorld } from '../setup/places.ts'
 import type { Appending, Said } from './appender.ts'
-import { type Program, type StartOptions, start } from './program.ts'
+import { bundled, type Program, start } from './program.ts'
 import { expectSound, expectWhole } from './whole.ts'
 
 const draft = { query: [{ content: 'question' }], response: { content: 'answer' } }
@@ -19,7 +19,7 @@ describe.each(databases)('several processes on %s', (database) => {
 
   test('four processes on two sessions neither lose nor interleave a turn', async () => {
     const world = await newContractWorld()
-    const programs = four({ place: world.place, labels: ['left', 'right'], turns: 15 })
+    const programs = await four({ place: world.place, labels: ['left', 'right'], turns: 15 })
     const said = (await together(programs)).flat()
     expect(codesOf(said)).toEqual([])
     expect(await expectWhole(world, turnIdsOf(said))).toEqual([60, 60])
@@ -28,7 +28,7 @@ describe.each(databases)('several processes on %s', (database) => {
   test('four processes that open a new place at once find one whole database', async () => {
     const { place, remove } = newPlace(database)
     onTestFinished(remove)
-    const programs = four({ place, labels: ['main'], turns: 1 })
+    const programs = await four({ place, labels: ['main'], turns: 1 })
     const said = (await together(programs)).flat()
     const store = await openStore(place, context)
     const count = await store.read(countTurns)
@@ -39,7 +39,7 @@ describe.each(databases)('several processes on %s', (database) => {
   test('processes that start the same new session at once all get their turns in', async () => {
     const world = await newContractWorld()
     const labels = Array.from({ length: 10 }, (_, number) => `new-${number}`)
-    const said = (await together(four({ place: world.place, labels, turns: 1 }))).flat()
+    const said = (await together(await four({ place: world.place, labels, turns: 1 }))).flat()
     expect(codesOf(said)).toEqual([])
     expect(await expectWhole(world, turnIdsOf(said))).toEqual(labels.map(() => 4))
   })
@@ -47,7 +47,7 @@ describe.each(databases)('several processes on %s', (database) => {
   test('of four processes that extend the same head one does and the others are told not_head', async () => {
     const world = await newContractWorld()
     const { turnId } = await append(world, { folder: '/contract', label: 'main', draft })
-    const programs = four({ place: world.place, labels: ['main'], turns: 1, parentTurnId: turnId })
+    const programs = await four({ place: world.place, labels: ['main'], turns: 1, parentTurnId: turnId })
     const said = (await together(programs)).flat()
     expect(codesOf(said)).toEqual(['not_head', 'not_head', 'not_head'])
     expect(await expectWhole(world, [turnId, ...turnIdsOf(said)])).toEqual([2])
@@ -55,7 +55,7 @@ describe.each(databases)('several processes on %s', (database) => {
 
   test.for([1, 2, 3])('a process killed at a random moment takes nothing acknowledged along (round %i)', async () => {
     const world = await newContractWorld()
-    const programs = four({ place: world.place, labels: ['left', 'right'], turns: 15 })
+    const programs = await four({ place: world.place, labels: ['left', 'right'], turns: 15 })
     await Promise.all(programs.map((program) => program.hear()))
     for (const program of programs) program.tell('go')
     const victim = programs[0] as Program
@@ -77,7 +77,11 @@ describe.each(databases)('several processes on %s', (database) => {
   ])('a process that dies at $point leaves $stored turns when it was writing the third', async ({ point, stored }) => {
     const world = await newContractWorld()
     const dying = { env: { HEDDLE_CRASH_AT: `${point}#3` } }
-    const program = start('appender', { place: world.place, labels: ['main'], turns: 5 } satisfies Appending, dying)
+    const program = start(
+      await bundled('appender'),
+      { place: world.place, labels: ['main'], turns: 5 } satisfies Appending,
+      dying,
+    )
     const [said] = await together([program])
     expect(await program.end).toBe('SIGKILL')
     expect(turnIdsOf(said ?? []).length).toBe(2)
@@ -87,8 +91,9 @@ describe.each(databases)('several processes on %s', (database) => {
   })
 })
 
-function four(appending: Appending, options?: StartOptions): Program[] {
-  return Array.from({ length: 4 }, () => start('appender', appending, options))
+async function four(appending: Appending): Promise<Program[]> {
+  const program = await bundled('appender')
+  return Array.from({ length: 4 }, () => start(program, appending))
 }
 
 /** Lets all programs begin at the same moment, and answers what each had to say. */

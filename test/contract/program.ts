@@ -1,8 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
+import { bundle } from '../setup/bundle.ts'
 
 /** Another process of ours: it speaks JSON, a line for each thing it says. */
 export interface Program {
@@ -22,15 +25,31 @@ export interface StartOptions {
   under?: string[]
 }
 
-/** Starts a child program of this folder on the Node that runs the tests. It ends at the latest with the test. */
+/** Starts a program of this folder, or a bundled one, on the Node of the tests. It ends at the latest with the test. */
 export function start(program: string, input: unknown, { env = {}, under = [] }: StartOptions = {}): Program {
-  const words = [...under, process.execPath, join(import.meta.dirname, `${program}.ts`), JSON.stringify(input)]
+  const words = [...under, process.execPath, fileOf(program), JSON.stringify(input)]
   const child = spawn(words[0] ?? '', words.slice(1), { env: { ...process.env, ...env } })
   onTestFinished(() => {
     child.stdin.destroy()
     child.kill('SIGKILL')
   })
   return { ...conversation(child), kill: (signal) => child.kill(signal) }
+}
+
+function fileOf(program: string): string {
+  return isAbsolute(program) ? program : join(import.meta.dirname, `${program}.ts`)
+}
+
+const bundles = new Map<string, Promise<string>>()
+afterAll(async () => {
+  for (const file of bundles.values()) rmSync(dirname(await file), { recursive: true })
+})
+
+/** The same program in one file, which starts twice as fast; made once for each file of tests. */
+export function bundled(program: string): Promise<string> {
+  const known = bundles.get(program) ?? bundle(fileOf(program), mkdtempSync(join(tmpdir(), 'heddle-test-')))
+  bundles.set(program, known)
+  return known
 }
 
 function conversation(child: ChildProcessWithoutNullStreams): Omit<Program, 'kill'> {

@@ -3,8 +3,8 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { build } from 'vite'
 import { followRules, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
+import { bundle } from '../setup/bundle.ts'
 import { startProgram } from './life.ts'
 import { type Scenario, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { Watch } from './watch.ts'
@@ -36,7 +36,7 @@ export interface CrashWorld {
 
 export async function layGround(): Promise<Ground> {
   const directory = mkdtempSync(join(tmpdir(), 'heddle-ground-'))
-  const program = await bundle(directory)
+  const program = await bundleIn(directory)
   const checker = new Watch()
   const databases = new Databases(directory)
   let made = 0
@@ -80,24 +80,11 @@ function answering({ rules, answers }: Scenario): ProviderRule {
   return (request) => answers?.(request) ?? byRules(request)
 }
 
-/** The same code in one file: what a cycle costs is mostly the start of Node. */
-async function bundle(directory: string): Promise<string> {
+/** With what the program looks for beside itself. */
+function bundleIn(directory: string): Promise<string> {
   copyFileSync(join(root, 'package.json'), join(directory, 'package.json'))
   cpSync(join(root, 'agents'), join(directory, 'agents'), { recursive: true })
-  await build({
-    root,
-    configFile: false,
-    logLevel: 'warn',
-    build: {
-      ssr: 'test/crash/act.ts',
-      outDir: join(directory, 'bundle'),
-      emptyOutDir: true,
-      target: 'node24',
-      rollupOptions: { output: { codeSplitting: false } },
-    },
-    ssr: { noExternal: true },
-  })
-  return join(directory, 'bundle', 'act.js')
+  return bundle('test/crash/act.ts', join(directory, 'bundle'))
 }
 
 /** Databases to begin with, made once per server, and copies of them. */
