@@ -184,7 +184,7 @@ export function engineOf(
     },
   }
   const delegating = [
-    spawnAgent(world, { agents, knowsModel }),
+    spawnAgent(engine, { knowsModel }),
     planTasks(world, agents),
     ...projectTools(engine, config),
     readResult(world),

@@ -4,7 +4,7 @@ import type { Outcome, Run } from '../domain/run.ts'
 import type { Session } from '../domain/session.ts'
 import { recordEvent } from '../store/events.ts'
 import { endPlan, findPlan } from '../store/plans.ts'
-import { findResult } from '../store/results.ts'
+import { findResult, type Result } from '../store/results.ts'
 import { findRun } from '../store/runs.ts'
 import type { Reading, Tx } from '../store/store.ts'
 import {
@@ -18,11 +18,12 @@ import {
   setTask,
   tasksOf,
 } from '../store/tasks.ts'
-import { resolvePointers, shortened } from './pointers.ts'
-import { beginChild } from './spawn.ts'
+import { resolvePointers, shortenedAll } from './pointers.ts'
+import { roomFor } from './room-for.ts'
+import { beforeBrief, beginChild } from './spawn.ts'
 import type { Engine, World } from './world.ts'
 
-/** Characters of all results together that a task is given of those before it. */
+/** Bytes of all results together that a task is given of those before it, however large a window is. */
 const mostOfAll = 120_000
 
 /** What the end of a task means for whoever waits for its plan. */
@@ -38,20 +39,21 @@ export interface TaskEnd {
  * Begins tasks that need nothing any more: each is a run with a session of its own, which the plan's session hears of.
  * That session's row must be locked: its lock guards the plan.
  */
-export async function beginTasks(tx: Tx, world: World, plan: Plan, home: Session, tasks: Task[]): Promise<Session[]> {
+export async function beginTasks(tx: Tx, engine: Engine, plan: Plan, home: Session, tasks: Task[]): Promise<Session[]> {
   const parent = plan.startedBy === null ? undefined : await findRun(tx, plan.startedBy)
   if (!parent || tasks.length === 0) return []
   const planner = await findRun(tx, plan.plannedBy)
   const begun: Session[] = []
   for (const task of tasks) {
-    const { content, labels } = await workOrder(tx, task, home)
+    const room = roomFor(engine, { agent: task.skill, folder: home.folder })
+    const { content, labels } = await workOrder(tx, task, home, room)
     const label = joinLabels([...(planner ? [planner.label] : []), ...labels])
     const work = { content, agent: task.skill, model: null, taskId: task.id, label }
     // The request that the plan goes on for may be a later one than the one that made it.
     const beginner = { parent: { ...parent, rootRunId: plan.rootRunId }, home }
-    const { runId, session } = await beginChild(tx, world, beginner, work, null)
+    const { runId, session } = await beginChild(tx, engine, beginner, work, null)
     await beginTask(tx, task.id, runId)
-    await tellTask(tx, world, { ...task, status: 'running' })
+    await tellTask(tx, engine, { ...task, status: 'running' })
     begun.push(session)
   }
   return begun
@@ -167,25 +169,51 @@ function statusAfter(state: Outcome): 'completed' | 'cancelled' | 'failed' {
   return state === 'completed' || state === 'cancelled' ? state : 'failed'
 }
 
-/** Everything a task's agent is told: what to do, the brief, and what the tasks before it came to. */
-async function workOrder(rows: Reading, task: Task, home: Session): Promise<{ content: string; labels: Label[] }> {
-  const brief = await resolvePointers(rows, task.context, home)
-  const labels: Label[] = 'labels' in brief ? [...brief.labels] : []
-  const before: string[] = []
-  const most = Math.floor(mostOfAll / Math.max(3, task.dependsOn.length))
-  for (const id of task.dependsOn) {
-    const needed = await findTask(rows, id)
-    const result = needed?.resultId ? await findResult(rows, needed.resultId) : undefined
-    const run = result && (await findRun(rows, result.runId))
-    if (run) labels.push(run.label)
-    if (needed && (!result || needed.status === 'skipped')) before.push(`### "${needed.title}" was skipped`)
-    else if (needed && result)
-      before.push(
-        `### [agent_result:${result.id}] @${needed.skill} "${needed.title}" ${result.status}\n${shortened(result, most)}`,
-      )
-  }
+/**
+ * Everything a task's agent is told: what to do, the brief, and what the tasks before it came to. It fits into the room
+ * there is: the brief first, with what it points to in half of what is left, then the tasks before it in equal shares.
+ * Whatever is cut says how to read on.
+ */
+async function workOrder(
+  rows: Reading,
+  task: Task,
+  home: Session,
+  room: number,
+): Promise<{ content: string; labels: Label[] }> {
+  const needed = await resultsNeeded(rows, task)
+  const words = Buffer.byteLength(task.context)
+  const brief = await resolvePointers(rows, task.context, home, needed.length === 0 ? room : words + (room - words) / 2)
   // Pointers were checked when the brief was written; one that has gone since stays as it is.
-  const parts = [task.title, `## Brief\n${'text' in brief ? brief.text : task.context}`]
+  const text = 'text' in brief ? brief.text : task.context
+  const left = Math.min(mostOfAll, room - Buffer.byteLength(text))
+  const outputs = shortenedAll(
+    needed.flatMap(({ result }) => result ?? []),
+    left,
+    mostOfAll / 3,
+  )
+  const before = needed.map(({ task: { title, skill }, result }) =>
+    result
+      ? `### [agent_result:${result.id}] @${skill} "${title}" ${result.status}\n${outputs.shift()}`
+      : `### "${title}" was skipped`,
+  )
+  const parts = [`${task.title}${beforeBrief}${text}`]
   if (before.length > 0) parts.push(`## Results of the tasks before\n${before.join('\n\n')}`)
+  const labels = ['labels' in brief ? brief.labels : [], needed.flatMap(({ label }) => label ?? [])].flat()
   return { content: parts.join('\n\n'), labels }
+}
+
+/** The tasks that a task needs, each with its result unless it was skipped. */
+async function resultsNeeded(
+  rows: Reading,
+  { dependsOn }: Task,
+): Promise<{ task: Task; result?: Result; label?: Label }[]> {
+  const needed: { task: Task; result?: Result; label?: Label }[] = []
+  for (const id of dependsOn) {
+    const task = await findTask(rows, id)
+    const result = task?.resultId ? await findResult(rows, task.resultId) : undefined
+    const run = result && (await findRun(rows, result.runId))
+    if (task)
+      needed.push({ task, ...(result && task.status !== 'skipped' && { result }), ...(run && { label: run.label }) })
+  }
+  return needed
 }

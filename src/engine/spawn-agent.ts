@@ -9,8 +9,9 @@ import { isPlanFor } from './ancestry.ts'
 import { beginTasks } from './dispatch.ts'
 import { belongsElsewhere, refused } from './plan-call.ts'
 import { resolvePointers } from './pointers.ts'
+import { roomFor } from './room-for.ts'
 import { beforeBrief, beginnerOf, spawnChild, stopping } from './spawn.ts'
-import type { AgentIndex, World } from './world.ts'
+import type { Engine } from './world.ts'
 
 const input = z.union([
   z.strictObject({ task_id: z.int().positive() }),
@@ -24,12 +25,11 @@ const input = z.union([
 
 /** What spawning must know besides the rows. */
 export interface SpawnSettings {
-  agents: AgentIndex
   knowsModel(name: string): boolean
 }
 
 /** Hands work to an agent: a task of a plan, or something that comes up. There is no way to choose its tools here. */
-export function spawnAgent(world: World, { agents, knowsModel }: SpawnSettings): Tool<z.output<typeof input>> {
+export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<z.output<typeof input>> {
   return {
     name: 'spawn_agent',
     sink: 'agents',
@@ -52,19 +52,21 @@ export function spawnAgent(world: World, { agents, knowsModel }: SpawnSettings):
     parse: parsedBy(input),
     async write(transaction, value, call) {
       const tx = transaction as Tx
-      if ('task_id' in value) return beginPlanned(tx, world, value.task_id, call)
+      if ('task_id' in value) return beginPlanned(tx, engine, value.task_id, call)
       const beginner = await beginnerOf(tx, call)
       if (!beginner) return stopping
       const { task, skill, context, model } = value
       const name = skill.replace(/^@/, '')
-      const known = agents.list(beginner.home.folder).map((agent) => agent.name)
+      const known = engine.agents.list(beginner.home.folder).map((agent) => agent.name)
       if (!known.includes(name)) return refused(`there is no agent "${name}"`, `there are: ${known.join(', ')}`)
       if (model !== undefined && !knowsModel(model)) return refused(`there is no model "${model}"`, 'leave it out')
       const text = context?.trim() ? `${task}${beforeBrief}${context}` : task
-      const resolved = await resolvePointers(tx, text, beginner.home)
+      const { folder } = beginner.home
+      const room = roomFor(engine, { agent: name, folder, asked: model ?? null })
+      const resolved = await resolvePointers(tx, text, beginner.home, room)
       if ('problems' in resolved) return refused(resolved.problems.join('; '), 'point to results you were told of')
       const label = joinLabels(resolved.labels)
-      return spawnChild(tx, world, call, { content: resolved.text, agent: name, model: model ?? null, label })
+      return spawnChild(tx, engine, call, { content: resolved.text, agent: name, model: model ?? null, label })
     },
   }
 }
@@ -72,7 +74,7 @@ export function spawnAgent(world: World, { agents, knowsModel }: SpawnSettings):
 /** Begins a task of a plan that is carried out: its row has everything. */
 async function beginPlanned(
   tx: Tx,
-  world: World,
+  engine: Engine,
   taskId: number,
   { runId, label }: Pick<CallContext, 'runId' | 'label'>,
 ): Promise<ToolOutcome> {
@@ -92,7 +94,7 @@ async function beginPlanned(
     return refused(`task:${taskId} waits for ${task.dependsOn.map((id) => `task:${id}`).join(', ')}`, 'wait')
   if (label) await keepLabel(tx, runId, label)
   const now = { ...plan, startedBy: runId, rootRunId: beginner.parent.rootRunId }
-  const [session] = await beginTasks(tx, world, now, beginner.home, [task])
+  const [session] = await beginTasks(tx, engine, now, beginner.home, [task])
   const begun = await findTask(tx, taskId)
   return { status: 'ok', output: { status: 'accepted', run_id: begun?.runId, session_key: session?.label } }
 }

@@ -189,14 +189,14 @@ describe.each(databases)('write on %s', (database) => {
       expect(names.sort()).toEqual(await notes(rows))
       expect(await rows.tables()).toEqual([
         ...['meta', 'personas', 'prompts', 'segments', 'runs', 'turns', 'threads', 'sessions', 'events'],
-        ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage', 'steps'],
+        ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'steps'],
         ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
         ...['memories', 'memories_archive', 'memory_words', 'memory_recalls', 'narratives'],
         'request_totals',
         'narrative_recalls',
         'id_tails',
         ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
-        ...['embedders', 'memory_vectors'],
+        ...['embedders', 'memory_vectors', 'usage'],
       ])
     })
   })

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { cancelPlan, cancelTask, changeTask } from '../../src/engine/steer-plan.ts'
 import { listPlans } from '../../src/store/plans.ts'
+import { listResults } from '../../src/store/results.ts'
 import { listTasks } from '../../src/store/tasks.ts'
-import { gate, ModelFailure } from '../../src/testing.ts'
+import { gate, ModelFailure, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newOffice, type Office, type Play, planner, planningCoordinator } from './office.ts'
 
@@ -32,6 +33,50 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
       return { text: `Told: ${said.find((text) => text.includes('remedy')) ?? last}` }
     return planningCoordinator()(said, last, request)
   }
+
+  test('a task that did not end well is told by how it ended and why; what its agent said last is a quotation', async () => {
+    const clock = manualClock()
+    const held = gate()
+    office = await newOffice(
+      database,
+      {
+        coordinator: planningCoordinator(),
+        'project-planner': planner({ key: 'a', skill: 'writer' }),
+        writer: (said) =>
+          said.length === 1
+            ? {
+                text: 'The migration is finished and all tests pass.',
+                calls: [{ name: 'write_file', input: { path: 'a', content: 'x' } }],
+              }
+            : { gate: held },
+      },
+      {
+        clock,
+        config: (config) => {
+          config.agents.defaultTimeout = 60
+          config.engine.leaseSeconds = 10 ** 6
+        },
+      },
+    )
+    const item = await office.say('go')
+    await held.reached
+    await clock.advance(61_000)
+    await office.heard(item)
+    const lines =
+      office
+        .requestsOf('coordinator')
+        .at(-1)
+        ?.messages.map(({ content }) => content) ?? []
+    const [line] = lines.filter((text) => text.includes('task:1'))
+    expect(line).toMatch(
+      /^\[agent_result:\d\] task:1 "Task a" timeout: it ran for 60 s, its limit\. It last said: "The migration is finished and all tests pass\. \(last tool call: write_file, ok\)"$/,
+    )
+    const [result] = await office.engine.store.read((rows) => listResults(rows, { taskId: 1 }))
+    expect(result?.summary).toMatch(/^Timed out: it ran for 60 s, its limit\. It last said: "The migration/)
+    expect(result?.output).toMatch(
+      /^Timed out: it ran for 60 s.*\n\nWhat it had said:\n> The migration is finished and all tests pass\.\n> \n> \(last/,
+    )
+  })
 
   test('a plan that the person cancels ends the request as cancelled, and the coordinator is told why', async () => {
     const held = gate()
