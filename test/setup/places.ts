@@ -3,7 +3,10 @@ import type { World } from '../../src/engine/world.ts'
 import { openStore, type Place } from '../../src/store/open.ts'
 import type { StoreContext } from '../../src/store/store.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
+import { context } from './context.ts'
 import { emptyFile, emptySchema, type OwnPlace, readyPlace } from './ready-places.ts'
+
+export { context }
 
 /** Both databases: whatever holds for a store is shown on each. */
 export const databases = ['sqlite', 'postgres'] as const
@@ -13,9 +16,6 @@ export type Database = (typeof databases)[number]
 export function newPlace(database: Database): OwnPlace {
   return database === 'sqlite' ? emptyFile() : emptySchema()
 }
-
-/** Real time and chance, and no crash. */
-export const context: StoreContext = { clock: systemClock, random: systemRandom, crash: () => undefined }
 
 /** A store without rows, with what the engine needs around it. */
 export interface TestWorld extends World {
