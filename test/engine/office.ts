@@ -66,12 +66,14 @@ export interface OfficeOptions {
   home?: string
   /** Who tells what is meant. */
   embedder?: Embedder
+  /** Tokens that the model has room for. */
+  window?: number
 }
 
 export async function newOffice(
   database: Database,
   plays: Record<string, Play>,
-  { agents = staff, config: configure, tools = [], clock, home, embedder }: OfficeOptions = {},
+  { agents = staff, config: configure, tools = [], clock, home, embedder, window }: OfficeOptions = {},
 ): Promise<Office> {
   const world = await newWorld(database, clock ? { clock } : {})
   if (embedder) world.meaning = meaningBy(embedder, world)
@@ -79,12 +81,15 @@ export async function newOffice(
   const config = await loadConfig(join(folder, 'none.yaml'), {})
   config.tools.ask = []
   configure?.(config)
-  const model = scriptedModel((request) => {
-    const said = saidIn(request)
-    const play = plays[whoIs(request)]
-    if (!play) throw new Error(`nobody plays ${whoIs(request)}`)
-    return play(said, said.at(-1) ?? '', request)
-  })
+  const model = scriptedModel(
+    (request) => {
+      const said = saidIn(request)
+      const play = plays[whoIs(request)]
+      if (!play) throw new Error(`nobody plays ${whoIs(request)}`)
+      return play(said, said.at(-1) ?? '', request)
+    },
+    window === undefined ? {} : { window },
+  )
   const known = new Map(agents.map((agent) => [agent.name, agent]))
   const live = () => [...known.values()]
   const engine = engineOf(

@@ -78,6 +78,30 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     )
   })
 
+  test('a task that needs long results is begun with what its window has room for, and reads on', async () => {
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f']
+    office = await newOffice(
+      database,
+      {
+        coordinator: planningCoordinator(),
+        'project-planner': planner(...keys.map((key) => ({ key })), { key: 'all', needs: keys, skill: 'writer' }),
+        researcher: (said) => ({ text: said[0]?.startsWith('Task a') ? 'short' : 'ü'.repeat(50_000) }),
+        writer: () => ({ text: 'Written.' }),
+      },
+      { window: 16_000 },
+    )
+    const answered = await office.ask('go')
+    expect(answered.status).toBe('completed')
+    const given = office.requestsOf('writer')[0]?.messages[0]?.content ?? ''
+    // Half the window at three bytes a token; headings and pointers come on top.
+    expect(Buffer.byteLength(given)).toBeLessThan(16_000 * 0.5 * 3 + 2000)
+    expect(given).toContain('completed\nshort\n')
+    const cuts = [...given.matchAll(/read on with read_result id=(\d+) offset=(\d+)\]/g)]
+    expect(cuts).toHaveLength(5)
+    expect(new Set(cuts.map(([, , offset]) => offset)).size).toBe(1)
+    expect(Number(cuts[0]?.[2])).toBeGreaterThan(2000)
+  })
+
   test('a plan that the person cancels ends the request as cancelled, and the coordinator is told why', async () => {
     const held = gate()
     office = await newOffice(database, {
