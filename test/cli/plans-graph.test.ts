@@ -21,6 +21,13 @@ test('a plan under way is drawn as in the first five minutes', () => {
   ])
 })
 
+test('a task whose run waits for its turn is no agent at work', () => {
+  const running = { status: 'running' as const, doing: 'thinks' }
+  const queued = { status: 'running' as const, doing: 'waits for its turn', isQueued: true as const }
+  const tasks = [task(1, running), task(2, running), task(3, running), task(4, queued)]
+  expect(drawPlan(plan(tasks), screen, facts).at(-1)?.trim()).toBe('agents 3/3 · waiting 1 · $0.00')
+})
+
 test('a plan that nobody has started tells who would do what, and after what', () => {
   const tasks = survey.tasks.map(({ id, title, skill, dependsOn }) => task(id, { title, skill, dependsOn }))
   expect(drawPlan(plan(tasks, { status: 'proposed' }), screen, facts)).toEqual([
