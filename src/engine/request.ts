@@ -1,8 +1,9 @@
+import type { InboxItem } from '../domain/inbox.ts'
 import type { Run } from '../domain/run.ts'
 import type { PlacedTurn, Usage } from '../domain/turn.ts'
 import { openApprovals } from '../store/approvals.ts'
 import { findItem, isUnanswered, turnsOfRequest } from '../store/inbox.ts'
-import { findRun, hasGoingOn, hasUnfinished } from '../store/runs.ts'
+import { findRun, hasGoingOn, hasUnfinished, liveRunOf } from '../store/runs.ts'
 import type { Hint, Reading } from '../store/store.ts'
 import { findTurn } from '../store/threads.ts'
 import { spentBy } from '../store/usage.ts'
@@ -83,6 +84,12 @@ async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck['app
   return (await openApprovals(rows, rootRunId)).map(({ id, hash, tool, reason }) => ({ id, hash, tool, reason }))
 }
 
+/** What people are asked by the run that an input waits behind: until they answer nobody takes it. */
+async function heldUpBy(rows: Reading, { sessionId }: InboxItem): Promise<Stuck['approvals']> {
+  const ahead = await liveRunOf(rows, sessionId)
+  return ahead ? questionsOf(rows, ahead.rootRunId) : []
+}
+
 /** The request, if it is quiet; otherwise what is known of it. */
 async function lookUp(
   rows: Reading,
@@ -92,7 +99,8 @@ async function lookUp(
   const item = await findItem(rows, itemId)
   const run = item?.runId ? await findRun(rows, item.runId) : undefined
   const rootRunId = run?.rootRunId
-  if (!item || !run || rootRunId === undefined) return { rootRunId, approvals: [] }
+  if (!item) return { rootRunId, approvals: [] }
+  if (!run || rootRunId === undefined) return { rootRunId, approvals: heedQuestions ? await heldUpBy(rows, item) : [] }
   if (item.consumedByTurn === null || (await hasUnfinished(rows, rootRunId)) || (await isUnanswered(rows, rootRunId)))
     return { rootRunId, approvals: heedQuestions ? await questionsOf(rows, rootRunId) : [] }
   const turnIds = await turnsOfRequest(rows, run)

@@ -186,4 +186,20 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     const lines = office.requestsOf('coordinator').map(({ messages }) => messages.at(-1)?.content)
     expect(lines).toContain('every agent that was started has ended; their results are above; plan:1 still runs')
   })
+
+  test('whoever speaks to a session whose plan waits for a yes hears at once what it waits for', async () => {
+    office = await newOffice(
+      database,
+      {
+        coordinator: planningCoordinator(),
+        'project-planner': planner({ key: 'a' }),
+        researcher: () => ({ text: 'done' }),
+      },
+      { config: (config) => void (config.plans = 'always') },
+    )
+    const first = await office.ask('go')
+    expect(first).toMatchObject({ ok: false, status: 'waiting', approvals: [1] })
+    const second = await office.ask('how is it going?')
+    expect(second).toMatchObject({ ok: false, status: 'waiting', approvals: [1], queuedBehind: expect.any(String) })
+  })
 })
