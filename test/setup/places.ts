@@ -4,6 +4,7 @@ import { openStore, type Place } from '../../src/store/open.ts'
 import type { StoreContext } from '../../src/store/store.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { emptyFile, emptySchema, type OwnPlace, readyPlace } from './ready-places.ts'
+import { context } from './store-context.ts'
 
 /** Both databases: whatever holds for a store is shown on each. */
 export const databases = ['sqlite', 'postgres'] as const
@@ -14,9 +15,6 @@ export function newPlace(database: Database): OwnPlace {
   return database === 'sqlite' ? emptyFile() : emptySchema()
 }
 
-/** Real time and chance, and no crash. */
-export const context: StoreContext = { clock: systemClock, random: systemRandom, crash: () => undefined }
-
 /** A store without rows, with what the engine needs around it. */
 export interface TestWorld extends World {
   place: Place
@@ -26,7 +24,7 @@ export interface TestWorld extends World {
 }
 
 export async function newWorld(database: Database, options: Partial<StoreContext> = {}): Promise<TestWorld> {
-  const { place, remove } = await readyPlace(database, context)
+  const { place, remove } = await readyPlace(database)
   const open = () => openStore(place, { ...context, ...options })
   const world: TestWorld = {
     store: await open(),
