@@ -6,7 +6,7 @@ import type { NarrativeLine, NarrativeView } from '../../src/domain/narrative-vi
 import type { WhyView } from '../../src/domain/why.ts'
 import { openStore } from '../../src/store/open.ts'
 import { narrate } from '../engine/narrating.ts'
-import { context } from '../setup/places.ts'
+import { context } from '../setup/store-context.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.

@@ -35,13 +35,13 @@ describe('a process that is killed', () => {
 
   test(
     'F03: with ten children and a question in between leaves every result told once, and one wake',
-    () => killed('join', sqlite, 8),
+    () => killed('join', sqlite, 6),
     patience,
   )
 
   test(
     'I3: anywhere in a plan of seven tasks begins each once, in its order, and tells its end once',
-    () => killed('plan', sqlite, 10),
+    () => killed('plan', sqlite, 6),
     patience,
   )
 

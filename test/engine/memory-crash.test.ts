@@ -36,10 +36,13 @@ describe.each(databases)('what an agent found out, on %s', { timeout: 120_000 },
     // Steps that are made side by side may share a commit: then there is no fifth.
     expect(crashAt.endsWith('#5') ? ['SIGKILL', 0] : ['SIGKILL']).toContain(end)
     const again = curate({})
-    expect(await again.hear()).toMatchObject({
+    const heard = (await again.hear()) as { memories: { id: number }[] }
+    // What a killed transaction took from a sequence of PostgreSQL is gone.
+    const id = database === 'sqlite' ? 1 : heard.memories[0]?.id
+    expect(heard).toMatchObject({
       text: 'Kept.',
-      memories: [{ id: 1, content: 'The port is 8080', resultId: 1, score: 1 }],
-      result: { id: 1, memoryIds: [1], processed: true },
+      memories: [{ id, content: 'The port is 8080', resultId: 1, score: 1 }],
+      result: { id: 1, memoryIds: [id], processed: true },
     })
     expect(await again.end).toBe(0)
   })

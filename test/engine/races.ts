@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open.ts'
 import { insertOwner } from '../../src/store/owners.ts'
 import { connectPool } from '../../src/store/postgres-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { context } from '../setup/places.ts'
+import { context } from '../setup/store-context.ts'
 import type { TestEngine } from './engine.ts'
 
 const never = new AbortController().signal

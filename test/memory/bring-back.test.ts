@@ -9,7 +9,8 @@ import { openStore } from '../../src/store/open.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Store } from '../../src/store/store.ts'
 import { newOffice } from '../engine/office.ts'
-import { context, databases, newPlace } from '../setup/places.ts'
+import { databases, newPlace } from '../setup/places.ts'
+import { context } from '../setup/store-context.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 const untrusted = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }

@@ -1,10 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { ModelReply } from '../../src/domain/model.ts'
 import { replyBytes } from '../../src/testing/provider-events.ts'
 import { lastUserText } from '../../src/testing/provider-scripts.ts'
 import { countTokens } from '../../src/testing/provider-wire.ts'
 import type { ProviderAnswer, ProviderFaults } from '../../src/testing.ts'
 import { aRequest, asking, failure, kinds, shape } from './asking.ts'
+
+// A request for each byte of a stream.
+vi.setConfig({ testTimeout: 180_000 })
 
 const atOnce = 64
 

@@ -3,10 +3,8 @@ import type { World } from '../../src/engine/world.ts'
 import { openStore, type Place } from '../../src/store/open.ts'
 import type { StoreContext } from '../../src/store/store.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
-import { context } from './context.ts'
 import { emptyFile, emptySchema, type OwnPlace, readyPlace } from './ready-places.ts'
-
-export { context }
+import { context } from './store-context.ts'
 
 /** Both databases: whatever holds for a store is shown on each. */
 export const databases = ['sqlite', 'postgres'] as const
@@ -26,7 +24,7 @@ export interface TestWorld extends World {
 }
 
 export async function newWorld(database: Database, options: Partial<StoreContext> = {}): Promise<TestWorld> {
-  const { place, remove } = await readyPlace(database, context)
+  const { place, remove } = await readyPlace(database)
   const open = () => openStore(place, { ...context, ...options })
   const world: TestWorld = {
     store: await open(),

@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { afterAll, inject } from 'vitest'
 import { openStore, type Place } from '../../src/store/open.ts'
-import type { StoreContext } from '../../src/store/store.ts'
 import { systemRandom } from '../../src/system.ts'
+import { context } from './store-context.ts'
 
 /** A place of its own, and the way to leave nothing of it behind. */
 export interface OwnPlace {
@@ -18,8 +18,8 @@ export interface OwnPlace {
  * A place with the newest schema and no rows. All migrations are made once for each file of tests: SQLite files are
  * copies of one, a schema of PostgreSQL is emptied and used again, which takes a tenth of the time.
  */
-export function readyPlace(database: 'sqlite' | 'postgres', context: StoreContext): Promise<OwnPlace> {
-  return database === 'sqlite' ? readyFile(context) : readySchema(context)
+export function readyPlace(database: 'sqlite' | 'postgres'): Promise<OwnPlace> {
+  return database === 'sqlite' ? readyFile() : readySchema()
 }
 
 export function emptyFile(): OwnPlace & { place: { kind: 'sqlite' } } {
@@ -43,14 +43,14 @@ afterAll(async () => {
   for (const schema of free) await schema.remove()
 })
 
-async function readyFile(context: StoreContext): Promise<OwnPlace> {
-  template ??= migratedFile(context)
+async function readyFile(): Promise<OwnPlace> {
+  template ??= migratedFile()
   const copy = emptyFile()
   cpSync((await template).place.file, copy.place.file)
   return copy
 }
 
-async function migratedFile(context: StoreContext): Promise<ReturnType<typeof emptyFile>> {
+async function migratedFile(): Promise<ReturnType<typeof emptyFile>> {
   const made = emptyFile()
   await (await openStore(made.place, context)).close()
   const db = new DatabaseSync(made.place.file)
@@ -60,8 +60,8 @@ async function migratedFile(context: StoreContext): Promise<ReturnType<typeof em
   return made
 }
 
-async function readySchema(context: StoreContext): Promise<OwnPlace> {
-  const schema = free.pop() ?? (await migratedSchema(context))
+async function readySchema(): Promise<OwnPlace> {
+  const schema = free.pop() ?? (await migratedSchema())
   const name = nameOf(schema)
   const shape = await onServer((server) => shapeOf(server, name))
   const remove = () =>
@@ -74,7 +74,7 @@ async function readySchema(context: StoreContext): Promise<OwnPlace> {
   return { place: schema.place, remove }
 }
 
-async function migratedSchema(context: StoreContext): Promise<ReturnType<typeof emptySchema>> {
+async function migratedSchema(): Promise<ReturnType<typeof emptySchema>> {
   const made = emptySchema()
   await (await openStore(made.place, context)).close()
   await onServer((server) => removeRows(server, nameOf(made)))

@@ -1,6 +1,6 @@
 import { openStore, type Place } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
-import { context } from '../setup/context.ts'
+import { context } from '../setup/store-context.ts'
 
 export type AllRows = Record<string, Record<string, unknown>[]>
 

@@ -6,7 +6,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { onTestFinished } from 'vitest'
 import { writeBackup } from '../../src/store/backup.ts'
 import type { Store } from '../../src/store/store.ts'
-import { context } from '../setup/places.ts'
+import { context } from '../setup/store-context.ts'
 
 export const backupOptions = { ...context, heddleVersion: '0.1.0' }
 

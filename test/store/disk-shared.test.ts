@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open.ts'
 import { countTurns, keepPrompt } from '../../src/store/turns.ts'
 import { start } from '../contract/program.ts'
 import { expectSound } from '../contract/whole.ts'
-import { context } from '../setup/places.ts'
+import { context } from '../setup/store-context.ts'
 import { emptyPlace, openWorld } from './filled-world.ts'
 
 const megabyte = 1024 * 1024

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { append } from '../../src/engine/append.ts'
 import { metaValue } from '../../src/store/meta.ts'
 import { openStore } from '../../src/store/open.ts'
-import { context, databases, newPlace, newWorld } from '../setup/places.ts'
+import { databases, newPlace, newWorld } from '../setup/places.ts'
+import { context } from '../setup/store-context.ts'
 import { allRows } from './all-rows.ts'
 
 const draft = { query: [{ content: 'question' }], response: { content: 'answer' } }
