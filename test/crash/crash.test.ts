@@ -21,39 +21,39 @@ afterAll(() => ground.remove())
 describe('a process that is killed', () => {
   test(
     'F01: at any moment of its first start leaves nothing undone and nothing done twice',
-    () => killed('fresh', sqlite, 6),
+    () => killed('fresh', sqlite, 4),
     patience,
   )
 
-  test('F01 F02: at any moment of a turn leaves one outcome', () => killed('plain', sqlite, 6), patience)
+  test('F01 F02: at any moment of a turn leaves one outcome', () => killed('plain', sqlite, 4), patience)
 
   test(
     'F01: among tool calls of every effect repeats what may be repeated and tells of the rest',
-    () => killed('tools', sqlite, 8),
+    () => killed('tools', sqlite, 5),
     patience,
   )
 
   test(
     'F03: with ten children and a question in between leaves every result told once, and one wake',
-    () => killed('join', sqlite, 6),
+    () => killed('join', sqlite, 4),
     patience,
   )
 
   test(
     'I3: anywhere in a plan of seven tasks begins each once, in its order, and tells its end once',
-    () => killed('plan', sqlite, 6),
+    () => killed('plan', sqlite, 4),
     patience,
   )
 
-  test('I12: in the middle of a budget spends nothing twice', () => killed('budget', sqlite, 4), patience)
+  test('I12: in the middle of a budget spends nothing twice', () => killed('budget', sqlite, 3), patience)
 
   test(
     'while it makes room in its window leaves one summary and one outcome',
-    () => killed('compact', sqlite, 4),
+    () => killed('compact', sqlite, 3),
     patience,
   )
 
-  test('F04: while a request is cancelled leaves no child behind', () => killed('disown', sqlite, 4), patience)
+  test('F04: while a request is cancelled leaves no child behind', () => killed('disown', sqlite, 3), patience)
 
   test(
     'F12: again and again while it recovers leaves one outcome',
