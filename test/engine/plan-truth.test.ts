@@ -195,7 +195,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
         'project-planner': planner({ key: 'a' }),
         researcher: () => ({ text: 'done' }),
       },
-      { config: (config) => void (config.plans = 'always') },
+      { config: (config) => void Object.assign(config, { plans: 'always' }) },
     )
     const first = await office.ask('go')
     expect(first).toMatchObject({ ok: false, status: 'waiting', approvals: [1] })
