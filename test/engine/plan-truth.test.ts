@@ -19,7 +19,6 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     if (!made) throw new Error('there is no plan')
     return made
   }
-  const heardLast = () => office.requestsOf('coordinator').at(-1)?.messages.at(-1)?.content ?? ''
 
   /** Tries again whatever it hears has failed or was cancelled. */
   const stubborn: Play = (said, last, request) => {
@@ -114,10 +113,14 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     await cancelPlan(office.engine, await plan(), 'changed my mind')
     const answered = await office.heard(item)
     expect(answered).toMatchObject({ ok: false, status: 'cancelled', error: { code: 'plan_cancelled' } })
-    expect(heardLast()).toMatch(
+    const heard =
+      office
+        .requestsOf('coordinator')
+        .at(-1)
+        ?.messages.map(({ content }) => content) ?? []
+    expect(heard.find((line) => line.startsWith('plan:1'))).toMatch(
       /^plan:1 "The plan" is cancelled: the person cancelled it: changed my mind\. .*Nothing of it is tried again unless the person asks for it\.$/,
     )
-    expect(answered.text).toContain('the person cancelled it: changed my mind')
   })
 
   test('a task that the person cancelled is not offered to a model, and not tried again by one; the person may', async () => {
