@@ -249,16 +249,17 @@ describe('anything whatever is a page', () => {
     ],
     ...['<p hidden>x', '<h1>', '<td>', '<select><option>x', '<code>', '<a\n', '<a/', 'x '],
     ...['<i> then </b>', '<div hidden> then </b>', '<table> then </td>'],
-  ])('a megabyte of %j takes less than a second, and not much more room', (given) => {
+  ])('a megabyte of %j takes less than a second of processor time, and not much more room', (given) => {
     const pieces = given.split(' then ')
     const html = pieces.map((piece) => piece.repeat(1_000_000 / pieces.length / piece.length)).join('')
     const timed = () => {
-      const begun = performance.now()
+      const begun = process.cpuUsage()
       const text = read(html, `https://example.com/${'long/'.repeat(150)}`)
       expect(text.length).toBeLessThan(2_100_000)
-      return performance.now() - begun
+      const { user, system } = process.cpuUsage(begun)
+      return (user + system) / 1000
     }
-    // Somebody else may be using the machine: the best of a few counts.
+    // Other threads of this process count, too: the best of a few tells.
     let best = timed()
     for (let tries = 0; best > 1000 && tries < 3; tries++) best = Math.min(best, timed())
     expect(best).toBeLessThan(1000)
