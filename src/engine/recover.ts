@@ -107,17 +107,20 @@ function wake(engine: Engine, due: Run, now: Millis): Promise<void> {
   })
 }
 
-/** Takes a run from an owner that will not go on with it. One that it never began has not crashed. */
+/**
+ * Takes a run from an owner that will not go on with it. One that it never began has not crashed, and has cost nothing
+ * unless it may have asked a model after all.
+ */
 export function free(
   engine: Engine,
   lost: Run,
   ownerId: string,
-  { begun = true } = {},
+  { begun = true, mayHaveAsked = begun }: { begun?: boolean; mayHaveAsked?: boolean } = {},
 ): Promise<'resumed' | 'quarantined' | 'nothing'> {
   return engine.store.write('recover', async (tx) => {
     const found = await lockedRun(tx, lost)
     if (found?.run.ownerId !== ownerId) return 'nothing'
-    await (begun ? loseUsage(tx, lost.id) : releaseUsage(tx, lost.id))
+    await (mayHaveAsked ? loseUsage(tx, lost.id) : releaseUsage(tx, lost.id))
     const crashes = found.run.crashes + (begun ? 1 : 0)
     tx.hint('runs')
     if (!begun || crashes < engine.limits.maxCrashes) {

@@ -265,7 +265,8 @@ class Hands {
     for (const claim of still) {
       this.#givenBack.add(claimKey(claim))
       const run = await store.read((rows) => findRun(rows, claim.id))
-      if (run) await free(this.#engine, run, ownerId, { begun: false })
+      // Its answer may come while we give it back.
+      if (run) await free(this.#engine, run, ownerId, { begun: false, mayHaveAsked: true })
     }
   }
 

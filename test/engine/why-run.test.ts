@@ -82,7 +82,7 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
     const [{ turn } = { turn: undefined }] = await under.turns(1)
     const told = await notesOn(runId)
     expect(told[0]).toMatch(
-      /^ended: failed: the next call could exceed the budget of 10 tokens → raise it: heddle config set/,
+      /^ended: failed: the next call could exceed the budget of 10 tokens for this request → raise it: heddle config set/,
     )
     expect((await ask(`turn:${turn?.id}`)).notes[0]).toMatchObject({ topic: 'ended' })
     under.engine.limits.perRequest.tokens = 100_000
