@@ -195,8 +195,10 @@ async function judge(of: TestEngine, label: string): Promise<string[]> {
   )
   const turnsOf = (runId: string) => turns.filter(({ run_id }) => run_id === runId).map(({ status }) => status)
   const state = runs.find(({ id }) => id === root)?.state ?? ''
+  // Counted before it is said: it may be answered at once.
+  const before = await chain(of, label)
   await of.say('next', { label })
-  const path = await of.turns((await chain(of, label)).length + 1, label)
+  const path = await of.turns(before.length + 1, label)
   return [
     ...(['cancelled', 'completed'].includes(state) ? [] : [`the run is ${state}`]),
     ...runs

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Event } from '../../src/domain/event.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { readEvents } from '../../src/store/events.ts'
+import { followEvents } from '../../src/store/events.ts'
 import { childrenOf, findRun } from '../../src/store/runs.ts'
 import { spentBy } from '../../src/store/usage.ts'
 import { manualClock } from '../../src/testing.ts'
@@ -89,10 +90,12 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
     const children = await under.world.store.read((rows) => childrenOf(rows, runId ?? ''))
     expect(children).toHaveLength(5)
     expect(model.requests.flatMap(({ messages }) => contents(messages)).join()).toContain('5 agents')
-    const events = await under.world.store.read((rows) => readEvents(rows, undefined, 1000))
-    expect(events.filter(({ kind }) => kind === 'run.limited')).toMatchObject([
-      { subject: `run:${runId}`, payload: { why: expect.stringContaining('5 agents') } },
-    ])
+    const told: Event[] = []
+    for await (const event of followEvents(under.world.store, under.world, { signal: new AbortController().signal })) {
+      if (event.kind === 'run.limited') told.push(event)
+      if (event.kind === 'run.ended' && event.subject === `run:${runId}`) break
+    }
+    expect(told).toMatchObject([{ subject: `run:${runId}`, payload: { why: expect.stringContaining('5 agents') } }])
   })
 
   test('is not the same agent with the same task for ever, though each has another name', async () => {
