@@ -1,15 +1,20 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { SlowFirst } from './test/setup/slow-first.ts'
 import { Tally } from './test/setup/tally.ts'
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/setup/postgres.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    // Much of the suite waits for disks and child processes, so even two cores are worth two workers.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    globalSetup: ['test/setup/run-folders.ts', 'test/setup/postgres.ts'],
+    // Tests wait for signals. This is for what never comes: on a busy machine all else may take its time.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // Much of the suite waits for child processes, so a core is worth more than one worker.
+    maxWorkers: availableParallelism() + 1,
+    // The program keeps no state in modules, so a worker evaluates them once for all the files that it runs.
+    isolate: false,
+    sequence: { sequencer: SlowFirst },
     allowOnly: false,
     reporters: ['default', new Tally()],
   },

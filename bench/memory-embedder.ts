@@ -1,14 +1,14 @@
 import type { Embedder } from '../src/domain/embedder.ts'
-import type { World } from '../src/engine/world.ts'
-import { Passes } from '../src/memory/embed-memories.ts'
-import { meaningBy } from '../src/memory/meaning.ts'
+import type { Runtime } from '../src/engine/runtime.ts'
+import { EmbeddingPasses } from '../src/memory/embed-memories.ts'
 import { recall } from '../src/memory/recall.ts'
-import { httpEmbedder } from '../src/models/http-embedder.ts'
+import { createSemanticIndex } from '../src/memory/semantic-index.ts'
+import { httpEmbedder } from '../src/models/embedder/http-embedder.ts'
 import { type Figure, figure, quantileFigure } from './figures.ts'
 import { chanceFrom, type Fact } from './memory-facts.ts'
 
 /** Numbers in a vector, as of the models that many run at home. */
-const usualDimensions = 768
+const defaultDimensions = 768
 const warmUp = 20
 const still = new AbortController().signal
 
@@ -19,29 +19,29 @@ export interface EmbedderAsked {
 }
 
 /** What an embedder finds that words do not. Each memory of the world is sent to it. */
-export async function embedderFigures(world: World, facts: Fact[], asked: EmbedderAsked): Promise<Figure[]> {
-  const embedder = httpEmbedder(asked, world.clock)
-  await new Passes(embedder, world, still).next()
+export async function embedderFigures(runtime: Runtime, facts: Fact[], asked: EmbedderAsked): Promise<Figure[]> {
+  const embedder = httpEmbedder(asked, runtime.clock)
+  await new EmbeddingPasses(embedder, runtime, still).next()
   const figures: Figure[] = []
   for (const how of ['asked', 'askedOtherwise'] as const) {
-    figures.push(await foundFigure(world, facts, how))
-    figures.push(await foundFigure(world, facts, how, embedder))
+    figures.push(await foundFigure(runtime, facts, how))
+    figures.push(await foundFigure(runtime, facts, how, embedder))
   }
   return figures
 }
 
 async function foundFigure(
-  world: World,
+  runtime: Runtime,
   facts: Fact[],
   how: 'asked' | 'askedOtherwise',
   embedder?: Embedder,
 ): Promise<Figure> {
-  const meaning = embedder && meaningBy(embedder, world)
+  const meaning = embedder && createSemanticIndex(embedder, runtime)
   let found = 0
   for (const fact of facts) {
     const meant = await meaning?.of(fact[how], 60_000)
     if (meant?.trouble !== undefined) throw new Error(meant.trouble)
-    const hits = await world.store.read((rows) => recall(rows, fact[how], world.clock.now(), 5, meant))
+    const hits = await runtime.store.read((rows) => recall(rows, fact[how], runtime.clock.now(), 5, meant))
     if (hits.some(({ memory }) => memory.content === fact.content)) found++
   }
   const name = `recall@5 ${how === 'asked' ? 'with shared words' : 'paraphrased'}, ${embedder ? 'with' : 'without'} embedder`
@@ -55,24 +55,24 @@ async function foundFigure(
 }
 
 /** How long a question takes where each memory has a vector, besides asking who makes them. */
-export async function vectorFigures(world: World, facts: Fact[], count: number): Promise<Figure[]> {
+export async function vectorFigures(runtime: Runtime, facts: Fact[], count: number): Promise<Figure[]> {
   const embedder = atOnce()
-  const hasty = { ...world, clock: { ...world.clock, sleep: async () => undefined } }
-  await new Passes(embedder, hasty, still).next()
-  const meaning = meaningBy(embedder, world)
+  const hasty = { ...runtime, clock: { ...runtime.clock, sleep: async () => undefined } }
+  await new EmbeddingPasses(embedder, hasty, still).next()
+  const meaning = createSemanticIndex(embedder, runtime)
   await meaning.warmUp()
   const times: number[] = []
   const held: number[] = []
   for (const { asked } of facts) {
-    const loop = watchLoop(world)
-    const begun = world.clock.monotonic()
+    const loop = watchLoop(runtime)
+    const begun = runtime.clock.monotonic()
     const meant = await meaning.of(asked)
-    await world.store.read((rows) => recall(rows, asked, world.clock.now(), 5, meant))
-    times.push(world.clock.monotonic() - begun)
+    await runtime.store.read((rows) => recall(rows, asked, runtime.clock.now(), 5, meant))
+    times.push(runtime.clock.monotonic() - begun)
     held.push(await loop.longest())
     if (meant.trouble !== undefined) throw new Error(meant.trouble)
   }
-  const detail = `${usualDimensions} numbers each, by words and meaning, ${facts.length - warmUp} questions`
+  const detail = `${defaultDimensions} numbers each, by words and meaning, ${facts.length - warmUp} questions`
   return [
     quantileFigure(`query with ${count} vectors, p95`, 'ms', { atMost: 30 }, times.slice(warmUp), 0.95, detail),
     quantileFigure('event loop held by it, p95', 'ms', { atMost: 15 }, held.slice(warmUp), 0.95, 'longest of each'),
@@ -80,7 +80,7 @@ export async function vectorFigures(world: World, facts: Fact[], count: number):
 }
 
 /** Looks again and again how long others had to wait for their turn. */
-function watchLoop({ clock }: World) {
+function watchLoop({ clock }: Runtime) {
   let last = clock.monotonic()
   let longest = 0
   let isOver = false
@@ -102,6 +102,6 @@ function watchLoop({ clock }: World) {
 /** Vectors that mean nothing, made in no time. */
 function atOnce(): Embedder {
   const chance = chanceFrom(4)
-  const vector = () => Float32Array.from({ length: usualDimensions }, () => chance() - 0.5)
+  const vector = () => Float32Array.from({ length: defaultDimensions }, () => chance() - 0.5)
   return { name: 'bench', embed: async (texts) => texts.map(vector) }
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import type { App } from '../src/domain/app.ts'
+import type { App } from '../src/api/app.ts'
 import { tail } from '../src/domain/id.ts'
 import { type Figure, figure, measure, quantile, quantileFigure, shown } from './figures.ts'
 import { playedModel } from './plans-script.ts'

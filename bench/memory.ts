@@ -1,7 +1,7 @@
-import type { World } from '../src/engine/world.ts'
+import type { Runtime } from '../src/engine/runtime.ts'
 import { recall } from '../src/memory/recall.ts'
 import { remember } from '../src/memory/remember.ts'
-import { insertMemory } from '../src/store/memories.ts'
+import { insertMemory } from '../src/store/knowledge/memories.ts'
 import { type Figure, figure, measure, measurePairs, quantileFigure, ratio } from './figures.ts'
 import { type EmbedderAsked, embedderFigures, vectorFigures } from './memory-embedder.ts'
 import { chanceFrom, type Fact, type Known, knownThings } from './memory-facts.ts'
@@ -42,27 +42,27 @@ export async function memory(scratch: Scratch, asked?: EmbedderAsked): Promise<F
 }
 
 /** A real embedder takes its time: it is asked about fewer, among them all that are alike. */
-async function withEmbedder(scratch: Scratch, large: World, known: Known, asked: EmbedderAsked): Promise<Figure[]> {
+async function withEmbedder(scratch: Scratch, large: Runtime, known: Known, asked: EmbedderAsked): Promise<Figure[]> {
   scratch.say(`comparing ${many} vectors`)
   const figures = await vectorFigures(large, known.facts, many)
   scratch.say(`having ${embedded} things embedded`)
-  const world = await openWorld(scratch, 'memory-embedder')
+  const runtime = await openWorld(scratch, 'memory-embedder')
   const fewer = knownThings(embedded, planted)
-  await fill(world, spread(fewer))
-  figures.push(...(await embedderFigures(world, fewer.facts, asked)))
-  await world.store.close()
+  await fill(runtime, spread(fewer))
+  figures.push(...(await embedderFigures(runtime, fewer.facts, asked)))
+  await runtime.store.close()
   return figures
 }
 
 async function recallFigure(
-  world: World,
+  runtime: Runtime,
   facts: Fact[],
   how: 'asked' | 'askedOtherwise',
   said: string,
 ): Promise<Figure> {
   let found = 0
   for (const fact of facts) {
-    const hits = await world.store.read((rows) => recall(rows, fact[how], world.clock.now(), 5))
+    const hits = await runtime.store.read((rows) => recall(rows, fact[how], runtime.clock.now(), 5))
     if (hits.some(({ memory }) => memory.content === fact.content)) found++
   }
   const goal = how === 'asked' ? { atLeast: 0.9 } : null
@@ -70,7 +70,7 @@ async function recallFigure(
   return figure(`recall@5 ${said}`, 'ratio', goal, [found / facts.length], detail)
 }
 
-async function queryFigure(world: World, { others, common }: Known): Promise<Figure> {
+async function queryFigure(runtime: Runtime, { others, common }: Known): Promise<Figure> {
   const chance = chanceFrom(2)
   const any = <T>(from: readonly T[]): T => from[Math.floor(chance() * from.length)] as T
   const rarer = () => {
@@ -82,7 +82,7 @@ async function queryFigure(world: World, { others, common }: Known): Promise<Fig
   const times: number[] = []
   for (let round = 0; round < queries + 20; round++) {
     const question = [any(common), rarer(), rarer(), any(common), rarer(), rarer()].join(' ')
-    times.push(await measure(() => world.store.read((rows) => recall(rows, question, world.clock.now(), 5))))
+    times.push(await measure(() => runtime.store.read((rows) => recall(rows, question, runtime.clock.now(), 5))))
   }
   return quantileFigure(
     `query of 6 words, p95, ${many} memories`,
@@ -94,15 +94,15 @@ async function queryFigure(world: World, { others, common }: Known): Promise<Fig
   )
 }
 
-async function storeFigure(large: World, small: World, { others }: Known): Promise<Figure> {
+async function storeFigure(large: Runtime, small: Runtime, { others }: Known): Promise<Figure> {
   const chance = chanceFrom(3)
   const words = others.slice(-many / 2).flatMap((text, at) => (at % 50 === 0 ? text.split(' ') : []))
   const texts = Array.from({ length: stored + 20 }, () =>
     Array.from({ length: 12 }, () => words[Math.floor(chance() * words.length)]).join(' '),
   )
-  const keepIn = (world: World) => (round: number) =>
-    world.store.write('submit', (tx) =>
-      remember(tx, { content: texts[round] ?? '', source: 'user', label }, world.clock.now(), many * 2),
+  const keepIn = (runtime: Runtime) => (round: number) =>
+    runtime.store.write('submit', (tx) =>
+      remember(tx, { content: texts[round] ?? '', source: 'user', label }, runtime.clock.now(), many * 2),
     )
   const pairs = await measurePairs({ ours: keepIn(large), floor: keepIn(small) }, { pairs: stored, warmUp: 20 })
   return ratio(`remembering one more at ${many} over at ${few}`, null, pairs, [`at ${many}`, `at ${few}`])
@@ -114,10 +114,10 @@ function spread({ facts, others }: Known): string[] {
   return others.flatMap((text, at) => (at % every === 0 ? [text, facts[at / every]?.content ?? []].flat() : [text]))
 }
 
-async function fill(world: World, texts: string[]): Promise<void> {
-  const now = world.clock.now()
+async function fill(runtime: Runtime, texts: string[]): Promise<void> {
+  const now = runtime.clock.now()
   for (let at = 0; at < texts.length; at += together)
-    await world.store.write('submit', async (tx) => {
+    await runtime.store.write('submit', async (tx) => {
       for (const content of texts.slice(at, at + together))
         await insertMemory(tx, { content, source: 'import', label }, now)
     })

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { Writable } from 'node:stream'
-import { terminalPane } from '../src/cli/pane.ts'
-import { Progress } from '../src/cli/progress.ts'
-import type { Screen } from '../src/cli/screen.ts'
+import { Progress } from '../src/cli/live/progress.ts'
+import { terminalPane } from '../src/cli/terminal/pane.ts'
+import type { Screen } from '../src/cli/terminal/screen.ts'
 import type { Model } from '../src/domain/model.ts'
 import { noUsage } from '../src/domain/turn.ts'
-import { localDoor } from '../src/gateway/local-door.ts'
+import { localClient } from '../src/gateway/local-client.ts'
 import { type Figure, quantileFigure } from './figures.ts'
 import { openHome } from './home.ts'
 import { folder, type Scratch } from './scratch.ts'
@@ -42,7 +42,7 @@ export async function measureFirstWord(scratch: Scratch): Promise<Figure[]> {
   })
   const app = await openHome({ home: join(scratch.directory, 'first-word'), model })
   const work = await app.work()
-  const door = localDoor(app)
+  const door = localClient(app)
   const times: number[] = []
   for (let round = 0; round < warmUp + questions; round++) {
     isShown = Promise.withResolvers<number>()
@@ -54,7 +54,7 @@ export async function measureFirstWord(scratch: Scratch): Promise<Figure[]> {
     const progress = new Progress(screen, { session, folder, runId })
     const showing = (async () => {
       for await (const told of door.stream({ ...(cursor !== null && { after: cursor }), signal: over.signal })) {
-        progress.hear(told)
+        progress.apply(told)
         pane.show(progress.text)
       }
     })()

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { nearest } from '../src/domain/nearest.ts'
+import { nearest } from '../src/domain/text/nearest.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
 import { memory } from './memory.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { App } from '../src/domain/app.ts'
+import type { App } from '../src/api/app.ts'
 import type { Model } from '../src/domain/model.ts'
 import { Commits } from './commits.ts'
 import { type Figure, figure, measure, median, quantile, shown } from './figures.ts'

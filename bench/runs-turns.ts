@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { App } from '../src/domain/app.ts'
+import type { App } from '../src/api/app.ts'
 import { openBare } from './bare.ts'
 import { type Figure, measurePairs, type Pairs, ratio } from './figures.ts'
 import { ask, openHome } from './home.ts'

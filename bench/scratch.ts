@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TurnDraft } from '../src/domain/draft.ts'
 import { idSource } from '../src/domain/id.ts'
-import { append } from '../src/engine/append.ts'
-import type { World } from '../src/engine/world.ts'
+import type { Runtime } from '../src/engine/runtime.ts'
+import { append } from '../src/engine/turns/append.ts'
 import { openStore } from '../src/store/open.ts'
 import { systemClock as clock, systemRandom as random } from '../src/system.ts'
 
@@ -52,7 +52,7 @@ export function openScratch(wanted?: string): Scratch {
 }
 
 /** A new SQLite store with full durability. */
-export async function openWorld(scratch: Scratch, name: string): Promise<World & { file: string }> {
+export async function openWorld(scratch: Scratch, name: string): Promise<Runtime & { file: string }> {
   const file = join(scratch.directory, `${name}.db`)
   const context = { clock, random, crash: () => undefined }
   const store = await openStore({ kind: 'sqlite', file, durability: 'full' }, context)
@@ -85,8 +85,8 @@ export function draftOf(bytes: number): TurnDraft {
 }
 
 /** Adds turns to sessions in turn. Answers the last turn of each session. */
-export function grow(world: World, labels: string[], turns: number, draft: TurnDraft): Promise<string[]> {
-  return growBy((label) => append(world, { folder, label, draft }), labels, turns)
+export function grow(runtime: Runtime, labels: string[], turns: number, draft: TurnDraft): Promise<string[]> {
+  return growBy((label) => append(runtime, { folder, label, draft }), labels, turns)
 }
 
 /** Likewise, by whatever adds a turn; as many at a time as share a commit well. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Model, ModelReply, ModelRequest, RequestedCall } from '../src/domain/model.ts'
-import type { Tool } from '../src/domain/tool.ts'
+import type { Tool } from '../src/domain/tools/tool.ts'
 import { type Figure, figure } from './figures.ts'
 import { ask, openHome } from './home.ts'
 import { outputOf, sentFor } from './plans-script.ts'

@@ -1,7 +1,7 @@
-import { append } from '../src/engine/append.ts'
-import { fork } from '../src/engine/fork.ts'
-import type { World } from '../src/engine/world.ts'
-import { findThread, readPath } from '../src/store/threads.ts'
+import type { Runtime } from '../src/engine/runtime.ts'
+import { append } from '../src/engine/turns/append.ts'
+import { fork } from '../src/engine/turns/fork.ts'
+import { findThread, readPath } from '../src/store/rows/threads.ts'
 import { type Figure, measurePairs, ratio } from './figures.ts'
 import { draftOf, folder, grow, openWorld, type Scratch } from './scratch.ts'
 
@@ -61,8 +61,8 @@ export async function measureDepth(scratch: Scratch): Promise<Figure[]> {
   ]
 }
 
-function readLast(world: World, turnId: string) {
-  return world.store.read(async (rows) => {
+function readLast(runtime: Runtime, turnId: string) {
+  return runtime.store.read(async (rows) => {
     const end = await findThread(rows, turnId)
     const turns = end ? await readPath(rows, end, end.depth - lastTurns + 1) : []
     if (turns.length !== lastTurns) throw new Error(`${turns.length} turns instead of ${lastTurns}`)

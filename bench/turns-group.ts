@@ -1,6 +1,6 @@
-import { append } from '../src/engine/append.ts'
-import type { World } from '../src/engine/world.ts'
-import { recordEvent } from '../src/store/events.ts'
+import type { Runtime } from '../src/engine/runtime.ts'
+import { append } from '../src/engine/turns/append.ts'
+import { recordEvent } from '../src/store/rows/events.ts'
 import { type Figure, measurePairs, ratio } from './figures.ts'
 import { draftOf, folder, grow, openWorld, type Scratch } from './scratch.ts'
 
@@ -10,13 +10,13 @@ const writesEach = 4
 /** Concurrent callers share commits; each awaits its own write before the next, as sessions do. */
 export async function measureGroup(scratch: Scratch): Promise<Figure[]> {
   scratch.say(`${callers} concurrent callers`)
-  const world = await openWorld(scratch, 'group')
+  const runtime = await openWorld(scratch, 'group')
   const draft = draftOf(670)
   const labels = Array.from({ length: callers }, (_, caller) => `caller-${caller}`)
-  await grow(world, labels, callers, draft)
-  const appends = await measureSharing(labels, (label) => append(world, { folder, label, draft }))
-  const rows = await measureSharing(labels, (label) => writeOneRow(world, label))
-  await world.store.close()
+  await grow(runtime, labels, callers, draft)
+  const appends = await measureSharing(labels, (label) => append(runtime, { folder, label, draft }))
+  const rows = await measureSharing(labels, (label) => writeOneRow(runtime, label))
+  await runtime.store.close()
   const writes = callers * writesEach
   return [
     ratio(`${writes} appends by ${callers} callers at once / one after another`, { atMost: 0.2 }, appends, [
@@ -43,7 +43,7 @@ function measureSharing(callers: string[], write: (caller: string) => Promise<un
 }
 
 /** The least that `store.write` can be asked for. */
-function writeOneRow({ store, clock }: World, label: string): Promise<void> {
+function writeOneRow({ store, clock }: Runtime, label: string): Promise<void> {
   return store.write('session', (tx) =>
     recordEvent(tx, { at: clock.now(), kind: 'session.renamed', subject: `session:${label}`, payload: {} }),
   )

@@ -8,14 +8,14 @@ const sessions = 100
 /** The main file after a checkpoint against the text of all messages. */
 export async function measureSize(scratch: Scratch, { bytes, goal }: { bytes: number; goal: Goal }): Promise<Figure> {
   scratch.say(`${stored} turns of ${bytes} bytes`)
-  const world = await openWorld(scratch, `size-${bytes}`)
+  const runtime = await openWorld(scratch, `size-${bytes}`)
   const draft = draftOf(bytes)
   const labels = Array.from({ length: sessions }, (_, number) => `session-${number}`)
-  await grow(world, labels, stored, draft)
-  await world.store.close()
-  const file = sizeOnDisk(world.file)
+  await grow(runtime, labels, stored, draft)
+  await runtime.store.close()
+  const file = sizeOnDisk(runtime.file)
   const text = stored * textOf(draft)
-  discard(world.file)
+  discard(runtime.file)
   const detail = `file ${megabytes(file)} / text ${megabytes(text)}, ${stored} turns in ${sessions} sessions`
   return figure(`bytes on disk / bytes of text at ${stored} turns of ${bytes} B`, 'ratio', goal, [file / text], detail)
 }

@@ -1,14 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
-import { openApp } from '../src/app.ts'
+import type { App } from '../src/api/app.ts'
+import { openApp } from '../src/app/app.ts'
 import { loadConfig } from '../src/config/config.ts'
-import type { App } from '../src/domain/app.ts'
 import { firstIdAt, idSource } from '../src/domain/id.ts'
 import type { Model } from '../src/domain/model.ts'
 import { ensureHome, homePaths } from '../src/home/home.ts'
 import { remember } from '../src/memory/remember.ts'
-import { noteTails } from '../src/store/id-tails.ts'
 import { openStore } from '../src/store/open.ts'
-import { linkMemory } from '../src/store/results.ts'
+import { indexTails } from '../src/store/rows/id-tails.ts'
+import { linkMemory } from '../src/store/rows/results.ts'
 import { systemClock as clock, systemRandom as random } from '../src/system.ts'
 import { chanceFrom } from './memory-facts.ts'
 import { layered, outputOf, playedModel } from './plans-script.ts'
@@ -142,7 +142,7 @@ function multiply(file: string, folder: string, turns: number, some: number) {
 async function noteDown(home: string): Promise<void> {
   const store = await openHomeStore(home)
   const before = firstIdAt(clock.now() - 86_400_000)
-  while (await store.write('prune', (tx) => noteTails(tx, before, 20_000)));
+  while (await store.write('prune', (tx) => indexTails(tx, before, 20_000)));
   await store.close()
 }
 

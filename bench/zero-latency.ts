@@ -1,5 +1,5 @@
 import type { Model, ModelReply, ModelRequest, RequestedCall } from '../src/domain/model.ts'
-import type { Tool } from '../src/domain/tool.ts'
+import type { Tool } from '../src/domain/tools/tool.ts'
 import { draftOf } from './scratch.ts'
 
 /** What everybody who is measured talks about. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Cycle, type CycleResult, type Mode, modes } from '../test/crash/cycle.ts'
-import { type Ground, layGround } from '../test/crash/ground.ts'
+import { type Ground, layGround } from '../test/crash/fixture.ts'
 import { type Figures, Lanes } from '../test/crash/lanes.ts'
 import { mixed, placesOf, spread } from '../test/crash/places.ts'
 import { crashScenarios, scenarioNamed } from '../test/crash/scenarios.ts'
@@ -28,7 +28,7 @@ const { values } = parseArgs({
   },
 })
 // On PostgreSQL most of a cycle is waiting for a lease to pass.
-const usualLanes = { sqlite: 4, postgres: 10 }
+const defaultLanes = { sqlite: 4, postgres: 10 }
 const everyThird = 3
 
 const chosen = crashScenarios.filter((name) => values.scenario?.includes(name) ?? true)
@@ -56,13 +56,13 @@ async function onPostgres(use: (url: string) => Promise<void>): Promise<void> {
 }
 
 /** Discovery tells where a scenario can die; then it dies at each place once, and the recoveries tell where they can. */
-async function crashOn(name: keyof typeof usualLanes, database: string): Promise<void> {
+async function crashOn(name: keyof typeof defaultLanes, database: string): Promise<void> {
   const ground = await layGround()
   await crashEverywhere(ground, name, database).finally(ground.remove)
 }
 
-async function crashEverywhere(ground: Ground, name: keyof typeof usualLanes, database: string): Promise<void> {
-  const lanes = new Lanes(ground, name, Number(values.lanes ?? usualLanes[name]), Number(values.minutes ?? Infinity))
+async function crashEverywhere(ground: Ground, name: keyof typeof defaultLanes, database: string): Promise<void> {
+  const lanes = new Lanes(ground, name, Number(values.lanes ?? defaultLanes[name]), Number(values.minutes ?? Infinity))
   const undisturbed = (modes: Mode[]) =>
     modes.flatMap((mode) =>
       chosen

@@ -1,18 +1,13 @@
-export { type AppSettings, openApp, restoreApp } from './app.ts'
+export type { App } from './api/app.ts'
+export type { Shown } from './api/turns.ts'
+export type { RunView } from './api/views/run.ts'
+export type { ImportReport, SessionView } from './api/views/session.ts'
+export type { ThreadView, TurnLine, TurnView } from './api/views/turn.ts'
+export { type AppSettings, openApp, restoreApp } from './app/app.ts'
 export { type Config, loadConfig } from './config/config.ts'
-export type {
-  App,
-  ImportReport,
-  RunView,
-  SessionView,
-  Shown,
-  ThreadView,
-  TurnLine,
-  TurnView,
-} from './domain/app.ts'
 export type { Clock, Millis, Random } from './domain/clock.ts'
 export type { InputDraft, TurnDraft } from './domain/draft.ts'
-export { HeddleError, Misuse } from './domain/errors.ts'
+export { HeddleError, UsageError } from './domain/errors.ts'
 export type { Event, EventKind } from './domain/event.ts'
 export type { Label } from './domain/label.ts'
 export type { Message, Part, Role, Source, ThinkingConfig } from './domain/message.ts'

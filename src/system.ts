@@ -1,22 +1,39 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Clock, Random } from './domain/clock.ts'
+import type { Clock, Millis, Random } from './domain/clock.ts'
 
-/** Timers of the machine hold no more; a longer one would end at once. */
-const longestSleep = 2 ** 31 - 1
+/** Max of Node timers; a longer one would fire at once. */
+export const maxTimer = 2 ** 31 - 1
 
-/** The machine's own time: the only file that asks for it. */
+/** System clock; no other file reads the time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Since the machine started: the same for all its processes, and nobody sets it.
+  // Time since boot: the same for all processes of the machine, and never set.
   monotonic: () => Number(process.hrtime.bigint()) / 1_000_000,
   sleep: (duration, signal) =>
-    wait(Math.min(duration, longestSleep), undefined, signal ? { signal } : {}).catch(() => undefined),
+    sleepInParts(duration, signal, {
+      monotonic: systemClock.monotonic,
+      wait: (part) => wait(part, undefined, signal ? { signal } : {}).catch(() => undefined),
+    }),
 }
 
-const drawn = 4096
+/** Sleeps for any length, in timers that Node can hold. */
+export async function sleepInParts(
+  duration: Millis,
+  signal: AbortSignal | undefined,
+  { monotonic, wait }: { monotonic(): Millis; wait(part: Millis): Promise<void> },
+): Promise<void> {
+  const end = monotonic() + duration
+  let left = duration
+  do {
+    await wait(Math.min(left, maxTimer))
+    left = end - monotonic()
+  } while (duration > maxTimer && left > 0 && !signal?.aborted)
+}
 
-/** The machine's own randomness: the only file that asks for it. Drawn in bulk, each byte handed out once. */
+const poolSize = 4096
+
+/** System randomness; no other file reads it. Read in bulk, each byte used once. */
 export const systemRandom: Random = pooled((count) => randomBytes(count))
 
 function pooled(draw: (count: number) => Uint8Array): Random {
@@ -25,7 +42,7 @@ function pooled(draw: (count: number) => Uint8Array): Random {
   return {
     bytes(count) {
       if (next + count > pool.length) {
-        pool = draw(Math.max(count, drawn))
+        pool = draw(Math.max(count, poolSize))
         next = 0
       }
       next += count

@@ -1,13 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp } from './app.ts'
+import type { App } from './api/app.ts'
+import { openApp } from './app/app.ts'
 import { loadConfig } from './config/config.ts'
-import type { App } from './domain/app.ts'
 import type { Clock, Millis, Random } from './domain/clock.ts'
 import type { Model } from './domain/model.ts'
-import type { Tool } from './domain/tool.ts'
+import type { Tool } from './domain/tools/tool.ts'
 import { ensureHome, homePaths } from './home/home.ts'
+import { type ScriptedModel, scriptedModel } from './models/scripted.ts'
+import { type HallOptions, hallRule } from './testing/hall.ts'
+import { providerRequestOf, toScriptedReply } from './testing/hall-model.ts'
 
 export {
   type Delta,
@@ -23,6 +26,7 @@ export {
 export { type Gate, gate } from './models/gate.ts'
 export { type Script, type ScriptedModel, type ScriptedReply, scriptedModel } from './models/scripted.ts'
 export type { EmbeddingsFaults, EmbeddingsRequest, TestEmbeddings } from './testing/embeddings-api.ts'
+export { type HallOptions, hallRule, type MediocreName, mediocreNames } from './testing/hall.ts'
 export type { OllamaModel } from './testing/ollama-api.ts'
 export type { ProviderLogLine } from './testing/provider-log.ts'
 export {
@@ -58,9 +62,9 @@ export interface TestAppOptions {
   /** The first is what answers unless another is asked for. */
   models?: Model[]
   tools?: Tool[]
-  /** Who answers where nobody is named: the agent that does things itself, unless another is. */
+  /** The default agent; `general` if omitted. */
   agent?: string
-  /** Somebody notes after a talk where it stands: one more call of the model. Off unless a test is about that. */
+  /** Whether narratives are written after a session comes to rest, which costs one more model call. */
   narratives?: boolean
 }
 
@@ -87,9 +91,19 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   }
 }
 
+/** A model of the hall of mediocre models, or the whole hall, without a provider: see `hallRule`. */
+export function hallModel(options: HallOptions & Partial<Pick<Model, 'window' | 'price'>> = {}): ScriptedModel {
+  const { who, seed, ...settings } = options
+  const answer = hallRule({ ...(who && { who }), ...(seed !== undefined && { seed }) })
+  return scriptedModel((request) => toScriptedReply(answer(providerRequestOf(request))), {
+    name: who ?? 'hall',
+    ...settings,
+  })
+}
+
 /** Time that stands still until a test moves it. */
 export interface ManualClock extends Clock {
-  /** Moves time on and wakes whoever slept until then, in order. */
+  /** Moves time on and ends the sleeps that are due, in order. */
   advance(duration: Millis): Promise<void>
 }
 

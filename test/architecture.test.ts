@@ -1,12 +1,13 @@
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { mayImport } from './architecture/rules.ts'
 import { readTree, type SourceFile } from './architecture/tree.ts'
 import { violations } from './architecture/violations.ts'
 
-describe('the project keeps its own rules', () => {
-  const tree = readTree(join(import.meta.dirname, '..'))
+const tree = readTree(join(import.meta.dirname, '..'))
 
+describe('the project keeps its own rules', () => {
   test('the whole tree is looked at', () => {
     expect(tree.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['bin/heddle', 'src/system.ts', 'src/domain/clock.ts', 'test/architecture.test.ts']),
@@ -36,7 +37,23 @@ describe('a room imports only what the table allows', () => {
     ['the type of a module', "export type Engine = typeof import('../engine/run.ts')"],
   ])('%s counts as an import', (_, text) => {
     const found = violations([file('src/store/writer.ts', text), file('src/engine/run.ts')])
-    expect(found).toEqual(['src/store/writer.ts: imports src/engine/run.ts, but store may import domain'])
+    expect(found).toEqual(['src/store/writer.ts: imports src/engine/run.ts, but store may import domain, file-lock.ts'])
+  })
+
+  test('a folder of the engine imports only the layers below it', () => {
+    const importing = (path: string, target: string) =>
+      violations([file(path, `import '${relative(dirname(path), target)}'`), file(target)])
+    expect(importing('src/engine/why/chain.ts', 'src/engine/run/context/journal.ts')).toEqual([])
+    expect(importing('src/engine/run/claim.ts', 'src/engine/files/artifacts.ts')).toEqual([
+      'src/engine/run/claim.ts: imports src/engine/files/artifacts.ts, which is a layer above it',
+    ])
+  })
+
+  test('ARCHITECTURE.md shows the table', () => {
+    const page = readFileSync(join(import.meta.dirname, '../ARCHITECTURE.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| `src\/([\w.-]+?)\/?` \|[^|]*\| ([^|]*) \|$/gm)]
+    const shown = rows.map(([, room = '', allowed = '']) => [room, allowed === '–' ? [] : allowed.split(', ')])
+    expect(Object.fromEntries(shown)).toEqual(mayImport)
   })
 
   test('a room that is not in the table is refused', () => {
@@ -72,6 +89,17 @@ describe('a room imports only what the table allows', () => {
     expect(violations(web("import type { Reply } from '../src/gateway/api.ts'"))).toEqual([])
     expect(violations(web("import { reply } from '../src/gateway/api.ts'"))).toHaveLength(1)
     expect(violations(web("import type { Id } from '../src/domain/id.ts'"))).toHaveLength(1)
+  })
+})
+
+describe('an exported name means one thing', () => {
+  test('two files that declare the same one are told, a re-export is not', () => {
+    const found = violations([
+      file('src/domain/a.ts', 'export interface Place {}\nexport type { Label } from "./label.ts"'),
+      file('src/domain/label.ts', 'export type Label = string'),
+      file('src/store/b.ts', 'export function Place() {}'),
+    ])
+    expect(found).toEqual(['src/store/b.ts: exports Place, and so does src/domain/a.ts'])
   })
 })
 
@@ -127,7 +155,7 @@ describe('a file is one idea, named for it', () => {
     expect(violations([file(path)])).toEqual([`${path}: is not named for its idea`])
   })
 
-  test.each(['src/index.ts', 'src/skills/skill-index.ts', 'web/index.html'])('%s is a name', (path) => {
+  test.each(['src/index.ts', 'src/agents/agent-index.ts', 'web/index.html'])('%s is a name', (path) => {
     expect(violations([file(path, '')])).toEqual([])
   })
 })
@@ -150,14 +178,14 @@ describe('SQL lives in the store', () => {
     "import { DatabaseSync } from 'node:sqlite'",
     "const kysely = await import('kysely')",
   ])('%s is refused elsewhere', (text) => {
-    expect(violations([file('src/engine/claim.ts', text)])).toHaveLength(1)
-    expect(violations([file('src/store/runs.ts', text)])).toEqual([])
+    expect(violations([file('src/engine/run/claim.ts', text)])).toHaveLength(1)
+    expect(violations([file('src/store/rows/runs.ts', text)])).toEqual([])
   })
 
-  test('but for the lock of the configuration, which has no rows', () => {
+  test('but for the lock on a file, which has no rows', () => {
     const text = "await import('node:sqlite')\nconst q = 'BEGIN EXCLUSIVE'"
-    expect(violations([file('src/config/lock.ts', text)])).toEqual([])
-    expect(violations([file('src/config/set.ts', text)])).toHaveLength(2)
+    expect(violations([file('src/file-lock.ts', text)])).toEqual([])
+    expect(violations([file('src/config/lock.ts', text)])).toHaveLength(2)
   })
 
   test.each([
@@ -201,7 +229,7 @@ describe('time and chance come as arguments', () => {
 
   test.each(['setImmediate(next)', 'queueMicrotask(next)'])('%s is for the store alone', (text) => {
     expect(violations([file('src/store/writer.ts', text)])).toEqual([])
-    expect(violations([file('src/engine/claim.ts', text)])).toHaveLength(1)
+    expect(violations([file('src/engine/run/claim.ts', text)])).toHaveLength(1)
   })
 
   test.each([
@@ -212,7 +240,7 @@ describe('time and chance come as arguments', () => {
     "import { createHash } from 'node:crypto'",
     '// Date.now() is spoken of here\nexport {}',
   ])('%s asks the machine for nothing', (text) => {
-    expect(violations([file('src/engine/claim.ts', text)])).toEqual([])
+    expect(violations([file('src/engine/run/claim.ts', text)])).toEqual([])
   })
 })
 
@@ -224,24 +252,26 @@ describe('tools reach files by handles', () => {
     "const fs = await import('node:fs')",
     "const fs = process.getBuiltinModule('fs')",
     "import { createRequire } from 'node:module'",
-    "import { patientDisk } from './disk.ts'",
+    "import { asyncDisk } from './disk.ts'",
     "import { pathHandle } from './handle.ts'",
     "import { spawn } from 'node:child_process'",
     "import { exec } from 'child_process'",
-    "import { launch } from './sandbox/launch.ts'",
-    "import { host } from './sandbox/host.ts'",
+    "import { launch } from '../exec/sandbox/launch.ts'",
+    "import { host } from '../exec/sandbox/host.ts'",
   ])('%s is refused in a tool', (text) => {
-    const parts = ['disk', 'handle', 'sandbox/launch', 'sandbox/host'].map((name) => file(`src/tools/${name}.ts`))
-    expect(violations([file('src/tools/read-file.ts', text), ...parts])).not.toEqual([])
+    const parts = ['files/disk', 'files/handle', 'exec/sandbox/launch', 'exec/sandbox/host'].map((name) =>
+      file(`src/tools/${name}.ts`),
+    )
+    expect(violations([file('src/tools/files/read-file.ts', text), ...parts])).not.toEqual([])
   })
 
   test('the disk alone imports what reaches files, handles alone the disk, the sandbox alone starts programs', () => {
     const files = [
-      file('src/tools/disk.ts', "import { openSync } from 'node:fs'"),
-      file('src/tools/handle.ts', "import type { Stats } from 'node:fs'\nimport { directDisk } from './disk.ts'"),
+      file('src/tools/files/disk.ts', "import { openSync } from 'node:fs'"),
+      file('src/tools/files/handle.ts', "import type { Stats } from 'node:fs'\nimport { syncDisk } from './disk.ts'"),
       file('src/tools/call.ts', "import { pathHandle } from './handle.ts'"),
-      file('src/tools/sandbox/launch.ts', "import { spawn } from 'node:child_process'"),
-      file('src/tools/sandbox/host.ts', "import { stat } from 'node:fs/promises'"),
+      file('src/tools/exec/sandbox/launch.ts', "import { spawn } from 'node:child_process'"),
+      file('src/tools/exec/sandbox/host.ts', "import { stat } from 'node:fs/promises'"),
     ]
     expect(violations(files)).toEqual([])
   })
@@ -258,20 +288,20 @@ describe('the network is reached by the safe fetch', () => {
     'const get = fetch',
     'new WebSocket(url)',
   ])('%s is refused elsewhere', (text) => {
-    for (const path of ['src/tools/web-fetch.ts', 'src/engine/claim.ts', 'src/cli/up.ts'])
+    for (const path of ['src/tools/web-fetch.ts', 'src/engine/run/claim.ts', 'src/cli/commands/up.ts'])
       expect(violations([file(path, text)])).toHaveLength(1)
-    expect(violations([file('src/models/openai.ts', text)])).toEqual([])
+    expect(violations([file('src/models/providers/openai.ts', text)])).toEqual([])
   })
 
   test('its own folder imports what reaches the network, and still takes no fetch of the platform', () => {
-    expect(violations([file('src/tools/fetch/place.ts', "import { isIP } from 'node:net'")])).toEqual([])
-    expect(violations([file('src/tools/fetch/place.ts', 'await fetch(url)')])).toHaveLength(1)
+    expect(violations([file('src/tools/fetch/fetch-target.ts', "import { isIP } from 'node:net'")])).toEqual([])
+    expect(violations([file('src/tools/fetch/fetch-target.ts', 'await fetch(url)')])).toHaveLength(1)
   })
 
   test.each(["import type { Socket } from 'node:net'", "call.fetch('url')", 'const settings = { fetch: {} }'])(
     '%s reaches nothing',
     (text) => {
-      expect(violations([file('src/engine/claim.ts', text)])).toEqual([])
+      expect(violations([file('src/engine/run/claim.ts', text)])).toEqual([])
     },
   )
 })
@@ -288,24 +318,24 @@ describe('a command takes streams, folder and signals as an argument', () => {
     "import { homedir } from 'node:os'",
     "console.log('hello')",
   ])('%s is refused in src/cli', (text) => {
-    expect(violations([file('src/cli/ask.ts', text)])).not.toEqual([])
+    expect(violations([file('src/cli/commands/ask.ts', text)])).not.toEqual([])
     expect(violations([file('src/cli/process-io.ts', text)])).toEqual([])
   })
 
   test.each(['process.pid', 'process.version', "here.io.stdout.write('hello')", "import { tmpdir } from 'node:os'"])(
     '%s is none of these',
     (text) => {
-      expect(violations([file('src/cli/ask.ts', text)])).toEqual([])
+      expect(violations([file('src/cli/commands/ask.ts', text)])).toEqual([])
     },
   )
 })
 
 describe('the public names are the checked-in list', () => {
-  const index = "export { open } from './app.ts'\nexport type { Turn } from './domain/turn.ts'"
+  const index = "export { open } from './app/app.ts'\nexport type { Turn } from './domain/turn.ts'"
   const files = (list: string) => [
     file('src/index.ts', index),
     file('src/testing.ts', 'export const scripted = 1'),
-    file('src/app.ts'),
+    file('src/app/app.ts'),
     file('src/domain/turn.ts'),
     file('test/public-names.txt', list),
   ]
@@ -322,7 +352,7 @@ describe('the public names are the checked-in list', () => {
   })
 
   test('exporting everything hides names and is refused', () => {
-    const star = [file('src/index.ts', "export * from './app.ts'"), file('test/public-names.txt', 'index: *\n')]
+    const star = [file('src/index.ts', "export * from './app/app.ts'"), file('test/public-names.txt', 'index: *\n')]
     expect(violations(star)).toEqual(['test/public-names.txt: "index: *" hides names; write them out'])
   })
 })

@@ -18,25 +18,29 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { killGroup } from './setup/kill-group.ts'
 import { oldNodes } from './setup/old-nodes.ts'
 
 const root = join(import.meta.dirname, '..')
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-launcher-')))
 const checkout = join(place, 'checkout')
 
-// Says what reaches it, and ends on the first SIGTERM with all it has seen.
+// Says what reaches it and from whom, and ends on the first SIGTERM with all it has seen.
 const program = `
 export async function main(argv) {
   if (argv[0] === 'say') console.log(JSON.stringify(argv))
   if (argv[0] === 'say') return 7
   if (argv[0] === 'die') process.kill(process.pid, argv[1])
-  if (argv[0] === 'die') return new Promise((resolve) => setTimeout(resolve, 10_000))
+  if (argv[0] === 'die') return new Promise(() => setInterval(() => {}, 1000))
+  if (argv[0] === 'wait') console.log('ready')
+  if (argv[0] === 'wait') return new Promise(() => setInterval(() => {}, 1000))
   const seen = []
-  for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => console.log(seen.push(signal)))
+  for (const signal of ['SIGINT', 'SIGHUP'])
+    process.on(signal, (from) => console.log(seen.push(from === signal ? signal : signal + ' by ' + from)))
   return new Promise((resolve) => {
     const alive = setInterval(() => {}, 1000)
     process.on('SIGTERM', () => {
-      console.log([...seen, 'SIGTERM'].join(' '))
+      console.log([...seen.sort(), 'SIGTERM'].join(', '))
       clearInterval(alive)
       resolve(5)
     })
@@ -82,7 +86,7 @@ describe.each(oldNodes(place))('a checkout on $name', ({ command: [node = '', ..
     const { stdout, stderr } = spawnSync(node, [...options, join(root, 'bin/heddle'), '--version'], {
       env,
       encoding: 'utf8',
-      timeout: 20_000,
+      timeout: 100_000,
     })
     expect({ stdout, stderr }).toEqual({ stdout: '0.1.0\n', stderr: '' })
     const [, ownNode] = readFileSync(seen, 'utf8').split('\n')
@@ -100,18 +104,26 @@ describe.each(oldNodes(place))('a checkout on $name', ({ command: [node = '', ..
     expect(await once(start('die', signal), 'exit')).toEqual([null, signal])
   })
 
-  test('hands Ctrl-C to its program once, and SIGHUP and SIGTERM too', async () => {
+  test('tells its program of Ctrl-C, marked as told, and hands it SIGHUP and SIGTERM', async () => {
     const launcher = start()
     const exit = once(launcher, 'exit')
     const lines = linesOf(launcher)
     await lines.next()
     process.kill(-(launcher.pid ?? 0), 'SIGINT')
-    expect(await lines.next()).toMatchObject({ value: '1' })
+    expect([await lines.next(), await lines.next()]).toMatchObject([{ value: '1' }, { value: '2' }])
     launcher.kill('SIGHUP')
-    expect(await lines.next()).toMatchObject({ value: '2' })
+    expect(await lines.next()).toMatchObject({ value: '3' })
     launcher.kill('SIGTERM')
-    expect(await lines.next()).toMatchObject({ value: 'SIGINT SIGHUP SIGTERM' })
+    expect(await lines.next()).toMatchObject({ value: 'SIGHUP, SIGINT, SIGINT by launcher, SIGTERM' })
     expect(await exit).toEqual([5, null])
+  })
+
+  test('ends a program that does not listen to SIGINT by it', async () => {
+    const launcher = start('wait')
+    const exit = once(launcher, 'exit')
+    await linesOf(launcher).next()
+    launcher.kill('SIGINT')
+    expect(await exit).toEqual([null, 'SIGINT'])
   })
 
   test('does not leave its program behind when it is killed outright', async () => {
@@ -131,7 +143,7 @@ describe.each(oldNodes(place))('a checkout on $name', ({ command: [node = '', ..
     const attempt = () => {
       const { status, stderr } = spawnSync(node, [...options, join(bare, 'bin/heddle')], {
         encoding: 'utf8',
-        timeout: 20_000,
+        timeout: 100_000,
       })
       return { status, stderr }
     }
@@ -148,7 +160,7 @@ describe('compiled code is kept', () => {
   const node = join(root, 'node_modules/node/bin/node')
   const own = (name: string) => mkdtempSync(join(place, name))
   const run = (env: NodeJS.ProcessEnv, ...args: string[]) =>
-    spawnSync(node, [join(checkout, 'bin/heddle'), ...args], { env, encoding: 'utf8', timeout: 20_000 })
+    spawnSync(node, [join(checkout, 'bin/heddle'), ...args], { env, encoding: 'utf8', timeout: 100_000 })
   const cached = (directory: string) => existsSync(directory) && readdirSync(directory).length > 0
 
   test('in the home, and never in the directory for temporary files', () => {
@@ -173,12 +185,4 @@ describe('compiled code is kept', () => {
 
 function linesOf(child: ChildProcessByStdio<null, Readable, null>): AsyncIterator<string> {
   return createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
 }

@@ -120,7 +120,7 @@ function run([program = '', ...args]: string[], env: Record<string, string> = {}
   const { status, stdout, stderr } = spawnSync(program, args, {
     cwd: existsSync(project) ? project : place,
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 100_000,
     env: { PATH: process.env['PATH'], HOME: place, HEDDLE_HOME: join(place, 'home'), ...env },
   })
   return { code: status, stdout, stderr }

@@ -1,18 +1,18 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { wishIn } from '../src/cli/chat-commands.ts'
-import { answerFrom } from '../src/cli/shown-question.ts'
+import { answerFrom } from '../src/cli/approvals/question-pager.ts'
+import { parseChatLine } from '../src/cli/chat/chat-commands.ts'
 import { readableText } from '../src/tools/fetch/readable.ts'
-import { matchesGlob, readGlob } from '../src/tools/glob.ts'
+import { matchesGlob, readGlob } from '../src/tools/files/glob.ts'
 import { readTree, type SourceFile } from './architecture/tree.ts'
 
 /** Tables whose keys are never a name from outside. */
 const exceptions = new Map([
   ['src/config/yaml.ts section', 'keys that every object has are refused before'],
-  ['src/engine/runs.ts doing', 'the state of a run'],
-  ['src/store/backup.ts counts', 'the names of our own tables'],
-  ['src/store/sqlite-connection.ts row', 'the names of our own columns'],
-  ['src/tools/sandbox/view.ts links', 'folders of the system'],
+  ['src/engine/views/runs.ts doing', 'the state of a run'],
+  ['src/store/backup/backup.ts counts', 'the names of our own tables'],
+  ['src/store/sqlite/connection.ts row', 'the names of our own columns'],
+  ['src/tools/exec/sandbox/view.ts links', 'folders of the system'],
   ['src/tools/operands.ts hashes', 'words of a command, kept for comparing only'],
 ])
 
@@ -51,7 +51,7 @@ const inherited = ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnPro
 
 test.each(inherited)('%s is no answer, no command, no tag that ends another, and no class of characters', (name) => {
   expect(answerFrom(name)).toBe(undefined)
-  if (/^[a-z]+$/i.test(name)) expect(() => wishIn(`/${name}`)).toThrow('there is no')
+  if (/^[a-z]+$/i.test(name)) expect(() => parseChatLine(`/${name}`)).toThrow('there is no')
   expect(readableText(`<${name}>one<p>two`, 'http://127.0.0.1/').text).toContain('two')
   const glob = readGlob(`[[:${name}:]]`)
   expect(glob === undefined || matchesGlob(glob, ['x'])).toBeTypeOf('boolean')

@@ -1,15 +1,15 @@
 import { z } from 'zod'
-import { type CheckReader, checkOf, named, type Seen } from './check.ts'
+import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
 import type { Evidence } from './evidence.ts'
-import { textIn } from './folder-state.ts'
+import { readTextFile } from './folder-state.ts'
 import { amount, inFolder, pattern, words } from './written.ts'
 
-const longestParagraph = 400
+const maxParagraphLength = 400
 
-/** Checks of what the agent handed in. */
+/** Checks of the agent's answer. */
 export const answerChecks: Record<string, CheckReader> = {
   first_paragraph: checkOf(
-    z.strictObject({ atMost: amount.default(longestParagraph) }),
+    z.strictObject({ atMost: amount.default(maxParagraphLength) }),
     ({ atMost }) => `the answer begins with a paragraph of at most ${atMost} characters`,
     ({ atMost }, { text }) => {
       const paragraph = text.trim().split(/\n\s*\n/)[0] ?? ''
@@ -44,10 +44,10 @@ export const answerChecks: Record<string, CheckReader> = {
         : `the answer names ${atLeast} different path:line that exist`,
     ({ atLeast }, evidence) => {
       const all = placesIn(evidence)
-      const wrong = all.filter(({ isThere }) => !isThere).map(shown)
-      const right = [...new Set(all.filter(({ isThere }) => isThere).map(shown))]
-      if (wrong.length > 0) return { ok: false, saw: `lines that are not there: ${named(wrong)}` }
-      return { ok: right.length >= atLeast, saw: named(right) || 'none' }
+      const wrong = all.filter(({ isThere }) => !isThere).map(renderPlace)
+      const right = [...new Set(all.filter(({ isThere }) => isThere).map(renderPlace))]
+      if (wrong.length > 0) return { ok: false, saw: `lines that do not exist: ${joinWords(wrong)}` }
+      return { ok: right.length >= atLeast, saw: joinWords(right) || 'none' }
     },
   ),
   place: checkOf(
@@ -57,12 +57,15 @@ export const answerChecks: Record<string, CheckReader> = {
     ({ path, from, to }) => `the answer points at ${path}:${from === to ? from : `${from}-${to}`}`,
     ({ path, from, to }, evidence) => {
       const there = placesIn(evidence).filter((place) => place.path === path)
-      return { ok: there.some((place) => place.from <= to && place.to >= from), saw: named(there.map(shown)) || 'none' }
+      return {
+        ok: there.some((place) => place.from <= to && place.to >= from),
+        saw: joinWords(there.map(renderPlace)) || 'none',
+      }
     },
   ),
 }
 
-interface Place {
+interface CitedPlace {
   path: string
   from: number
   to: number
@@ -70,22 +73,22 @@ interface Place {
 }
 
 /** Every `path:line` and `path:line-line` of the answer whose path is a file of the folder. */
-function placesIn({ text, folder }: Evidence): Place[] {
+function placesIn({ text, folder }: Evidence): CitedPlace[] {
   const found = text.replaceAll(`${folder}/`, '').matchAll(/([\w./-]*[\w-]+\.[A-Za-z]\w*):(\d+)(?:\s?[-–]\s?(\d+))?/g)
   return [...found].flatMap(([, written = '', first = '', last = first]) => {
     const path = written.replace(/^\.\//, '')
-    const content = textIn(folder, path)
+    const content = readTextFile(folder, path)
     if (content === undefined) return []
     const [from, to] = [Number(first), Number(last)]
     return [{ path, from, to, isThere: from >= 1 && from <= content.trimEnd().split('\n').length }]
   })
 }
 
-function shown({ path, from, to }: Place): string {
+function renderPlace({ path, from, to }: CitedPlace): string {
   return from === to ? `${path}:${from}` : `${path}:${from}-${to}`
 }
 
-function inAnswer(text: string, ok: boolean): Seen {
+function inAnswer(text: string, ok: boolean): CheckResult {
   return { ok, saw: text.trim() === '' ? 'no answer' : beginning(text) }
 }
 

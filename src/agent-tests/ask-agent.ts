@@ -1,51 +1,52 @@
-import type { Answered, App } from '../domain/app.ts'
-import type { PlanView, TaskView } from '../domain/plan-views.ts'
+import type { App } from '../api/app.ts'
+import type { PlanView, TaskView } from '../api/views/plan.ts'
+import type { Answered } from '../api/views/question.ts'
 import type { ToolCall } from '../domain/turn.ts'
 import type { PlannedTask } from './evidence.ts'
 
-/** Tools that cannot do harm in a folder that is thrown away, with commands that are confined. */
+/** Tools that are harmless in a temporary folder with sandboxed commands. */
 const harmless = ['write_file', 'edit_file', 'exec']
 
-/** What an agent is asked, and what ends the waiting. */
-export interface Asking {
+/** A task for an agent, and the signal that stops it. */
+export interface AgentTask {
   folder: string
   agent: string
   task: string
   model: string
-  until: AbortSignal
+  signal: AbortSignal
 }
 
-/** Gives an agent its task and waits for the end, whatever that is; when the signal comes, the run is cancelled. */
-export async function askAgent(app: App, { folder, agent, task, model, until }: Asking): Promise<Answered> {
+/** Gives an agent its task and waits for the outcome; cancels the run on abort. */
+export async function askAgent(app: App, { folder, agent, task, model, signal }: AgentTask): Promise<Answered> {
   const { itemId, session } = await app.submit(folder, { session: 'main', content: task, agent, model })
   const work = await app.work({ folder, session })
   try {
     for (;;) {
-      const now = await app.answer(folder, itemId, until)
+      const now = await app.answer(folder, itemId, signal)
       if (now.status !== 'waiting') return now
-      if (until.aborted) {
+      if (signal.aborted) {
         if (now.runId !== null) await app.cancel(now.runId, 'the test was stopped')
         return await app.answer(folder, itemId, new AbortController().signal)
       }
-      await decideAlone(app)
+      await answerApprovals(app)
     }
   } finally {
     await work.stop()
   }
 }
 
-/** Nobody is there to be asked: an agent whose own file wants questions gets the answer that the folder allows. */
-async function decideAlone(app: App): Promise<void> {
+/** Answers approvals without a user: yes for harmless tools, no for all others. */
+async function answerApprovals(app: App): Promise<void> {
   for (const { id, tool, hash } of await app.approvals()) {
     const isHarmless = harmless.includes(tool)
-    const said = isHarmless
+    const decision = isHarmless
       ? { answer: 'once' as const, hash }
-      : { answer: 'no' as const, reason: 'nobody can be asked' }
-    await app.decide(`approval:${id}`, said)
+      : { answer: 'no' as const, reason: 'there is no one to ask' }
+    await app.decide(`approval:${id}`, decision)
   }
 }
 
-/** Every tool call that the turns of an answer tell of. */
+/** All tool calls in the turns of an answer. */
 export async function callsOf(app: App, { folder, turns }: Pick<Answered, 'folder' | 'turns'>): Promise<ToolCall[]> {
   const calls: ToolCall[] = []
   for (const id of turns) {
@@ -55,15 +56,15 @@ export async function callsOf(app: App, { folder, turns }: Pick<Answered, 'folde
   return calls
 }
 
-/** The tasks of each plan of a folder that still counts, briefs included. */
+/** Tasks of each plan of a folder that is not cancelled, with their briefs. */
 export async function plansIn(app: App, folder: string): Promise<PlannedTask[][]> {
   const plans = (await app.plans({ folder })).filter(({ status }) => status !== 'cancelled')
   return Promise.all(
     plans.map(async ({ id }) => {
       const { tasks } = (await app.show(folder, `plan:${id}`)) as PlanView
-      const counting = tasks.filter(({ status }) => status !== 'cancelled')
+      const currentTasks = tasks.filter(({ status }) => status !== 'cancelled')
       return Promise.all(
-        counting.map(async (task) => {
+        currentTasks.map(async (task) => {
           const { context } = (await app.show(folder, `task:${task.id}`)) as TaskView
           return { ...task, context }
         }),

@@ -1,37 +1,37 @@
 import type { z } from 'zod'
 import type { Evidence } from './evidence.ts'
 
-/** What a check found: whether that is what was wanted, and what it was, in words. */
-export interface Seen {
+/** Result of a check: whether it passed, and what it found, in words. */
+export interface CheckResult {
   ok: boolean
   saw: string
 }
 
-/** One mechanical question about what an agent left behind. */
+/** One mechanical check of an agent's work. */
 export interface Check {
   kind: string
-  /** What it is about, in its author's words where there are some. */
+  /** Description by the author of the test, else the expectation. */
   says: string
-  /** What is expected, mechanically. */
+  /** The expectation, in words. */
   wants: string
-  look(evidence: Evidence): Seen | Promise<Seen>
+  look(evidence: Evidence): CheckResult | Promise<CheckResult>
 }
 
-/** A check that was looked at. */
-export interface Judged extends Seen {
+/** A check with its result. */
+export interface JudgedCheck extends CheckResult {
   check: string
   says: string
   wants: string
 }
 
-/** Makes a check out of what a file says of it, or tells what is wrong with that. */
+/** Parses a check from a file, or reports the problem. */
 export type CheckReader = (written: unknown) => { check: Pick<Check, 'wants' | 'look'> } | { problem: string }
 
-/** A kind of check: how it is written, what it wants and how it looks. */
+/** Defines a kind of check: its schema, its expectation and its test. */
 export function checkOf<T>(
   schema: z.ZodType<T>,
   wants: (wanted: T) => string,
-  look: (wanted: T, evidence: Evidence) => Seen | Promise<Seen>,
+  look: (wanted: T, evidence: Evidence) => CheckResult | Promise<CheckResult>,
 ): CheckReader {
   return (written) => {
     const read = schema.safeParse(written)
@@ -40,10 +40,10 @@ export function checkOf<T>(
   }
 }
 
-/** A list as people read it, with its end left out when it is long. */
-export function named(words: readonly string[], most = 5): string {
-  const more = words.length - most
-  return more > 0 ? `${words.slice(0, most).join(', ')} and ${more} more` : words.join(', ')
+/** Joins words to a list, shortened when it is long. */
+export function joinWords(words: readonly string[], max = 5): string {
+  const more = words.length - max
+  return more > 0 ? `${words.slice(0, max).join(', ')} and ${more} more` : words.join(', ')
 }
 
 function issueText({ path, message }: { path: PropertyKey[]; message: string }): string {

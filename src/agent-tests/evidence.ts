@@ -2,10 +2,10 @@ import type { RunState } from '../domain/run.ts'
 import type { ToolCall } from '../domain/turn.ts'
 import type { FolderState } from './folder-state.ts'
 
-/** What a command came to, or why none can be run here. */
+/** Result of a command, or why commands cannot run here. */
 export type CommandEnd = { code: number | null; output: string } | { obstacle: string }
 
-/** A plan as the checks look at it. */
+/** A task of a plan, as the checks see it. */
 export interface PlannedTask {
   id: number
   key: string
@@ -15,7 +15,7 @@ export interface PlannedTask {
   context: string
 }
 
-/** Everything that an agent's run left behind. */
+/** Everything that an agent's run left behind, for the checks. */
 export interface Evidence {
   folder: string
   /** The folder's files before the run, and after it. */
@@ -24,13 +24,13 @@ export interface Evidence {
   state: RunState
   /** Why it did not complete. */
   why: string
-  /** What it handed in. */
+  /** Its answer. */
   text: string
   calls: readonly Pick<ToolCall, 'name' | 'status'>[]
   modelCalls: number
   /** The tools of the agent's file. */
   tools: readonly string[]
-  /** The tasks of each plan that it made. */
+  /** Tasks of each plan that it made. */
   plans: readonly PlannedTask[][]
   /** Runs a command in the folder, in the sandbox. */
   run(command: string): Promise<CommandEnd>

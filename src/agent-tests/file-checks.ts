@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { type CheckReader, checkOf, named, type Seen } from './check.ts'
+import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
 import type { Evidence } from './evidence.ts'
-import { changesBetween, textIn } from './folder-state.ts'
+import { changesBetween, readTextFile } from './folder-state.ts'
 import { inFolder, pattern, words } from './written.ts'
 
-/** Checks of what became of the files. */
+/** Checks of the files after the run. */
 export const fileChecks: Record<string, CheckReader> = {
   file_exists: checkOf(
     z.strictObject({ path: inFolder }),
     ({ path }) => `${path} exists`,
     ({ path }, { folder }) =>
-      textIn(folder, path) === undefined ? { ok: false, saw: 'no such file' } : { ok: true, saw: 'it does' },
+      readTextFile(folder, path) === undefined ? { ok: false, saw: 'no such file' } : { ok: true, saw: 'it does' },
   ),
   file_missing: checkOf(
     z.strictObject({ path: inFolder }),
@@ -35,18 +35,18 @@ export const fileChecks: Record<string, CheckReader> = {
   unchanged: checkOf(
     z.strictObject({ paths: z.array(inFolder).min(1).optional(), except: z.array(inFolder).min(1).optional() }),
     ({ paths, except }) => {
-      if (paths) return `unchanged: ${named(paths)}`
-      return except ? `nothing but ${named(except)} was touched` : 'no file was touched'
+      if (paths) return `unchanged: ${joinWords(paths)}`
+      return except ? `nothing but ${joinWords(except)} was touched` : 'no file was touched'
     },
     ({ paths, except = [] }, { before, after }) => {
       const { made, changed, gone } = changesBetween(before, after)
       const counts = (path: string) => (paths ? paths.includes(path) : !except.includes(path))
-      const told = [
+      const changes = [
         ...made.filter(counts).map((path) => `${path} made`),
         ...changed.filter(counts).map((path) => `${path} changed`),
         ...gone.filter(counts).map((path) => `${path} removed`),
       ]
-      return told.length > 0 ? { ok: false, saw: named(told) } : { ok: true, saw: 'nothing else' }
+      return changes.length > 0 ? { ok: false, saw: joinWords(changes) } : { ok: true, saw: 'nothing else' }
     },
   ),
   files_list: checkOf(
@@ -62,19 +62,21 @@ export const fileChecks: Record<string, CheckReader> = {
           .filter((path) => !written.includes(path) && !gone.includes(path))
           .map((path) => `${path} is listed and was not written`),
       ]
-      return wrong.length > 0 ? { ok: false, saw: named(wrong) } : { ok: true, saw: named(written) || 'nothing' }
+      return wrong.length > 0
+        ? { ok: false, saw: joinWords(wrong) }
+        : { ok: true, saw: joinWords(written) || 'nothing' }
     },
   ),
 }
 
-function lookInto({ folder }: Evidence, path: string, isRight: (text: string) => boolean): Seen {
-  const text = textIn(folder, path)
+function lookInto({ folder }: Evidence, path: string, isRight: (text: string) => boolean): CheckResult {
+  const text = readTextFile(folder, path)
   if (text === undefined) return { ok: false, saw: 'no such file' }
   const lines = text === '' ? 0 : text.trimEnd().split('\n').length
   return { ok: isRight(text), saw: `${lines} lines that ${isRight(text) ? 'do' : 'do not'}` }
 }
 
-/** The paths after the last line that says `Files:`, from the folder on, however they are decorated. */
+/** Paths after the last line with `Files:`, relative to the folder, without decoration. */
 function filesListed(text: string, folder: string): string[] {
   const lines = text.split('\n')
   const at = lines.findLastIndex((line) => /^[\s#*_]*files:/i.test(line))

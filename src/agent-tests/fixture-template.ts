@@ -1,4 +1,4 @@
-/** A test to fill in, by file name: what a new one begins with. */
+/** Files of a new agent test, by path. */
 export const fixtureTemplate: Readonly<Record<string, string>> = {
   'task.md': 'Read notes.txt and write what it says into summary.md, in one sentence.\n',
   'files/notes.txt': 'The release is planned for Friday. The tests pass. Two pictures are missing.\n',

@@ -4,40 +4,40 @@ import { HeddleError } from '../domain/errors.ts'
 import type { Check } from './check.ts'
 import { readChecks } from './read-checks.ts'
 
-const mostFiles = 500
-const mostBytes = 5 * 1024 * 1024
+const maxFiles = 500
+const maxBytes = 5 * 1024 * 1024
 
-/** A task for an agent, the files it is done in, and what must be so afterwards. */
+/** A test of an agent: a task, the files to work on, and the checks. */
 export interface Fixture {
   /** The directory that holds it. */
   path: string
   task: string
-  /** By path from the folder on. */
+  /** Paths relative to the folder. */
   files: { path: string; content: Buffer; isProgram: boolean }[]
   checks: Check[]
   timeoutSeconds?: number
 }
 
-/** Where an agent's test is: beside its file, with `.test` in the place of `.md`. */
+/** Directory of an agent's test: beside its file, with `.test` instead of `.md`. */
 export function fixturePath(agentFile: string): string {
   return agentFile.replace(/\.md$/i, '.test')
 }
 
-/** Whether there is something where a test would be. */
+/** Whether anything exists at the test's path. */
 export function hasFixture(agentFile: string): boolean {
   return lstatSync(fixturePath(agentFile), { throwIfNoEntry: false }) !== undefined
 }
 
-/** Reads a test from its directory; nothing is taken from anywhere else. */
+/** Reads a test from its directory only. */
 export function readFixture(path: string): Fixture {
   if (!lstatSync(path).isDirectory()) throw broken(path, ['it is not a directory of its own'])
-  const task = textOf(join(path, 'task.md'))
-  const checks = textOf(join(path, 'checks.json'))
+  const task = readText(join(path, 'task.md'))
+  const checks = readText(join(path, 'checks.json'))
   const read = checks === undefined ? undefined : readChecks(checks)
   const files = filesBelow(join(path, 'files'))
   const problems = [
-    ...(task === undefined || task.trim() === '' ? ['task.md is missing or empty: write what the agent is asked'] : []),
-    ...(read === undefined ? ['checks.json is missing: write what must be so afterwards'] : []),
+    ...(task === undefined || task.trim() === '' ? ['task.md is missing or empty: write the task for the agent'] : []),
+    ...(read === undefined ? ['checks.json is missing: list what must be true afterwards'] : []),
     ...(read && 'problems' in read ? read.problems.map((problem) => `checks.json: ${problem}`) : []),
     ...files.problems,
   ]
@@ -47,12 +47,12 @@ export function readFixture(path: string): Fixture {
 }
 
 function broken(path: string, problems: string[]): HeddleError {
-  const remedy = 'mend it; heddle agents test --help and docs/guide/agents.md say what belongs there'
+  const remedy = 'fix it; heddle agents test --help and docs/guide/agents.md show what belongs there'
   return new HeddleError('agent_test_broken', `the test in ${path} cannot be used:\n  ${problems.join('\n  ')}`, remedy)
 }
 
-/** A file's text; a link is no file, since it could bring in anything and hand it to a model. */
-function textOf(path: string): string | undefined {
+/** A file's text; links are not followed, since they could send any file to a model. */
+function readText(path: string): string | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : undefined
 }
 
@@ -73,8 +73,8 @@ function filesBelow(root: string): { found: Fixture['files']; problems: string[]
       if (!entry.isFile()) return { found, problems: [`files/${path} is a link or no file: put a copy there`] }
       const stats = lstatSync(join(root, path))
       bytes += stats.size
-      if (found.length === mostFiles || bytes > mostBytes)
-        return { found, problems: [`files holds more than ${mostFiles} files or 5 MB: take less`] }
+      if (found.length === maxFiles || bytes > maxBytes)
+        return { found, problems: [`files holds more than ${maxFiles} files or 5 MB: use less`] }
       found.push({ path, content: readFileSync(join(root, path)), isProgram: (stats.mode & 0o100) !== 0 })
     }
   return { found, problems: [] }

@@ -1,9 +1,9 @@
-import type { Check, Judged } from './check.ts'
+import type { Check, JudgedCheck } from './check.ts'
 import type { Evidence } from './evidence.ts'
 
-/** Looks at every check, one after another: commands of one may not disturb another. The first is always the same. */
-export async function judge(checks: readonly Check[], evidence: Evidence): Promise<Judged[]> {
-  const judged: Judged[] = []
+/** Runs all checks in sequence, so that their commands do not disturb each other. The first is always `finished`. */
+export async function judge(checks: readonly Check[], evidence: Evidence): Promise<JudgedCheck[]> {
+  const judged: JudgedCheck[] = []
   for (const check of [finished, ...checks]) {
     const { ok, saw } = await check.look(evidence)
     judged.push({ check: check.kind, says: check.says, wants: check.wants, ok, saw })

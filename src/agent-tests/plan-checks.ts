@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type CheckReader, checkOf, named, type Seen } from './check.ts'
+import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
 import type { Evidence, PlannedTask } from './evidence.ts'
 import { amount, words } from './written.ts'
 
-/** Checks of the plan that a planner left. */
+/** Checks of the plan that a planner made. */
 export const planChecks: Record<string, CheckReader> = {
   plan_tasks: checkOf(
     z.strictObject({ atLeast: amount.default(1), atMost: amount.default(12) }),
@@ -11,7 +11,7 @@ export const planChecks: Record<string, CheckReader> = {
     ({ atLeast, atMost }, evidence) =>
       ofPlan(evidence, (tasks) => ({
         ok: tasks.length >= atLeast && tasks.length <= atMost,
-        saw: `${tasks.length}: ${named(tasks.map(({ title }) => title))}`,
+        saw: `${tasks.length}: ${joinWords(tasks.map(({ title }) => title))}`,
       })),
   ),
   plan_order: checkOf(
@@ -19,8 +19,8 @@ export const planChecks: Record<string, CheckReader> = {
     ({ edges }) => `tasks wait for others ${edges} times or more, and none for itself`,
     ({ edges }, evidence) =>
       ofPlan(evidence, (tasks) => {
-        const stuck = waitingForEver(tasks)
-        if (stuck.length > 0) return { ok: false, saw: `these wait for each other: ${named(stuck)}` }
+        const stuck = deadlockedTasks(tasks)
+        if (stuck.length > 0) return { ok: false, saw: `these wait for each other: ${joinWords(stuck)}` }
         const count = tasks.reduce((sum, { dependsOn }) => sum + dependsOn.length, 0)
         return { ok: count >= edges, saw: `${count} times` }
       }),
@@ -31,8 +31,8 @@ export const planChecks: Record<string, CheckReader> = {
     ({ atLeast }, evidence) =>
       ofPlan(evidence, (tasks) => {
         const short = tasks.filter(({ context }) => context.trim().length < atLeast)
-        const told = short.map(({ key, context }) => `${key} has ${context.trim().length}`)
-        return told.length > 0 ? { ok: false, saw: named(told) } : { ok: true, saw: 'all do' }
+        const lengths = short.map(({ key, context }) => `${key} has ${context.trim().length}`)
+        return lengths.length > 0 ? { ok: false, saw: joinWords(lengths) } : { ok: true, saw: 'all do' }
       }),
   ),
   plan_mentions: checkOf(
@@ -46,23 +46,23 @@ export const planChecks: Record<string, CheckReader> = {
   ),
   plan_agents: checkOf(
     z.strictObject({ include: z.array(words).min(1) }),
-    ({ include }) => `tasks are given to ${named(include)}`,
+    ({ include }) => `tasks are given to ${joinWords(include)}`,
     ({ include }, evidence) =>
       ofPlan(evidence, (tasks) => {
         const skills = [...new Set(tasks.map(({ skill }) => skill))]
-        return { ok: include.every((name) => skills.includes(name)), saw: named(skills) }
+        return { ok: include.every((name) => skills.includes(name)), saw: joinWords(skills) }
       }),
   ),
 }
 
-function ofPlan({ plans }: Evidence, look: (tasks: PlannedTask[]) => Seen): Seen {
+function ofPlan({ plans }: Evidence, look: (tasks: PlannedTask[]) => CheckResult): CheckResult {
   const [tasks, ...more] = plans
   if (!tasks) return { ok: false, saw: 'no plan' }
   return more.length > 0 ? { ok: false, saw: `${plans.length} plans` } : look(tasks)
 }
 
-/** Keys of the tasks that can never begin: what is left when everything that can be done is done. */
-function waitingForEver(tasks: readonly PlannedTask[]): string[] {
+/** Keys of the tasks that can never start, since they wait for each other. */
+function deadlockedTasks(tasks: readonly PlannedTask[]): string[] {
   let left = [...tasks]
   for (;;) {
     const ids = new Set(left.map(({ id }) => id))

@@ -1,11 +1,11 @@
-import { nearest } from '../domain/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import { answerChecks } from './answer-checks.ts'
 import type { Check, CheckReader } from './check.ts'
 import { fileChecks } from './file-checks.ts'
 import { planChecks } from './plan-checks.ts'
 import { workChecks } from './work-checks.ts'
 
-/** Every kind of check there is, by the word that `checks.json` uses. */
+/** Every kind of check, by its name in `checks.json`. */
 export const checkKinds: Readonly<Record<string, CheckReader>> = {
   ...fileChecks,
   ...answerChecks,
@@ -13,15 +13,15 @@ export const checkKinds: Readonly<Record<string, CheckReader>> = {
   ...planChecks,
 }
 
-/** What `checks.json` holds. */
+/** Content of `checks.json`. */
 export interface WrittenChecks {
   checks: Check[]
   timeoutSeconds?: number
 }
 
-/** Reads the text of a `checks.json`, or tells everything that is wrong with it at once. */
+/** Parses a `checks.json`, or returns all its problems. */
 export function readChecks(text: string): WrittenChecks | { problems: string[] } {
-  const written = parsed(text)
+  const written = parseJson(text)
   if (!isMap(written)) return { problems: ['it must be a JSON object with a list of checks'] }
   const { checks: list, timeoutSeconds, ...others } = written
   if (!Array.isArray(list) || list.length === 0) return { problems: ['checks must be a list with at least one check'] }
@@ -53,7 +53,7 @@ function readCheck(written: unknown, place: string): Check | { problem: string }
   return { kind, ...read.check, says: typeof says === 'string' ? says : read.check.wants }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

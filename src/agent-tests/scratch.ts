@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import type { Fixture } from './fixture.ts'
 
-/** A home and a folder that exist for one test only. */
+/** A temporary home and folder for one test. */
 export interface Scratch {
   home: string
   folder: string
   remove(): void
 }
 
-/** Makes a folder with a test's files, beside a place for a home. The end of the process removes it at the latest. */
+/** Creates a folder with a test's files, and a path for a home beside it. Removed at process exit at the latest. */
 export function makeScratch({ files }: Pick<Fixture, 'files'>): Scratch {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-agents-test-')))
   const remove = () => {
@@ -24,8 +24,8 @@ export function makeScratch({ files }: Pick<Fixture, 'files'>): Scratch {
   return { home, folder, remove }
 }
 
-/** Puts an agent's file where it comes before every other agent of its name, called as it was. */
-export function settleAgent(home: string, path: string, content: Buffer, name: string): string {
+/** Copies an agent's file to the home, where it takes precedence over every other agent of its name. */
+export function installAgent(home: string, path: string, content: Buffer, name: string): string {
   const isSkill = /^skill\.md$/i.test(basename(path))
   const copy = join(home, 'skills', isSkill ? `${name}/SKILL.md` : `${name}.md`)
   write(copy, content, 0o600)
@@ -37,7 +37,7 @@ function write(path: string, content: Buffer, mode: number): void {
   writeFileSync(path, content, { mode })
 }
 
-/** Commands of an agent may have closed directories to everybody: what is ours to remove is ours to open. */
+/** An agent's commands may have removed permissions of directories, which are restored before removal. */
 function removeAll(path: string): void {
   const options = { recursive: true, force: true, maxRetries: 3 }
   try {

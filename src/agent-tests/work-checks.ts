@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { type CheckReader, checkOf, named } from './check.ts'
+import { type CheckReader, checkOf, joinWords } from './check.ts'
 import { amount, words } from './written.ts'
 
-const lastWords = 120
+const lastOutputLength = 120
 
-/** Checks of how the agent worked, and of whether what it made works. */
+/** Checks of how the agent worked, and whether its result works. */
 export const workChecks: Record<string, CheckReader> = {
   command: checkOf(
     z.strictObject({ command: words, exit: amount.default(0), contains: words.optional() }),
@@ -13,19 +13,19 @@ export const workChecks: Record<string, CheckReader> = {
     async ({ command, exit, contains = '' }, { run }) => {
       const end = await run(command)
       if ('obstacle' in end) return { ok: false, saw: `no command can be run here: ${end.obstacle}` }
-      const said = oneLine(end.output.slice(-lastWords))
+      const lastOutput = oneLine(end.output.slice(-lastOutputLength))
       const ok = end.code === exit && end.output.includes(contains)
-      return { ok, saw: `${end.code ?? 'a signal'}${ok || said === '' ? '' : `, and at the end: ${said}`}` }
+      return { ok, saw: `${end.code ?? 'a signal'}${ok || lastOutput === '' ? '' : `, and at the end: ${lastOutput}`}` }
     },
   ),
   tools_within: checkOf(
     z.strictObject({ tools: z.array(words).optional() }),
-    ({ tools }) => `no tool was called but ${tools ? named(tools, 9) : 'those of its file'}`,
+    ({ tools }) => `no tool was called but ${tools ? joinWords(tools, 9) : 'those of its file'}`,
     ({ tools }, { calls, tools: own }) => {
       const allowed = tools ?? own
       const names = [...new Set(calls.map(({ name }) => name))]
       const others = names.filter((name) => !allowed.includes(name))
-      return others.length > 0 ? { ok: false, saw: named(others) } : { ok: true, saw: named(names) || 'none' }
+      return others.length > 0 ? { ok: false, saw: joinWords(others) } : { ok: true, saw: joinWords(names) || 'none' }
     },
   ),
   tool_used: checkOf(

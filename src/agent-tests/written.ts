@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** What people write in `checks.json`, part by part. */
+/** Schemas of the values in `checks.json`. */
 export const words = z.string().min(1, 'must not be empty')
 
 export const inFolder = words.refine(
   (path) => !path.startsWith('/') && !path.split('/').some((part) => part === '..' || part === '.' || part === ''),
-  { error: 'must be a path from the folder on, such as src/a.js' },
+  { error: 'must be a path relative to the folder, such as src/a.js' },
 )
 
 export const pattern = words.refine(isPattern, { error: 'must be a regular expression' })

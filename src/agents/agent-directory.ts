@@ -1,28 +1,28 @@
 import type { Agent, AgentDiagnostic, AgentFormat, AgentSource } from '../domain/agent.ts'
-import { isWithin } from '../domain/within.ts'
+import { isWithin } from '../domain/tools/within.ts'
 import { lookAt, type Now, readBytes, realPathOf, stampOf } from './agent-files.ts'
 import { type Finding, warning } from './finding.ts'
-import { type AgentFile, brokenAgent, type Known, readAgent } from './read-agent.ts'
-import { type Walked, walker } from './walk.ts'
+import { type AgentFile, brokenAgent, type KnownNames, readAgent } from './read-agent.ts'
+import { type FoundAgentFiles, walker } from './walk.ts'
 
 /** A directory with agents. */
 export interface AgentDirectory {
   path: string
   source: AgentSource
-  /** Somebody named it: its absence is worth a word. */
+  /** Named in the config or by a flag: its absence is reported. */
   mustExist?: boolean
-  /** It must not be a link that leads out of here. */
+  /** Folder that it must not lead out of by a link. */
   within?: string
 }
 
-/** What a directory holds; the same object as long as nothing has changed. */
-export interface Look {
+/** Agents of a directory; the same object as long as nothing has changed. */
+export interface AgentScan {
   agents: Agent[]
   diagnostics: AgentDiagnostic[]
 }
 
-/** A file as it was read last. */
-interface Kept {
+/** A file as last read. */
+interface CachedFile {
   stamp: string
   isSettled: boolean
   agent: Agent
@@ -30,13 +30,13 @@ interface Kept {
   good?: Agent
 }
 
-/** Looks into a directory as often as it is asked to, and reads only what is new or changed. */
-export function watchedDirectory(directory: AgentDirectory, known: Known, clock: Now): () => Look {
+/** Returns a function that scans a directory and reads only new or changed files. */
+export function watchedDirectory(directory: AgentDirectory, known: KnownNames, clock: Now): () => AgentScan {
   const { format, skillsOnly } = conventionOf(directory.path)
   let root: string | undefined
-  let walk: () => Walked = () => ({ files: [], diagnostics: [] })
-  let files = new Map<string, Kept>()
-  let last: Look = { agents: [], diagnostics: [] }
+  let walk: () => FoundAgentFiles = () => ({ files: [], diagnostics: [] })
+  let files = new Map<string, CachedFile>()
+  let last: AgentScan = { agents: [], diagnostics: [] }
   return () => {
     const real = realPathOf(directory.path)
     if (real !== root) {
@@ -46,11 +46,11 @@ export function watchedDirectory(directory: AgentDirectory, known: Known, clock:
     }
     const problem = problemOf(directory, real)
     const walked = problem ? { files: [], diagnostics: [problem] } : walk()
-    const now = new Map<string, Kept>()
+    const now = new Map<string, CachedFile>()
     for (const path of walked.files) {
       const file = { path, source: directory.source, ...(format && { format }) }
-      const kept = lookAgain(file, files.get(path), { root: root ?? '', known, clock })
-      if (kept) now.set(path, kept)
+      const cached = readIfChanged(file, files.get(path), { root: root ?? '', known, clock })
+      if (cached) now.set(path, cached)
     }
     files = now
     const agents = Array.from(now.values(), ({ agent }) => agent)
@@ -59,30 +59,34 @@ export function watchedDirectory(directory: AgentDirectory, known: Known, clock:
   }
 }
 
-interface Looking {
+interface ReadContext {
   root: string
-  known: Known
+  known: KnownNames
   clock: Now
 }
 
-function lookAgain(file: AgentFile, before: Kept | undefined, { root, known, clock }: Looking): Kept | undefined {
-  const seen = lookAt(file.path, root)
-  if (seen === undefined) return undefined
-  if ('finding' in seen) return keptBroken(brokenAgent(file, seen.finding), before)
-  if (before?.isSettled && before.stamp === stampOf(seen.stats, clock).text) return before
+function readIfChanged(
+  file: AgentFile,
+  before: CachedFile | undefined,
+  { root, known, clock }: ReadContext,
+): CachedFile | undefined {
+  const found = lookAt(file.path, root)
+  if (found === undefined) return undefined
+  if ('finding' in found) return brokenFile(brokenAgent(file, found.finding), before)
+  if (before?.isSettled && before.stamp === stampOf(found.stats, clock).text) return before
   const read = readBytes(file.path, clock)
-  if ('finding' in read) return keptBroken(brokenAgent(file, read.finding), before)
+  if ('finding' in read) return brokenFile(brokenAgent(file, read.finding), before)
   const agent = readAgent(read.bytes, file, known)
   const { text: stamp, isSettled } = read.stamp
-  if (agent.status === 'broken') return { ...keptBroken(agent, before), stamp, isSettled }
-  // Read again only to be sure: the same content stays the same object, which says that nothing has changed.
+  if (agent.status === 'broken') return { ...brokenFile(agent, before), stamp, isSettled }
+  // Unchanged content keeps the same object, which tells callers that nothing has changed.
   const same = before?.good !== undefined && before.good === before.agent && before.good.hash === agent.hash
   const good = same ? before.agent : agent
   return { stamp, isSettled, agent: good, good }
 }
 
-/** A file that cannot be used: what it said before is used instead, where nobody has to trust each version. */
-function keptBroken(broken: Agent, before: Kept | undefined): Kept {
+/** An unusable file: its last good version is used instead, except where each version needs trust. */
+function brokenFile(broken: Agent, before: CachedFile | undefined): CachedFile {
   const good = broken.source === 'folder' ? undefined : before?.good
   const agent = good ? withLastGood(good, broken) : broken
   const same = before && JSON.stringify(before.agent) === JSON.stringify(agent) ? before.agent : agent
@@ -90,14 +94,14 @@ function keptBroken(broken: Agent, before: Kept | undefined): Kept {
 }
 
 function withLastGood(good: Agent, broken: Agent): Agent {
-  const said: AgentDiagnostic = { ...warning(brokenNow, 'mend it, or take the change back'), path: good.path }
+  const brokenNote: AgentDiagnostic = { ...warning(brokenNow, 'fix it, or undo the change'), path: good.path }
   const why = broken.diagnostics.map((each): AgentDiagnostic => ({ ...each, level: 'warning' }))
-  return { ...good, status: 'degraded', diagnostics: [said, ...why, ...good.diagnostics] }
+  return { ...good, status: 'degraded', diagnostics: [brokenNote, ...why, ...good.diagnostics] }
 }
 
-const brokenNow = 'the file is broken now: what it said before is used until it is mended'
+const brokenNow = 'the file is broken now: its last good version is used until you fix it'
 
-function isSame(last: Look, agents: readonly Agent[], diagnostics: readonly AgentDiagnostic[]): boolean {
+function isSame(last: AgentScan, agents: readonly Agent[], diagnostics: readonly AgentDiagnostic[]): boolean {
   return (
     last.agents.length === agents.length &&
     last.agents.every((agent, at) => agent === agents[at]) &&
@@ -106,11 +110,13 @@ function isSame(last: Look, agents: readonly Agent[], diagnostics: readonly Agen
 }
 
 function problemOf({ path, mustExist, within }: AgentDirectory, real: string | undefined): AgentDiagnostic | undefined {
-  const say = (finding: Finding): AgentDiagnostic => ({ ...finding, path })
+  const toDiagnostic = (finding: Finding): AgentDiagnostic => ({ ...finding, path })
   if (real === undefined)
-    return mustExist ? say(warning('there is no such directory', 'make it, or leave it out')) : undefined
+    return mustExist ? toDiagnostic(warning('there is no such directory', 'create it, or leave it out')) : undefined
   if (within !== undefined && !isWithin(real, within))
-    return say(warning(`it is a link out of the folder, to ${real}`, 'name that directory in skills: of heddle.yaml'))
+    return toDiagnostic(
+      warning(`it is a link out of the folder, to ${real}`, 'add that directory to skills: in heddle.yaml'),
+    )
   return undefined
 }
 
@@ -122,7 +128,7 @@ const conventions: readonly [RegExp, AgentFormat | undefined, boolean][] = [
   [/\/\.openclaw(?:-[^/]+)?\/(?:workspace\/)?skills$/, 'openclaw', true],
 ]
 
-/** What the name of a directory says about the files in it. */
+/** Format implied by a directory's path. */
 function conventionOf(path: string): { format?: AgentFormat; skillsOnly: boolean } {
   const [, format, skillsOnly = false] = conventions.find(([pattern]) => pattern.test(path.replace(/\/+$/, ''))) ?? []
   return { skillsOnly, ...(format && { format }) }

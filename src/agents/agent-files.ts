@@ -1,45 +1,45 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import type { Clock } from '../domain/clock.ts'
-import { isWithin } from '../domain/within.ts'
+import { isWithin } from '../domain/tools/within.ts'
 import { error, type Finding } from './finding.ts'
 
-/** What tells one state of a file from every other, and whether it is old enough for that. */
+/** Fingerprint of a file's state, and whether it is old enough to be reliable. */
 export interface Stamp {
   text: string
-  /** False while a second change could leave the same stamp: times on disk are coarse. */
+  /** False while a second change could give the same stamp: file times are coarse. */
   isSettled: boolean
 }
 
 export type Now = Pick<Clock, 'now'>
 
-const coarse = 100
-const mostBytes = 1024 * 1024
+const timeResolutionMs = 100
+const maxBytes = 1024 * 1024
 
 export function stampOf(stats: BigIntStats, clock: Now): Stamp {
   const { dev, ino, size, mode, mtimeNs, ctimeNs } = stats
   const age = clock.now() - Number(ctimeNs / 1_000_000n)
-  return { text: [dev, ino, size, mode, mtimeNs, ctimeNs].join(':'), isSettled: age > coarse }
+  return { text: [dev, ino, size, mode, mtimeNs, ctimeNs].join(':'), isSettled: age > timeResolutionMs }
 }
 
-/** How a file of ours stands now. */
+/** Stamp of one of Heddle's own files. */
 export function stampNow(file: string, clock: Now): Stamp {
   try {
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false })
     return stats ? stampOf(stats, clock) : { text: '', isSettled: true }
   } catch {
-    // Reading it will say why.
+    // Reading the file will report the reason.
     return { text: '', isSettled: false }
   }
 }
 
-/** How a file stands, without opening it; undefined when it is gone. A link counts as what it leads to. */
+/** Stats of a file without opening it; undefined if it is gone. Links are followed. */
 export function lookAt(path: string, within: string): { stats: BigIntStats } | { finding: Finding } | undefined {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false })
     if (stats === undefined) return undefined
     if (!stats.isSymbolicLink()) return stats.isFile() ? { stats } : { finding: noFile }
     const target = realpathSync(path)
-    if (!isWithin(target, within)) return { finding: leaves(target) }
+    if (!isWithin(target, within)) return { finding: linkOutside(target) }
     const reached = lstatSync(target, { bigint: true })
     return reached.isFile() ? { stats: reached } : { finding: noFile }
   } catch (thrown) {
@@ -47,15 +47,15 @@ export function lookAt(path: string, within: string): { stats: BigIntStats } | {
   }
 }
 
-/** The content of a file and the stamp of just that content. */
+/** Content of a file, with the stamp of exactly that content. */
 export function readBytes(path: string, clock: Now): { bytes: Uint8Array; stamp: Stamp } | { finding: Finding } {
   let file: number | undefined
   try {
-    // A pipe that somebody put in the place of a file must not hold us up.
+    // Must not block on a pipe.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const stats = fstatSync(file, { bigint: true })
     if (!stats.isFile()) return { finding: noFile }
-    const bytes = Buffer.alloc(Math.min(Number(stats.size), mostBytes) + 1)
+    const bytes = Buffer.alloc(Math.min(Number(stats.size), maxBytes) + 1)
     let filled = 0
     for (let read = -1; read !== 0 && filled < bytes.length; filled += read)
       read = readSync(file, bytes, filled, bytes.length - filled, null)
@@ -67,7 +67,7 @@ export function readBytes(path: string, clock: Now): { bytes: Uint8Array; stamp:
   }
 }
 
-/** The path without links, or nothing when there is nothing. */
+/** Real path; undefined if it does not exist. */
 export function realPathOf(path: string): string | undefined {
   try {
     return realpathSync(path)
@@ -78,14 +78,18 @@ export function realPathOf(path: string): string | undefined {
 
 export function unreadable(thrown: unknown): Finding {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
-  if (code === 'ENOENT' || code === 'ELOOP') return error('it is a link that leads nowhere', 'mend or remove the link')
-  if (code === 'EACCES' || code === 'EPERM') return error('it may not be read', 'make it readable for you: chmod u+r')
+  if (code === 'ENOENT' || code === 'ELOOP') return error('it is a broken link', 'fix or remove the link')
+  if (code === 'EACCES' || code === 'EPERM')
+    return error('you have no permission to read it', 'make it readable for you: chmod u+r')
   if (code === '') throw thrown
-  return error(`reading it gave ${code}`, 'look at the file and its disk')
+  return error(`reading it failed with ${code}`, 'check the file and its disk')
 }
 
 const noFile = error('it is not a file', 'rename it, or put a file there')
 
-function leaves(target: string): Finding {
-  return error(`it is a link out of its directory, to ${target}`, 'copy the file, or name its directory in skills:')
+function linkOutside(target: string): Finding {
+  return error(
+    `it is a link out of its directory, to ${target}`,
+    'copy the file, or add its directory to skills: in heddle.yaml',
+  )
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { AgentFormat } from '../domain/agent.ts'
-import { toolNamed } from '../domain/tool-names.ts'
+import { canonicalToolName } from '../domain/tools/tool-names.ts'
 
 const openclawNames = ['openclaw', 'clawdbot', 'moltbot', 'clawdis']
 const openclawFields = ['command-dispatch', 'command-tool', 'command-arg-mode']
@@ -17,19 +17,19 @@ const opencodeFields = [
   ...['disabled', 'prompt', 'options'],
 ]
 
-/** Whether a file describes its agent by its folder. */
+/** Whether a file is a SKILL.md, whose folder names the agent. */
 export function isSkillFile(path: string): boolean {
   return /^skill\.md$/i.test(basename(path))
 }
 
-/** Whose conventions a file follows, by what it says; its directory may have told already. */
+/** Format of a file by its fields, if its directory does not imply one. */
 export function formatOf(path: string, fields: ReadonlyMap<string, unknown>): AgentFormat {
   const has = (names: readonly string[]) => names.some((name) => fields.has(name))
   if (isOpenclaw(fields.get('metadata')) || has(openclawFields)) return 'openclaw'
   if (fields.has('triggers') && fields.has('tools')) return 'heddle'
   if (isSkillFile(path)) return has(claudeSkillFields) ? 'claude-skill' : 'agent-skill'
   if (has(opencodeFields) || isMap(fields.get('tools'))) return 'opencode'
-  return has(claudeAgentFields) || speaksClaude(fields) ? 'claude-agent' : 'heddle'
+  return has(claudeAgentFields) || hasClaudeValues(fields) ? 'claude-agent' : 'heddle'
 }
 
 function isOpenclaw(metadata: unknown): boolean {
@@ -37,12 +37,12 @@ function isOpenclaw(metadata: unknown): boolean {
   return isMap(metadata) && openclawNames.some((name) => Object.hasOwn(metadata, name))
 }
 
-function speaksClaude(fields: ReadonlyMap<string, unknown>): boolean {
+function hasClaudeValues(fields: ReadonlyMap<string, unknown>): boolean {
   const model = fields.get('model')
   if (typeof model === 'string' && /^(?:sonnet|opus|haiku|fable|inherit)$/i.test(model.trim())) return true
   const tools = [fields.get('tools')].flat().filter((each) => typeof each === 'string')
   const first = /^[A-Z][A-Za-z]*/.exec(tools[0] ?? '')?.[0]
-  return first !== undefined && toolNamed(first) !== undefined
+  return first !== undefined && canonicalToolName(first) !== undefined
 }
 
 function isMap(value: unknown): value is object {

@@ -1,20 +1,20 @@
-const longest = 64
+const maxLength = 64
 const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
-/** Names that the runtime itself answers to. */
+/** Names of built-in agents. */
 const reserved = ['general', 'coordinator', 'narrator']
 
-/** A name that can be used, told apart from what a file wrote; or why it cannot. */
+/** The normalised name and whether it differs from the file's, or why it is refused. */
 export type NameVerdict = { ok: true; name: string; changed: boolean } | { ok: false; why: string; remedy: string }
 
 /**
- * What an agent is called. Capitals, spaces and the like become kebab-case. Letters other than a to z are refused: many
- * look like one of those, and a name that a person takes for another is a way to be given the other one's work.
+ * Normalises an agent's name to kebab-case. Letters other than a to z are refused: look-alikes could make the user give
+ * work to the wrong agent.
  */
 export function agentName(written: string): NameVerdict {
-  const strange = /[^\x20-\x7e]/u.exec(written.trim())?.[0]
-  if (strange !== undefined) {
-    const code = strange.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
-    return refused(`the name has a character that can be mistaken or not be seen (U+${code})`)
+  const badCharacter = /[^\x20-\x7e]/u.exec(written.trim())?.[0]
+  if (badCharacter !== undefined) {
+    const code = badCharacter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+    return refused(`the name has a character that is invisible or easily confused (U+${code})`)
   }
   const name = written
     .trim()
@@ -22,9 +22,8 @@ export function agentName(written: string): NameVerdict {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')
   if (!kebab.test(name)) return refused('the name has no letters')
-  if (name.length > longest) return refused(`the name is longer than ${longest} characters`)
-  if (reserved.includes(name))
-    return { ok: false, why: `the name ${name} is taken by heddle itself`, remedy: 'rename it' }
+  if (name.length > maxLength) return refused(`the name is longer than ${maxLength} characters`)
+  if (reserved.includes(name)) return { ok: false, why: `the name ${name} is reserved for heddle`, remedy: 'rename it' }
   return { ok: true, name, changed: name !== written }
 }
 

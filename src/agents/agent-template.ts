@@ -1,16 +1,16 @@
-import { presentTools } from '../domain/tool-names.ts'
+import { availableTools } from '../domain/tools/tool-names.ts'
 
-/** A new agent for its owner to fill in: valid as it stands, with a word on each line. */
+/** Template of a new agent: valid as it is, with a comment on each field. */
 export function agentTemplate(name: string): string {
   return `---
 name: ${name}
-# One sentence: what it does and when to use it. Work is handed out by this line.
+# One sentence: what it does and when to use it. The coordinator chooses by it.
 description: Answers questions about this project from its files.
-# Words that should make one think of it.
+# Words in a request that suggest this agent.
 triggers: [how does, where is]
 # Everything it can do: a tool that is not listed does not exist for it, and []
 # means that it only thinks. There are:
-# ${wrapped(presentTools)}
+# ${wrapNames(availableTools)}
 tools: [read_file, list_dir, search_files]
 # A model by its name in heddle.yaml; without this line the default one.
 #model: main
@@ -39,7 +39,7 @@ say who or what could answer it. Do not guess.
 `
 }
 
-function wrapped(names: readonly string[]): string {
+function wrapNames(names: readonly string[]): string {
   const half = Math.ceil(names.length / 2)
   return `${names.slice(0, half).join(', ')},\n# ${names.slice(half).join(', ')}`
 }

@@ -1,6 +1,6 @@
 import type { AgentDiagnostic } from '../domain/agent.ts'
 
-/** A diagnostic of a file that is being read: its path is added once, by the reader. */
+/** A diagnostic without its path, which the reader adds. */
 export type Finding = Omit<AgentDiagnostic, 'path'>
 
 export function error(message: string, remedy: string, line?: number): Finding {

@@ -1,42 +1,42 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import type { Agent, AgentFormat, AgentSource, AgentStatus } from '../domain/agent.ts'
-import { nearest } from '../domain/nearest.ts'
-import { visible } from '../domain/visible.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import { visible } from '../domain/text/visible.ts'
 import { formatOf, isSkillFile } from './agent-format.ts'
 import { agentName } from './agent-name.ts'
 import { error, type Finding, note, warning } from './finding.ts'
-import { type HeadAndBody, readHead } from './head.ts'
+import { type ParsedFrontmatter, readFrontmatter } from './frontmatter.ts'
 import { toolFields, toolList } from './tool-list.ts'
 import { triggersOf } from './triggers.ts'
 
-/** A file that says who an agent is, and where it was found. */
+/** An agent file and its origin. */
 export interface AgentFile {
   path: string
   source: AgentSource
-  /** What its directory says it is. */
+  /** Format implied by its directory. */
   format?: AgentFormat
 }
 
-/** What a file may refer to. */
-export interface Known {
-  /** Names of the owner's models; without them every name is taken as it is. */
+/** Names that an agent file may refer to. */
+export interface KnownNames {
+  /** Configured model names; if absent, every name is accepted. */
   models?: readonly string[]
-  /** Tools besides ours. */
+  /** Additional tools. */
   tools?: readonly string[]
 }
 
-const most = { bytes: 1024 * 1024, lines: 500, tokens: 5000, description: 1024 }
+const limits = { bytes: 1024 * 1024, lines: 500, tokens: 5000, description: 1024 }
 const bytesPerToken = 4
-/** Stands where lists show a description; no line of the instructions may, since those are for the agent alone. */
+/** Shown for a missing description; never a line of the instructions, which only the agent may see. */
 const noDescription = '(no description)'
 const ownFields = ['name', 'description', 'triggers', 'model', ...toolFields]
 
-/** Reads an agent from a file that anybody may have written. Must not throw: whatever is wrong is a diagnostic. */
-export function readAgent(bytes: Uint8Array, file: AgentFile, known: Known = {}): Agent {
-  const text = textOf(bytes)
+/** Reads an agent from an untrusted file. Must not throw: every problem is a diagnostic. */
+export function readAgent(bytes: Uint8Array, file: AgentFile, known: KnownNames = {}): Agent {
+  const text = decode(bytes)
   if (typeof text !== 'string') return brokenAgent(file, text, hashOf(bytes))
-  const head = readHead(text)
+  const head = readFrontmatter(text)
   const { fields, lines, body } = head
   const format = file.format ?? formatOf(file.path, fields)
   const name = nameIn(head, file)
@@ -44,9 +44,9 @@ export function readAgent(bytes: Uint8Array, file: AgentFile, known: Known = {})
   const { tools, ask, limits, findings: aboutTools } = toolList(fields, lines, known.tools)
   const model = modelIn(head, known.models)
   const triggers = triggersOf(fields, description.text)
-  const isUnread = head.findings.some(({ level }) => level === 'error')
-  // Of a head that cannot be read nothing is missing: everything is.
-  const findings = isUnread
+  const isUnreadable = head.findings.some(({ level }) => level === 'error')
+  // Unreadable frontmatter is the only problem worth reporting.
+  const findings = isUnreadable
     ? head.findings
     : [
         ...head.findings,
@@ -72,12 +72,12 @@ export function readAgent(bytes: Uint8Array, file: AgentFile, known: Known = {})
     hash: hashOf(bytes),
     status: statusOf(findings),
     promptTokens: Math.ceil(Buffer.byteLength(body) / bytesPerToken),
-    diagnostics: findings.sort(byWeight).map((finding) => ({ ...finding, path: file.path })),
+    diagnostics: findings.sort(bySeverity).map((finding) => ({ ...finding, path: file.path })),
     extra: extraIn(fields, description.text),
   }
 }
 
-/** What no field of ours holds; of a description that was shortened, all of it. */
+/** Fields without a counterpart here, and the full text of a shortened description. */
 function extraIn(fields: ReadonlyMap<string, unknown>, description: string): Record<string, unknown> {
   const others = [...fields].filter(([field]) => !ownFields.includes(field))
   const whole = plainText(fields.get('description'))
@@ -85,7 +85,7 @@ function extraIn(fields: ReadonlyMap<string, unknown>, description: string): Rec
   return Object.fromEntries(isShortened ? [...others, ['description', whole]] : others)
 }
 
-/** A file of which nothing could be read. */
+/** An agent whose file could not be read. */
 export function brokenAgent({ path, source, format = 'heddle' }: AgentFile, finding: Finding, hash = ''): Agent {
   return {
     ...{ name: nameOfFile(path), description: '', triggers: [], tools: [], ask: [], limits: [], model: null, body: '' },
@@ -107,15 +107,15 @@ function statusOf(findings: readonly Finding[]): AgentStatus {
   return findings.some(({ level }) => level === 'warning') ? 'degraded' : 'ready'
 }
 
-const weights = { error: 0, warning: 1, note: 2 }
+const severityOrder = { error: 0, warning: 1, note: 2 }
 
-/** What matters most first, then from the top of the file down. */
-function byWeight(a: Finding, b: Finding): number {
-  return weights[a.level] - weights[b.level] || (a.line ?? 0) - (b.line ?? 0)
+/** By severity, then by line. */
+function bySeverity(a: Finding, b: Finding): number {
+  return severityOrder[a.level] - severityOrder[b.level] || (a.line ?? 0) - (b.line ?? 0)
 }
 
-function textOf(bytes: Uint8Array): string | Finding {
-  if (bytes.length > most.bytes) return error('the file is larger than 1 MB and was not read', 'make it smaller')
+function decode(bytes: Uint8Array): string | Finding {
+  if (bytes.length > limits.bytes) return error('the file is larger than 1 MB and was not read', 'make it smaller')
   const notText = error('the file is not UTF-8 text', 'save it as UTF-8, or give it another ending than .md')
   if (bytes.includes(0)) return notText
   try {
@@ -129,19 +129,19 @@ function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** What a file would be called by its place. */
+/** Default agent name from a file's path. */
 export function nameOfFile(path: string): string {
   const written = writtenPlace(path)
   const verdict = agentName(written)
   return verdict.ok ? verdict.name : visible(written)
 }
 
-/** The name that its file, or the folder of a SKILL.md, has on the disk. */
+/** Name of the file, or of the folder of a SKILL.md. */
 function writtenPlace(path: string): string {
   return isSkillFile(path) ? basename(dirname(path)) : basename(path).replace(/(?:\.agent)?\.md$/i, '')
 }
 
-function nameIn({ fields, lines }: HeadAndBody, { path }: AgentFile): { name: string; findings: Finding[] } {
+function nameIn({ fields, lines }: ParsedFrontmatter, { path }: AgentFile): { name: string; findings: Finding[] } {
   const line = lines.get('name')
   const ofFile = nameOfFile(path)
   const what = isSkillFile(path) ? 'folder' : 'file'
@@ -164,28 +164,28 @@ function nameIn({ fields, lines }: HeadAndBody, { path }: AgentFile): { name: st
 
 const noTriggers = note(
   'it has no triggers: only its description says when to use it',
-  'add triggers: [words, that should make one think of it]',
+  'add triggers: [words, that suggest it]',
 )
 
-function descriptionIn({ fields, lines, body }: HeadAndBody): { text: string; findings: Finding[] } {
+function descriptionIn({ fields, lines, body }: ParsedFrontmatter): { text: string; findings: Finding[] } {
   const line = lines.get('description')
   const written = oneLine(withoutExamples(plainText(fields.get('description')) ?? ''))
   if (written !== '') return { text: written, findings: [] }
   const remedy = 'add description: and one sentence that says what it does and when to use it'
-  const tell = body.trim() === '' ? error : warning
-  const finding = tell(`it has no description: who gives work sees "${noDescription}"`, remedy, line)
+  const severity = body.trim() === '' ? error : warning
+  const finding = severity(`it has no description: the coordinator sees "${noDescription}"`, remedy, line)
   return { text: noDescription, findings: [finding] }
 }
 
-/** An unknown model is an error: work that was meant for one model must not be done by another unseen. */
+/** An unknown model is an error: work must not silently go to another model. */
 function modelIn(
-  { fields, lines }: HeadAndBody,
+  { fields, lines }: ParsedFrontmatter,
   models: readonly string[] | undefined,
 ): { name: string | null; findings: Finding[] } {
-  const wished = [fields.get('model')].flat().flatMap((each) => plainText(each) ?? [])
-  const [first] = wished
+  const requested = [fields.get('model')].flat().flatMap((each) => plainText(each) ?? [])
+  const [first] = requested
   if (first === undefined || first === 'inherit') return { name: null, findings: [] }
-  const found = models === undefined ? first : wished.find((each) => models.includes(each))
+  const found = models === undefined ? first : requested.find((each) => models.includes(each))
   if (found !== undefined) return { name: found, findings: [] }
   const close = nearest(first, models ?? [])
   const add = `remove the line model:, or add a model of that name: heddle models add --name ${first}`
@@ -195,24 +195,24 @@ function modelIn(
 
 function aboutText(description: string, body: string, line: number | undefined): Finding[] {
   const findings: Finding[] = []
-  if (body === '') findings.push(warning('it has no instructions', 'write below the second --- what it shall do'))
-  if (description.length > most.description)
+  if (body === '') findings.push(warning('it has no instructions', 'write below the second --- what it should do'))
+  if (description.length > limits.description)
     findings.push(note('the description has more than 1,024 characters', 'say it in one sentence', line))
   const lines = body.split('\n').length
   const tokens = Math.ceil(Buffer.byteLength(body) / bytesPerToken)
-  if (lines > most.lines || tokens > most.tokens) {
+  if (lines > limits.lines || tokens > limits.tokens) {
     const long = `the instructions are long: ${figure(lines)} lines, about ${figure(tokens)} tokens`
-    findings.push(note(long, 'move what it seldom needs into files that it can read'))
+    findings.push(note(long, 'move what it rarely needs into files that it can read'))
   }
   const hidden = hiddenIn(description) + hiddenIn(body)
   if (hidden > 0)
-    findings.push(warning(`it has ${figure(hidden)} characters that nobody sees`, 'remove them: a model reads them'))
+    findings.push(warning(`it has ${figure(hidden)} invisible characters`, 'remove them: the model would read them'))
   if (/(?:^|\s)!`[^`]+`/.test(body))
-    findings.push(note('commands in its text, !`…`, are not run: it reads them as text', 'let it run them by exec'))
+    findings.push(note('commands in its text, !`…`, are not run: it reads them as text', 'let it run them with exec'))
   return findings
 }
 
-/** Counts what a person does not see, without what colours and joins emoji. */
+/** Counts invisible characters, except emoji modifiers. */
 function hiddenIn(text: string): number {
   const bare = text.replaceAll(/[\ufe0e\ufe0f]|(?<=\p{Extended_Pictographic}\S?)\u200d/gu, '')
   return [...visible(bare).matchAll(/\\u\{[0-9a-f]+\}/g)].length - [...bare.matchAll(/\\u\{[0-9a-f]+\}/g)].length
@@ -225,7 +225,7 @@ function plainText(value: unknown): string | undefined {
   return undefined
 }
 
-/** A line for lists: whole conversations that some files give as examples stay in `extra`. */
+/** Drops example conversations from a description; `extra` keeps them. */
 function withoutExamples(text: string): string {
   return text.replaceAll('\\n', ' ').replace(/\s*(?:\bExamples?\s*(?:usage)?\s*:?)?\s*<example>[\s\S]*$/i, '')
 }

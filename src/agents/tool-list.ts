@@ -1,13 +1,13 @@
 import {
+  availableTools,
+  canonicalToolName,
+  forbiddenForAgents,
   isBookkeeping,
-  isPromised,
+  isPlannedTool,
   nearestTool,
-  neverForAgents,
-  presentTools,
-  toolNamed,
-} from '../domain/tool-names.ts'
+} from '../domain/tools/tool-names.ts'
 import { type Finding, note, warning } from './finding.ts'
-import { isRecord, type Wish, wishesOf } from './tool-wishes.ts'
+import { isRecord, type RequestedTool, requestedTools } from './requested-tools.ts'
 
 export interface ToolList {
   tools: string[]
@@ -16,12 +16,12 @@ export interface ToolList {
   findings: Finding[]
 }
 
-/** Fields of a head that say what tools an agent has. */
+/** Frontmatter fields that list an agent's tools. */
 export const toolFields: readonly string[] = ['tools', 'allowed-tools', 'allowed_tools', 'allowedTools']
 const denyFields = ['disallowedTools', 'disallowed-tools', 'disallowed_tools']
 const permissionFields = ['permission', 'permissions']
 
-/** The tools that a head lists, by our names. No list means no tools. `known` are tools besides ours. */
+/** Tools that the frontmatter lists, by Heddle's names. No list means no tools. `known` are additional tools. */
 export function toolList(
   fields: ReadonlyMap<string, unknown>,
   lines: ReadonlyMap<string, number>,
@@ -34,51 +34,51 @@ export function toolList(
     const line = toolFields.map((field) => lines.get(field)).find((each) => each !== undefined)
     return { tools: [], ask: [], limits: [], findings: [warning('it lists no tools, so it has none', addTools, line)] }
   }
-  const nameOf = (spelling: string) => (known.includes(spelling) ? spelling : toolNamed(spelling))
-  const listed = wishesOf(fields.get(from))
-  const wanted = listed.filter((wish) => wish.grant !== 'deny')
-  const granted = new Set(wanted.flatMap(({ spelling }) => nameOf(spelling) ?? []))
+  const nameOf = (spelling: string) => (known.includes(spelling) ? spelling : canonicalToolName(spelling))
+  const listed = requestedTools(fields.get(from))
+  const notDenied = listed.filter((tool) => tool.grant !== 'deny')
+  const granted = new Set(notDenied.flatMap(({ spelling }) => nameOf(spelling) ?? []))
   const ask = new Set<string>()
-  for (const wish of [...listed, ...narrowing(fields, list === undefined ? undefined : permission)]) {
-    const name = nameOf(wish.spelling)
+  for (const tool of [...listed, ...restrictions(fields, list === undefined ? undefined : permission)]) {
+    const name = nameOf(tool.spelling)
     if (name === undefined || !granted.has(name)) continue
-    // What is denied only in part cannot be enforced either: a person looks at each call.
-    if (wish.grant === 'deny' && !isLimited(wish)) granted.delete(name)
-    else if (wish.grant !== 'allow' || isLimited(wish)) ask.add(name)
+    // Partial denials cannot be enforced either, so each call needs approval.
+    if (tool.grant === 'deny' && !isLimited(tool)) granted.delete(name)
+    else if (tool.grant !== 'allow' || isLimited(tool)) ask.add(name)
   }
-  const kept = [...granted].filter((name) => neverForAgents.includes(name))
-  for (const name of kept) granted.delete(name)
+  const coordinatorTools = [...granted].filter((name) => forbiddenForAgents.includes(name))
+  for (const name of coordinatorTools) granted.delete(name)
   const tools = [...granted]
-  const limits = wanted.filter((wish) => isLimited(wish) && nameOf(wish.spelling) !== undefined).map(written)
-  const unknown = wanted.filter(({ spelling }) => nameOf(spelling) === undefined).map(({ spelling }) => spelling)
+  const limits = notDenied.filter((tool) => isLimited(tool) && nameOf(tool.spelling) !== undefined).map(withLimit)
+  const unknown = notDenied.filter(({ spelling }) => nameOf(spelling) === undefined).map(({ spelling }) => spelling)
   const line = lines.get(from)
   const findings = [
     ...aboutUnknown([...new Set(unknown)], line),
-    ...aboutList(tools, { isEmpty: listed.length > 0 && wanted.length === 0, isDefaults: list === undefined }, line),
+    ...aboutList(tools, { isEmpty: listed.length > 0 && notDenied.length === 0, isDefaults: list === undefined }, line),
     ...aboutLimits(limits, line),
-    ...aboutKept(kept, line),
+    ...aboutCoordinatorTools(coordinatorTools, line),
   ]
   return { tools, ask: [...ask].filter((name) => granted.has(name)), limits, findings }
 }
 
-/** What takes from a list that stands elsewhere. */
-function narrowing(fields: ReadonlyMap<string, unknown>, permission: string | undefined): Wish[] {
-  const denied = denyFields.flatMap((field) => wishesOf(fields.get(field)))
+/** Fields that restrict the tool list. */
+function restrictions(fields: ReadonlyMap<string, unknown>, permission: string | undefined): RequestedTool[] {
+  const denied = denyFields.flatMap((field) => requestedTools(fields.get(field)))
   return [
-    ...wishesOf(permission === undefined ? undefined : fields.get(permission)),
-    ...denied.map((wish): Wish => ({ ...wish, grant: 'deny' })),
+    ...requestedTools(permission === undefined ? undefined : fields.get(permission)),
+    ...denied.map((tool): RequestedTool => ({ ...tool, grant: 'deny' })),
   ]
 }
 
-function isLimited({ limit }: Wish): boolean {
+function isLimited({ limit }: RequestedTool): boolean {
   return limit !== undefined && limit.trim() !== '*'
 }
 
-function written({ spelling, limit }: Wish): string {
+function withLimit({ spelling, limit }: RequestedTool): string {
   return `${spelling}(${limit})`
 }
 
-const addTools = `add a line such as tools: [${presentTools.slice(0, 4).join(', ')}], or tools: [] if that is meant`
+const addTools = `add a line such as tools: [${availableTools.slice(0, 4).join(', ')}], or tools: [] if that is meant`
 
 function aboutUnknown(spellings: readonly string[], line: number | undefined): Finding[] {
   const [needless, foreign, others]: [string[], string[], string[]] = [[], [], []]
@@ -94,9 +94,9 @@ function aboutUnknown(spellings: readonly string[], line: number | undefined): F
 
 function leftOut(spelling: string, line: number | undefined): Finding {
   if (/[*?]|^all$/i.test(spelling))
-    return warning(`${spelling} names no tool: every tool is named by itself`, `as in ${presentTools.join(', ')}`, line)
+    return warning(`${spelling} is not a tool: list each tool by its name`, `as in ${availableTools.join(', ')}`, line)
   const close = nearestTool(spelling)
-  const remedy = close ? `did you mean ${close}?` : `there are ${presentTools.join(', ')}`
+  const remedy = close ? `did you mean ${close}?` : `there are ${availableTools.join(', ')}`
   return warning(`there is no tool ${spelling}: it was left out`, remedy, line)
 }
 
@@ -105,19 +105,19 @@ function aboutList(
   { isEmpty, isDefaults }: { isEmpty: boolean; isDefaults: boolean },
   line: number | undefined,
 ): Finding[] {
-  if (isEmpty) return [warning('it lists only tools that it must not have, so it has none', addTools, line)]
-  // Where it was written for, what is not named is allowed.
+  if (isEmpty) return [warning('it lists only tools that it may not use, so it has none', addTools, line)]
+  // In other programs, tools that permissions do not name are allowed.
   if (isDefaults && !tools.includes('read_file'))
     return [warning('it has only the tools that its permissions name, and cannot read files', addTools, line)]
-  const promised = tools.filter(isPromised)
+  const promised = tools.filter(isPlannedTool)
   if (promised.length === 0) return []
-  return [note(`not built yet, given as soon as they are: ${promised.join(', ')}`, undefined, line)]
+  return [note(`not built yet, added once they are: ${promised.join(', ')}`, undefined, line)]
 }
 
-/** Whoever works for others has none of these, by construction. */
-function aboutKept(names: readonly string[], line: number | undefined): Finding[] {
+/** Subagents never have these tools. */
+function aboutCoordinatorTools(names: readonly string[], line: number | undefined): Finding[] {
   if (names.length === 0) return []
-  const message = `an agent starts no others and writes no memories: left out: ${names.join(', ')}`
+  const message = `agents cannot start others or write memories; left out: ${names.join(', ')}`
   return [note(message, 'nothing to do: the coordinator does that', line)]
 }
 

@@ -15,14 +15,14 @@ import { HeddleError } from '../domain/errors.ts'
 import { type Now, stampNow } from './agent-files.ts'
 import { error } from './finding.ts'
 
-/** Path → hash of the content that the owner has looked at. */
+/** Path → hash of the content that the user trusts. */
 export interface Trust {
   hashes: ReadonlyMap<string, string>
   diagnostics: AgentDiagnostic[]
 }
 
-/** What the owner trusts, read again when the file has changed; the same object as long as it has not. */
-export function trustIn(file: string, clock: Now): () => Trust {
+/** Reads the user's trust decisions; returns the same object until the file changes. */
+export function trustReader(file: string, clock: Now): () => Trust {
   let stamp = ''
   let isSettled = false
   let trust: Trust = { hashes: new Map(), diagnostics: [] }
@@ -37,8 +37,8 @@ export function trustIn(file: string, clock: Now): () => Trust {
   }
 }
 
-/** Remembers that the owner trusts this content at this path, over whatever was trusted there. */
-export function keepTrust(file: string, path: string, hash: string): void {
+/** Stores that the user trusts this content at this path; replaces an earlier decision. */
+export function storeTrust(file: string, path: string, hash: string): void {
   const { hashes, diagnostics } = readTrust(file)
   const [problem] = diagnostics
   if (problem) throw new HeddleError('trust_unreadable', `${file}: ${problem.message}.`, problem.remedy ?? '')
@@ -46,7 +46,7 @@ export function keepTrust(file: string, path: string, hash: string): void {
   const draft = `${file}.new`
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    // What a killed process left behind was never what counts.
+    // A draft of a killed process never counted.
     rmSync(draft, { force: true })
     const descriptor = openSync(draft, 'wx', 0o600)
     try {
@@ -64,21 +64,22 @@ export function keepTrust(file: string, path: string, hash: string): void {
 }
 
 function readTrust(file: string): Trust {
-  const nobody = (message: string, remedy: string): Trust => ({
+  const noTrust = (message: string, remedy: string): Trust => ({
     hashes: new Map(),
     diagnostics: [{ ...error(`${message}, so no agent of a folder is trusted`, remedy), path: file }],
   })
   try {
     const stats = lstatSync(file, { throwIfNoEntry: false })
     if (stats === undefined) return { hashes: new Map(), diagnostics: [] }
-    if (!stats.isFile()) return nobody('it is not a file', `remove ${file}`)
-    if ((stats.mode & 0o022) !== 0) return nobody('others can write it', `look through it, then chmod 600 ${file}`)
-    const said: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    const agents = typeof said === 'object' && said !== null && 'agents' in said ? said.agents : undefined
-    if (typeof agents !== 'object' || agents === null) return nobody('it is not what heddle writes', `remove ${file}`)
+    if (!stats.isFile()) return noTrust('it is not a file', `remove ${file}`)
+    if ((stats.mode & 0o022) !== 0) return noTrust('other users can write it', `check it, then: chmod 600 ${file}`)
+    const data: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    const agents = typeof data === 'object' && data !== null && 'agents' in data ? data.agents : undefined
+    if (typeof agents !== 'object' || agents === null)
+      return noTrust('it is not in the format that heddle writes', `remove ${file}`)
     const pairs = Object.entries(agents).filter((pair): pair is [string, string] => typeof pair[1] === 'string')
     return { hashes: new Map(pairs), diagnostics: [] }
   } catch {
-    return nobody('it cannot be read', `mend or remove ${file}`)
+    return noTrust('it cannot be read', `fix or remove ${file}`)
   }
 }

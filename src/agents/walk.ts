@@ -1,11 +1,11 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
-import { isWithin } from '../domain/within.ts'
+import { isWithin } from '../domain/tools/within.ts'
 import { type Now, realPathOf, stampOf, unreadable } from './agent-files.ts'
 import { type Finding, note, warning } from './finding.ts'
 
-/** A directory as it was listed last. */
+/** A directory as last listed. */
 interface Listing {
   stamp: string
   isSettled: boolean
@@ -16,141 +16,142 @@ interface Listing {
   folders: string[]
   hidden: string[]
   findings: AgentDiagnostic[]
-  /** Those of the pages that have a head; looked at only where they are left out. */
-  headed?: string[]
+  /** Pages with frontmatter; computed only for skipped folders. */
+  withFrontmatter?: string[]
 }
 
-export interface Walked {
+export interface FoundAgentFiles {
   files: string[]
   diagnostics: AgentDiagnostic[]
 }
 
-const most = { depth: 6, folders: 2000, files: 10_000, foldersLeftOut: 500, named: 20 }
+const limits = { depth: 6, folders: 2000, files: 10_000, foldersLeftOut: 500, reported: 20 }
 const skillFile = /^skill\.md$/i
-/** Files of a directory that are for its readers, unless they have a head: an agent may be called changelog. */
-const papers =
+/** Documents for readers, unless they have frontmatter: an agent may be called changelog. */
+const documents =
   /^(?:readme|license|changelog|contributing|code_of_conduct|security|notice|agents|claude|gemini|memory)\.md$/i
-/** Folders that hold no agents: packages, what git keeps, and the tests beside agents, whose files are for the test. */
-const elsewhere = /^node_modules$|^\.git$|\.test$/
+/** Folders without agents: packages, git directories, and agent tests. */
+const excludedFolders = /^node_modules$|^\.git$|\.test$/
 
 const reasons = {
-  hidden: 'it lies in a hidden folder and was left out',
-  deep: `it lies deeper than ${most.depth} levels and was left out`,
+  hidden: 'it is in a hidden folder and was skipped',
+  deep: `it is deeper than ${limits.depth} levels and was skipped`,
 }
 
-/** A folder that is to be listed. */
-interface Place {
+/** A folder to list. */
+interface FolderToList {
   path: string
   depth: number
-  /** In the folder of a skill only other skills are agents: the rest belongs to that skill. */
+  /** Inside a skill's folder only other skills are agents; other files belong to the skill. */
   inSkill: boolean
 }
 
-interface PlaceLeftOut extends Place {
+interface SkippedFolder extends FolderToList {
   why: keyof typeof reasons
 }
 
 /**
- * Finds the files of a directory tree that may be agents, and does not list again what has not changed. A folder with
- * a SKILL.md is one agent, and so is each folder in it that has one. Agents that are left out are named.
+ * Finds possible agent files in a directory tree, and lists unchanged folders only once. A folder with a SKILL.md is one
+ * agent, and so is each folder in it that has one. Skipped agents are reported.
  */
-export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: Now): () => Walked {
+export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: Now): () => FoundAgentFiles {
   let listings = new Map<string, Listing>()
   return () => {
     const seen = new Map<string, Listing>()
     const list = (path: string) => {
-      const listing = listed(path, listings.get(path), root, clock)
+      const listing = listFolder(path, listings.get(path), root, clock)
       if (listing) seen.set(path, listing)
       return listing
     }
-    const walked: Walked = { files: [], diagnostics: [] }
-    const leftOut: PlaceLeftOut[] = []
+    const found: FoundAgentFiles = { files: [], diagnostics: [] }
+    const skipped: SkippedFolder[] = []
     const tooMany: string[] = []
-    const waiting: Place[] = [{ path: root, depth: 0, inSkill: skillsOnly }]
+    const waiting: FolderToList[] = [{ path: root, depth: 0, inSkill: skillsOnly }]
     for (let next = waiting.pop(); next; next = waiting.pop()) {
-      if (seen.size >= most.folders || walked.files.length >= most.files) {
+      if (seen.size >= limits.folders || found.files.length >= limits.files) {
         tooMany.push(next.path)
         continue
       }
       const listing = list(next.path)
       if (!listing) continue
-      walked.files.push(...filesOf(listing, next))
-      walked.diagnostics.push(...listing.findings)
-      const inner = placesIn(listing, next)
-      leftOut.push(...inner.hidden.map((place) => ({ ...place, why: 'hidden' as const })))
-      if (next.depth === most.depth) leftOut.push(...inner.folders.map((place) => ({ ...place, why: 'deep' as const })))
-      // The last one is taken first: turned around, the order is that of the names.
+      found.files.push(...filesOf(listing, next))
+      found.diagnostics.push(...listing.findings)
+      const inner = subfolders(listing, next)
+      skipped.push(...inner.hidden.map((place) => ({ ...place, why: 'hidden' as const })))
+      if (next.depth === limits.depth)
+        skipped.push(...inner.folders.map((place) => ({ ...place, why: 'deep' as const })))
+      // The stack takes the last one first, so reverse to visit in name order.
       else waiting.push(...inner.folders.toReversed())
     }
-    walked.diagnostics.push(...aboutLeftOut(root, leftOut, list), ...aboutTooMany(root, tooMany))
+    found.diagnostics.push(...aboutSkipped(root, skipped, list), ...aboutTooMany(root, tooMany))
     listings = seen
-    return walked
+    return found
   }
 }
 
-function filesOf({ skill, pages }: Listing, { inSkill }: Place): string[] {
+function filesOf({ skill, pages }: Listing, { inSkill }: FolderToList): string[] {
   if (skill !== undefined) return [skill]
   return inSkill ? [] : pages
 }
 
-function placesIn({ skill, folders, hidden }: Listing, { depth, inSkill }: Place) {
-  const place = (path: string): Place => ({ path, depth: depth + 1, inSkill: inSkill || skill !== undefined })
+function subfolders({ skill, folders, hidden }: Listing, { depth, inSkill }: FolderToList) {
+  const place = (path: string): FolderToList => ({ path, depth: depth + 1, inSkill: inSkill || skill !== undefined })
   return { folders: folders.map(place), hidden: hidden.map(place) }
 }
 
-/** Names the agents in folders that are left out: whoever put them there must not wonder why nobody answers. */
-function aboutLeftOut(
+/** Reports agents in skipped folders, so that the user knows why they are missing. */
+function aboutSkipped(
   root: string,
-  leftOut: PlaceLeftOut[],
+  skipped: SkippedFolder[],
   list: (path: string) => Listing | undefined,
 ): AgentDiagnostic[] {
   const found: AgentDiagnostic[] = []
-  const waiting = leftOut.toReversed()
-  for (let looked = 0; looked < most.foldersLeftOut; looked++) {
+  const waiting = skipped.toReversed()
+  for (let looked = 0; looked < limits.foldersLeftOut; looked++) {
     const next = waiting.pop()
     if (!next) break
     const listing = list(next.path)
     if (!listing) continue
-    for (const path of filesOf({ ...listing, pages: headedPages(listing) }, next)) {
-      const remedy = `move it, or name its directory in skills: of heddle.yaml: ${dirname(path)}`
+    for (const path of filesOf({ ...listing, pages: pagesWithFrontmatter(listing) }, next)) {
+      const remedy = `move it, or add its directory to skills: in heddle.yaml: ${dirname(path)}`
       found.push({ ...warning(reasons[next.why], remedy), path })
     }
-    const { folders, hidden } = placesIn(listing, next)
+    const { folders, hidden } = subfolders(listing, next)
     waiting.push(...[...folders, ...hidden].toReversed().map((place) => ({ ...place, why: next.why })))
   }
-  const named = found.slice(0, most.named).sort((a, b) => (a.path < b.path ? -1 : 1))
-  const more = found.length - named.length
-  const tell = (finding: Finding): AgentDiagnostic => ({ ...finding, path: root })
-  const remedy = 'name the directories that hold agents in skills: of heddle.yaml'
+  const reported = found.slice(0, limits.reported).sort((a, b) => (a.path < b.path ? -1 : 1))
+  const more = found.length - reported.length
+  const forRoot = (finding: Finding): AgentDiagnostic => ({ ...finding, path: root })
+  const remedy = 'add the directories that hold agents to skills: in heddle.yaml'
   return [
-    ...named,
-    ...(more > 0 ? [tell(warning(`${more} more agents were left out like these`, remedy))] : []),
+    ...reported,
+    ...(more > 0 ? [forRoot(warning(`${more} more agents were left out like these`, remedy))] : []),
     ...(waiting.length > 0
-      ? [tell(note(`${waiting.length} hidden or deep folders were not looked into for agents`, remedy))]
+      ? [forRoot(note(`${waiting.length} hidden or deep folders were not searched for agents`, remedy))]
       : []),
   ]
 }
 
-/** Without a head it is some text that happens to lie there. */
-function headedPages(listing: Listing): string[] {
-  listing.headed ??= listing.pages.filter((path) => {
+/** A file without frontmatter is just some text. */
+function pagesWithFrontmatter(listing: Listing): string[] {
+  listing.withFrontmatter ??= listing.pages.filter((path) => {
     try {
-      return hasHead(path)
+      return hasFrontmatter(path)
     } catch {
       return false
     }
   })
-  return listing.headed
+  return listing.withFrontmatter
 }
 
 function aboutTooMany(root: string, folders: string[]): AgentDiagnostic[] {
   const [first] = folders
   if (first === undefined) return []
   const message = `there are too many folders or files: ${folders.length} folders were left out, the first is ${first}`
-  return [{ ...warning(message, 'name the directories that hold agents in skills: of heddle.yaml'), path: root }]
+  return [{ ...warning(message, 'add the directories that hold agents to skills: in heddle.yaml'), path: root }]
 }
 
-function listed(path: string, before: Listing | undefined, root: string, clock: Now): Listing | undefined {
+function listFolder(path: string, before: Listing | undefined, root: string, clock: Now): Listing | undefined {
   try {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
     if (stats === undefined) return undefined
@@ -171,23 +172,23 @@ function contentOf(path: string, root: string): Omit<Listing, 'stamp' | 'isSettl
   for (const entry of entries) {
     const inner = join(path, entry.name)
     if (entry.isDirectory()) {
-      if (!elsewhere.test(entry.name)) (entry.name.startsWith('.') ? found.hidden : found.folders).push(inner)
+      if (!excludedFolders.test(entry.name)) (entry.name.startsWith('.') ? found.hidden : found.folders).push(inner)
       continue
     }
-    // What else lies in the folder of a skill belongs to it.
+    // Other files in a skill's folder belong to the skill.
     if (skill) continue
     if (/\.md$/i.test(entry.name)) {
-      if (!papers.test(entry.name) || (entry.isFile() && hasHead(inner))) found.pages.push(inner)
-    } else if (entry.isSymbolicLink() && leavesTo(inner, root)) {
-      // Inside the directory it is found at its own place.
+      if (!documents.test(entry.name) || (entry.isFile() && hasFrontmatter(inner))) found.pages.push(inner)
+    } else if (entry.isSymbolicLink() && linksToOutsideDirectory(inner, root)) {
+      // A target inside the directory is found at its own path.
       const message = 'it is a link out of the directory and was not followed'
-      found.findings.push({ ...warning(message, 'copy what it leads to, or name that in skills:'), path: inner })
+      found.findings.push({ ...warning(message, 'copy its target, or name that in skills:'), path: inner })
     }
   }
   return found
 }
 
-function hasHead(path: string): boolean {
+function hasFrontmatter(path: string): boolean {
   const file = openSync(path, 'r')
   try {
     const first = Buffer.alloc(8)
@@ -198,8 +199,8 @@ function hasHead(path: string): boolean {
   }
 }
 
-/** Whether a link leads to a directory elsewhere. */
-function leavesTo(link: string, root: string): boolean {
+/** Whether a link leads to a directory outside the root. */
+function linksToOutsideDirectory(link: string, root: string): boolean {
   const target = realPathOf(link)
   if (target === undefined || isWithin(target, root)) return false
   return statSync(target, { throwIfNoEntry: false })?.isDirectory() ?? false

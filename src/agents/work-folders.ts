@@ -5,14 +5,14 @@ import { HeddleError } from '../domain/errors.ts'
 import { type Now, realPathOf, type Stamp, stampNow } from './agent-files.ts'
 import { error } from './finding.ts'
 
-/** The folders that sessions of a home have or had: a run may have written whatever lies in them. */
+/** Folders that sessions of a home have or had: runs may have written files in them. */
 export interface WorkFolders {
-  /** The folder that contains a real path. */
+  /** The work folder that contains a real path. */
   around(path: string): string | undefined
   diagnostics: AgentDiagnostic[]
 }
 
-/** The folders noted in a file, read again when the file has changed; the same object as long as it has not. */
+/** Reads the recorded folders; returns the same object until the file changes. */
 export function workFoldersIn(file: string, clock: Now): () => WorkFolders {
   let before: Stamp = { text: 'nothing read yet', isSettled: false }
   let last: WorkFolders | undefined
@@ -30,12 +30,12 @@ export function workFoldersIn(file: string, clock: Now): () => WorkFolders {
 }
 
 /**
- * Notes folders that are not noted yet. Must be called before a run can write there. Lines are only ever added, so that
- * processes that do so at once lose nothing, and each begins on a new line: one that a crash cut off spoils no other.
+ * Records new folders. Must be called before a run can write there. Lines are only appended, so that concurrent processes
+ * lose nothing, and each starts on a new line, so that one cut off by a crash spoils no other.
  */
 export function noteWorkFolders(file: string, folders: readonly string[]): void {
-  const { folders: noted, isMissing, problem } = readNotes(file)
-  const known = new Set(noted)
+  const { folders: recorded, isMissing, problem } = readNotes(file)
+  const known = new Set(recorded)
   const places = folders.flatMap((folder) => [folder, realPathOf(folder) ?? folder])
   const missing = [...new Set(places)].filter((place) => !known.has(place))
   if (missing.length === 0 && !isMissing) return
@@ -50,7 +50,7 @@ export function noteWorkFolders(file: string, folders: readonly string[]): void 
     }
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown)
-    const remedy = problem?.remedy ?? 'make the home writable for you, and room on its disk'
+    const remedy = problem?.remedy ?? 'make the home writable, and free some disk space'
     throw new HeddleError('folders_unwritable', `Cannot write ${file}: ${why}.`, remedy, { cause: thrown })
   }
 }
@@ -72,14 +72,14 @@ function readNotes(file: string): Notes {
     if (!stats.isFile()) return { folders: [], problem: wrong('it is not a file', `remove ${file}`) }
     const folders = readFileSync(file, 'utf8').split('\n').flatMap(folderOf)
     const isOpen = (stats.mode & 0o022) !== 0
-    return { folders, ...(isOpen && { problem: wrong('others can write it', `chmod 600 ${file}`) }) }
+    return { folders, ...(isOpen && { problem: wrong('other users can write it', `chmod 600 ${file}`) }) }
   } catch {
     return { folders: [], problem: wrong('it cannot be read', `make it readable for you: chmod 600 ${file}`) }
   }
 }
 
 function folderOf(line: string): string[] {
-  // Every other line is: a failed attempt to parse it costs more than all the rest.
+  // Every other line is empty, and a failed parse costs more than all the rest.
   if (line === '') return []
   try {
     const folder: unknown = JSON.parse(line)
@@ -89,9 +89,9 @@ function folderOf(line: string): string[] {
   }
 }
 
-function within(noted: readonly string[]): WorkFolders {
-  // A folder may have been moved behind a link since.
-  const folders = new Set(noted.flatMap((folder) => [folder, realPathOf(folder) ?? folder]))
+function within(recorded: readonly string[]): WorkFolders {
+  // A folder may have been replaced by a link since.
+  const folders = new Set(recorded.flatMap((folder) => [folder, realPathOf(folder) ?? folder]))
   return {
     around(path) {
       for (let place = path; ; place = dirname(place)) {

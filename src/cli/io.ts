@@ -1,19 +1,19 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** What a command reads, writes and listens to: those of the process, or streams of a caller in the same process. */
+/** Streams, folder and signals of a command: those of the process, or those of a caller in the same process. */
 export interface CommandIo {
   readonly stdin: Input
   readonly stdout: Output
   readonly stderr: Output
   /** The working folder: relative paths start here. */
   readonly cwd: string
-  /** What stdin is. A terminal, `/dev/null` and a closed input hold nothing that belongs to a question. */
+  /** Kind of stdin. A terminal, `/dev/null` and a closed input are `none`: they hold no part of a question. */
   inputKind(): 'stream' | 'socket' | 'none'
-  /** SIGINT and SIGTERM. */
+  /** SIGINT, SIGTERM and SIGHUP, each delivered once, for one command until it ends. */
   readonly signals: Signals
   /** Ctrl-Z: stops the job; `onResume` is called when it goes on. */
   suspend(onResume: () => void): void
-  /** Ends the process at once, whatever is under way; without a code, with the one that was set. */
+  /** Ends the process at once, with `code` or the exit code that was set. */
   exit(code?: number): void
 }
 
@@ -22,6 +22,4 @@ export type Output = Writable & { isTTY?: boolean; columns?: number; rows?: numb
 
 export interface Signals {
   on(signal: NodeJS.Signals, listener: () => void): Signals
-  once(signal: NodeJS.Signals, listener: () => void): Signals
-  off(signal: NodeJS.Signals, listener: () => void): Signals
 }

@@ -1,51 +1,85 @@
 import { Command, CommanderError } from 'commander'
-import { HeddleError, Misuse } from '../domain/errors.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
 import { version } from '../version.ts'
-import type { Answer, Run } from './cli.ts'
+import type { ActionRunner, CommandResult } from './command.ts'
+import { helpStyle } from './commands/help.ts'
 import { commandsFor } from './commands.ts'
-import { helpStyle } from './help.ts'
 import type { CommandIo } from './io.ts'
+import { guardOptions, refuseOptionsOfParents } from './option-guard.ts'
 import { processIo } from './process-io.ts'
-import { printable, wrapped } from './screen.ts'
+import { printable, wrapped } from './terminal/screen.ts'
+import { excessWords } from './unknown-command.ts'
 
-/** Runs one command line and answers its exit code: 0 done, 1 failed, 2 misuse, 130 cancelled. */
+/** Runs one command line and returns its exit code: 0 done, 1 failed, 2 usage error, 130 cancelled. */
 export async function main(argv: string[], env: NodeJS.ProcessEnv, io: CommandIo = processIo): Promise<number> {
-  // Whoever reads our output may stop early, as `head` does: that is no failure.
-  io.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    io.exit(0)
-  })
   const outcome = { code: 0 }
-  const json = argv.includes('--json')
-  const program = new Command('heddle')
-    .description('A durable multi-agent runtime that you host yourself.')
-    .version(version, '--version', 'print the version')
-    .option('--home <dir>', 'where heddle keeps its state (default: $HEDDLE_HOME or ~/.heddle)')
-    .option('--config <file>', 'the configuration file (default: heddle.yaml in the home)')
-    .option('--json', 'answer with one JSON document')
-    .helpOption('--help', 'show help')
-    .configureHelp(helpStyle)
-    .helpCommand(false)
-    .addHelpText('after', '\nheddle help --all lists the rest; heddle help COMMAND tells more about one.')
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined, writeOut: (text) => void io.stdout.write(text) })
+  const terminal = { isLost: false, isNeeded: true }
+  for (const stream of [io.stdout, io.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      // A closed terminal also sends SIGHUP, which ends the command in good order.
+      if (stream.isTTY && error.code === 'EIO') {
+        terminal.isLost = true
+        if (!terminal.isNeeded) io.exit(outcome.code)
+      }
+      // The reader of a pipe may stop early, as `head` does: that is no failure.
+      else if (stream === io.stdout && error.code === 'EPIPE') io.exit(0)
+      // A command that listens to errors itself handles them.
+      else if (stream.listenerCount('error') === 1) throw error
+    })
+  const json = optionsOf(argv).includes('--json')
+  // Commander writes a help text in several pieces.
+  const shown: string[] = []
+  const program = newProgram((text) => void shown.push(text))
   for (const register of await commandsFor(argv)) register(program, runIn(program, env, io, outcome))
+  // Set last: commands would inherit it. Unknown commands are reported by the action of bare `heddle`.
+  program.allowExcessArguments()
+  guardOptions(program, argv)
   try {
     await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
-    outcome.code = report(io, error, json)
+    const isShown = error instanceof CommanderError && error.exitCode === 0
+    const failure = error instanceof CommanderError ? usageErrorFrom(error, program, argv) : error
+    outcome.code = isShown ? 0 : report(io, failure, json)
   }
+  const text = shown.join('')
+  if (text !== '') io.stdout.write(json ? `${JSON.stringify({ text })}\n` : text)
+  // What cannot be written to a closed terminal would keep the process alive.
+  terminal.isNeeded = false
+  if (terminal.isLost) io.exit(outcome.code)
   return outcome.code
 }
 
-function runIn(program: Command, env: NodeJS.ProcessEnv, io: CommandIo, outcome: { code: number }): Run {
+/** The arguments before `--`: nothing after it is an option. */
+function optionsOf(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--')
+  return end === -1 ? argv : argv.slice(0, end)
+}
+
+/** The program without its commands: description and global options. */
+export function newProgram(writeOut: (text: string) => void): Command {
+  return new Command('heddle')
+    .description('A durable multi-agent runtime that you host yourself.')
+    .version(version, '-v, --version', 'print the version')
+    .option('--home <dir>', 'where heddle keeps its state (default: $HEDDLE_HOME or ~/.heddle)')
+    .option('--config <file>', 'the configuration file (default: heddle.yaml in the home)')
+    .option('--json', 'answer with one JSON document')
+    .helpOption('-h, --help', 'show help')
+    .configureHelp(helpStyle)
+    .helpCommand(false)
+    .addHelpText('after', '\nheddle help --all lists every command; heddle help COMMAND explains one.')
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined, writeOut })
+}
+
+function runIn(program: Command, env: NodeJS.ProcessEnv, io: CommandIo, outcome: { code: number }): ActionRunner {
   return (action) =>
     async (...parameters) => {
       // Commander passes the arguments, then the options, then the command.
       const args = parameters.slice(0, -2).flatMap((each) => (Array.isArray(each) ? each : [each as string]))
       const options = parameters.at(-2) as Record<string, unknown>
-      const { standHere } = await import('./here.ts')
-      await using here = await standHere(program.opts(), env, io)
+      refuseOptionsOfParents(parameters.at(-1) as Command)
+      const { openContext } = await import('./context.ts')
+      await using here = await openContext(program.opts(), env, io)
       const answer = await action(here, args, options)
       if (answer) {
         await here.write(here.json ? `${JSON.stringify(answer.json)}\n` : ending(answer))
@@ -55,27 +89,25 @@ function runIn(program: Command, env: NodeJS.ProcessEnv, io: CommandIo, outcome:
     }
 }
 
-function ending({ text }: Answer): string {
+function ending({ text }: CommandResult): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }
 
-/** Says what went wrong and what to do next, to people or to a program. */
-function report(io: CommandIo, error: unknown, json: boolean): number {
-  if (error instanceof CommanderError && error.exitCode === 0) return 0
-  const failure = error instanceof CommanderError ? misuse(error) : error
+/** Prints an error with its remedy, as text or JSON, and returns the exit code. */
+function report(io: CommandIo, failure: unknown, json: boolean): number {
   if (!(failure instanceof HeddleError)) {
     const message = failure instanceof Error ? failure.message : String(failure)
     if (json) io.stdout.write(failureJson({ code: 'bug', message, remedy: 'please report this with its output' }))
-    io.stderr.write(`heddle met a bug: ${failure instanceof Error ? failure.stack : message}\n`)
+    io.stderr.write(`this is a bug in heddle: ${failure instanceof Error ? failure.stack : message}\n`)
     return 1
   }
   if (json) io.stdout.write(failureJson(failure))
   else io.stderr.write(failurePage(io, failure))
   if (failure.code === 'cancelled') return 130
-  return failure instanceof Misuse ? 2 : 1
+  return failure instanceof UsageError ? 2 : 1
 }
 
-/** Broken between words for people; as it is for everything else. */
+/** The error as text, wrapped between words on a terminal. */
 function failurePage(io: CommandIo, { message, remedy }: HeddleError): string {
   const text = printable(`${message}\n  → ${remedy}`, { lines: true })
   const { isTTY, columns } = io.stderr
@@ -86,10 +118,14 @@ function failureJson({ code, message, remedy }: Pick<HeddleError, 'code' | 'mess
   return `${JSON.stringify({ ok: false, error: { code, message, remedy } })}\n`
 }
 
-function misuse(error: CommanderError): Misuse {
+function usageErrorFrom(error: CommanderError, program: Command, argv: readonly string[]): UsageError {
+  // Commander reports this for a command that only has subcommands.
+  if (error.code === 'commander.help')
+    return new UsageError('a command is missing', 'see which there are with --help', 'missing_command')
+  if (error.code === 'commander.excessArguments') return excessWords(program, argv)
   const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n')
   const nearest = /Did you mean (.+)\?/.exec(suggestion ?? '')?.[1]
-  return new Misuse(
+  return new UsageError(
     first,
     nearest ? `did you mean ${nearest}? See: heddle --help` : 'see: heddle --help, or heddle COMMAND --help',
     error.code.replace('commander.', '').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),

@@ -1,36 +1,36 @@
-import type { Answered, WorkInProgress } from '../domain/app.ts'
+import type { Answered } from '../api/views/question.ts'
+import type { WorkInProgress } from '../api/views/run.ts'
 import type { Millis } from '../domain/clock.ts'
-import type { Here } from './cli.ts'
-import { terminalPane } from './pane.ts'
-import { paint } from './screen.ts'
+import type { CommandContext } from './command.ts'
+import { terminalPane } from './terminal/pane.ts'
+import { paint } from './terminal/screen.ts'
 
-/** Somebody may wait for the command to end. */
-const longestNoting: Millis = 20_000
-const soonEnough: Millis = 700
+/** Max wait for the session summary: the caller waits for the command to exit. */
+const summaryTimeout: Millis = 20_000
+const noticeDelay: Millis = 700
 
-/** The answer stands there; what goes with a talk, such as noting where it stands, has a moment more. */
+/** After the answer is shown, waits for the session summary for a limited time, then stops the work. */
 export async function noteAndLeave(
-  here: Here,
+  here: CommandContext,
   work: WorkInProgress | undefined,
   { status, folder }: Pick<Answered, 'status' | 'folder'>,
 ): Promise<void> {
   const enough = new AbortController()
   let isTooLong = false
-  void here.clock.sleep(longestNoting, enough.signal).then(() => enough.abort())
+  void here.clock.sleep(summaryTimeout, enough.signal).then(() => enough.abort())
   const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, here.io.stdout) : undefined
-  const explain = () => pane?.show(paint(here.screen, 'dim', 'noting where things stand… Ctrl-C leaves it for later'))
+  const explain = () => pane?.show(paint(here.screen, 'dim', 'writing the session summary… Ctrl-C skips it for now'))
   try {
     if (status !== 'completed' || here.stopped.aborted) return
-    // Mostly it is done before anybody wonders.
-    void here.clock.sleep(soonEnough, enough.signal).then(() => !enough.signal.aborted && explain())
+    // Usually done before the notice would appear.
+    void here.clock.sleep(noticeDelay, enough.signal).then(() => !enough.signal.aborted && explain())
     await work?.narrated(folder, AbortSignal.any([here.stopped, enough.signal]))
     isTooLong = enough.signal.aborted && !here.stopped.aborted
     if (isTooLong) await work?.giveUpNarrating(folder)
   } finally {
     enough.abort()
     pane?.close()
-    if (isTooLong && pane)
-      here.tell('where things stand was not noted: it took too long. heddle up notes it beside your work')
+    if (isTooLong && pane) here.tell('session summary skipped (timeout); a running daemon writes it in the background')
     await work?.stop()
   }
 }

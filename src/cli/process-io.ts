@@ -1,9 +1,11 @@
 import { fstatSync } from 'node:fs'
+import { systemClock } from '../system.ts'
 import type { CommandIo } from './io.ts'
+import { ProcessSignals } from './process-signals.ts'
 
-/** The streams, folder and signals of this process. Nothing else in this room touches them. */
+/** Streams, folder and signals of this process. Nothing else in cli may touch them. */
 export const processIo: CommandIo = {
-  // Asked for when needed: to open stdin can change what it is, and the folder may be gone.
+  // Getters, because opening stdin can change its kind, and the folder may be gone.
   get stdin() {
     return process.stdin
   },
@@ -24,7 +26,7 @@ export const processIo: CommandIo = {
       return 'none'
     }
   },
-  signals: process,
+  signals: new ProcessSignals(process, systemClock.monotonic),
   suspend(onResume) {
     process.once('SIGCONT', onResume)
     process.kill(process.pid, 'SIGTSTP')

@@ -1,17 +1,48 @@
 import type { Command } from 'commander'
-import { Misuse } from '../domain/errors.ts'
-import { nearest } from '../domain/nearest.ts'
-import { printable } from './screen.ts'
+import { UsageError } from '../domain/errors.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import { printable } from './terminal/screen.ts'
 
-/** Names the command that was probably meant. */
-export function unknownCommand(word: string, program: Command): Misuse {
+/** Error for an unknown command, with the closest known one. */
+export function unknownCommand(word: string, program: Command): UsageError {
   const close = nearest(
     word,
     program.commands.flatMap((command) => [command.name(), ...command.aliases()]),
   )
-  return new Misuse(
+  return new UsageError(
     `there is no command "${printable(word)}"`,
     close ? `did you mean: heddle ${close}` : 'see what there is: heddle --help',
     'unknown_command',
   )
+}
+
+/** Error for excess arguments: an unknown subcommand, or words that the command does not take. */
+export function excessWords(program: Command, argv: readonly string[]): UsageError {
+  let command = program
+  let path = program.name()
+  let words: readonly string[] = argv.filter((word) => !word.startsWith('-'))
+  for (;;) {
+    const at = words.findIndex((word) => commandNamed(command, word))
+    const next = at === 0 || command === program ? commandNamed(command, words[at] ?? '') : undefined
+    if (!next) break
+    command = next
+    path = `${path} ${next.name()}`
+    words = words.slice(at + 1)
+  }
+  const code = 'excess_arguments'
+  const [word = ''] = words
+  if (command.commands.length > 0) {
+    const close = nearest(
+      word,
+      command.commands.map((each) => each.name()),
+    )
+    const remedy = close ? `did you mean: ${path} ${close}` : `see what there is: ${path} --help`
+    return new UsageError(`there is no command "${path} ${printable(word)}"`, remedy, code)
+  }
+  const excess = words.slice(command.registeredArguments.length).map((each) => `"${printable(each)}"`)
+  return new UsageError(`${path} does not take ${excess.join(', ')}`, `see: ${path} --help`, code)
+}
+
+function commandNamed({ commands }: Command, word: string): Command | undefined {
+  return commands.find((command) => command.name() === word || command.aliases().includes(word))
 }

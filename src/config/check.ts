@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { nearest } from '../domain/nearest.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import { unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
 import { type Env, type Interpolated, interpolate, isModelKey, type Secrets } from './interpolate.ts'
 import { type ConfigPath, dotted } from './path.ts'
 import type { ConfigProblem } from './problem.ts'
@@ -7,74 +8,83 @@ import { isSecretName, quoted, redact } from './redact.ts'
 import { configSchema, keysAt, rehearsal, type Settings } from './schema.ts'
 import { type ParsedYaml, parseYaml } from './yaml.ts'
 
-/** What a text says as configuration: the settings when there is no problem, and what the owner should know. */
-export interface Checked {
+/** Result of checking a configuration: the settings if there is no problem, and warnings. */
+export interface CheckedConfig {
   settings?: Settings
   references: Interpolated
   problems: ConfigProblem[]
   warnings: ConfigProblem[]
 }
 
-/** Names of the agents that could answer if these were the settings. */
+/** Names of the agents that these settings would make available. */
 export type AgentNames = (settings: Pick<Settings, 'skills' | 'models'>) => readonly string[]
 
-/**
- * Reads a configuration and finds everything that is wrong with it, in the order of its lines. Whether the default agent
- * is there is looked at only where `agentNames` is given: agents are files, which come and go without the configuration.
- */
+/** Checks of names that are known only outside the configuration: agents are files, and programs add tools of their own. */
+export interface NameChecks {
+  agentNames?: AgentNames
+  /** Key below which names of tools are checked: `tools`, or a part of it. */
+  toolsBelow?: string
+}
+
+/** Parses a configuration and finds all its problems, in line order. */
 export function checkConfig(
   text: string,
   env: Env,
   secrets: Secrets = () => undefined,
-  agentNames?: AgentNames,
-): Checked {
+  { agentNames, toolsBelow }: NameChecks = {},
+): CheckedConfig {
   const yaml = parseYaml(text)
   const references = interpolate(yaml.value ?? {}, env)
   const unreadable = yaml.problems.map((problem) => ({ path: '', ...problem }))
   if (yaml.value === undefined) return { references, problems: unreadable, warnings: [] }
 
-  const say = speaker(yaml)
-  const problems = [...unreadable, ...references.problems.map((found) => say(found.path, found.message, found.remedy))]
+  const report = problemReporter(yaml)
+  const problems = [
+    ...unreadable,
+    ...references.problems.map((found) => report(found.path, found.message, found.remedy)),
+  ]
   const warnings: ConfigProblem[] = []
   for (const { path, names } of references.missing) {
-    // A key that is not there must not stop commands that need no model.
+    // A missing key must not stop commands that need no model.
     const list = isModelKey(path) ? warnings : problems
-    list.push(say(path, `needs the environment variable ${listed(names)}, which is not set`, remedyFor(names)))
+    list.push(report(path, `needs the environment variable ${joinNames(names)}, which is not set`, remedyFor(names)))
   }
   for (const { path, name } of references.secrets) {
     if (secrets(name) !== undefined) continue
-    warnings.push(say(path, `needs the secret ${redact(name)}, which is not there`, secretRemedy(name)))
+    warnings.push(report(path, `needs the secret ${redact(name)}, which does not exist`, secretRemedy(name)))
   }
 
   const parsed = configSchema.safeParse(references.value)
   const open = new Set([...references.missing, ...references.problems].map(({ path }) => redact(dotted(path))))
-  const rules = (parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, yaml, say))
-  problems.push(...rules.filter(({ path }) => !open.has(path)), ...brokenLinks(references.value, yaml, say))
-  if (parsed.success && agentNames) problems.push(...unknownDefault(parsed.data, agentNames(parsed.data), yaml, say))
+  const rules = (parsed.error?.issues ?? []).flatMap((issue) => sentencesOf(issue, yaml, report))
+  problems.push(...rules.filter(({ path }) => !open.has(path)), ...brokenLinks(references.value, yaml, report))
+  if (parsed.success && agentNames) problems.push(...unknownDefault(parsed.data, agentNames(parsed.data), yaml, report))
+  if (parsed.success && toolsBelow !== undefined)
+    problems.push(...wrongTools(parsed.data, yaml, report).filter(({ path }) => isBelow(path, toolsBelow)))
   problems.sort((a, b) => a.line - b.line)
   return problems.length > 0 || !parsed.success
     ? { references, problems, warnings }
     : { settings: parsed.data, references, problems, warnings }
 }
 
-/** What to do about a secret that is not there. */
+/** Remedy for a missing secret. */
 export function secretRemedy(name: string): string {
   return `store it: heddle secret set ${redact(name)}`
 }
 
-/** What to do about environment variables that are not set. */
+/** Remedy for unset environment variables. */
 export function remedyFor(names: readonly string[]): string {
-  return `set ${listed(names)} in the environment that heddle starts in`
+  return `set ${joinNames(names)} in the environment that heddle starts in`
 }
 
-/** Names for a sentence; hidden where somebody put a key into the braces. */
-export function listed(names: readonly string[]): string {
+/** Joins names for a sentence; redacted in case the user put a key into the braces. */
+export function joinNames(names: readonly string[]): string {
   return names.map(redact).join(' and ')
 }
 
-type Say = (path: ConfigPath, message: string, remedy: string) => ConfigProblem
+type Report = (path: ConfigPath, message: string, remedy: string) => ConfigProblem
 
-function speaker(yaml: ParsedYaml): Say {
+function problemReporter(yaml: ParsedYaml): Report {
   return (path, message, remedy) => {
     const line = yaml.lineOf(path)
     const shown = redact(dotted(path))
@@ -82,18 +92,18 @@ function speaker(yaml: ParsedYaml): Say {
   }
 }
 
-function sentencesOf(issue: z.core.$ZodIssue, yaml: ParsedYaml, say: Say): ConfigProblem[] {
+function sentencesOf(issue: z.core.$ZodIssue, yaml: ParsedYaml, report: Report): ConfigProblem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey([...path, key], yaml))
   if (issue.code === 'invalid_key')
-    return [say(path, issue.issues[0]?.message ?? issue.message, 'give it another name')]
+    return [report(path, issue.issues[0]?.message ?? issue.message, 'give it another name')]
   const value = valueAt(yaml.value, path)
-  if (value === undefined) return [say(path, `is missing: it ${issue.message}`, 'add the line')]
+  if (value === undefined) return [report(path, `is missing: it ${issue.message}`, 'add the line')]
   const remedy =
     issue.code === 'invalid_type' && issue.expected === 'string' && typeof value !== 'object'
       ? 'put the value in quotes'
       : 'change the value, or remove the line to use the default'
-  return [say(path, `${issue.message}, but is ${described(value, path)}`, remedy)]
+  return [report(path, `${issue.message}, but is ${describeValue(value, path)}`, remedy)]
 }
 
 function unknownKey(path: ConfigPath, yaml: ParsedYaml): ConfigProblem {
@@ -101,14 +111,14 @@ function unknownKey(path: ConfigPath, yaml: ParsedYaml): ConfigProblem {
   const shown = redact(dotted(path))
   const known = keysAt(path.slice(0, -1))
   const guess = nearest(String(path.at(-1)), known)
-  const meant = guess && redact(dotted([...path.slice(0, -1), guess]))
-  const hint = meant ? `did you mean \`${meant}\`?` : `known here: ${known.join(', ')}`
+  const suggestion = guess && redact(dotted([...path.slice(0, -1), guess]))
+  const hint = suggestion ? `did you mean \`${suggestion}\`?` : `known here: ${known.join(', ')}`
   const remedy = guess ? `write \`${guess}\`` : 'remove the line'
   return { line, path: shown, message: `unknown key \`${shown}\` at line ${line}: ${hint}`, remedy }
 }
 
-/** Names that point at models which are not there, and models that cannot be reached: rules over several keys. */
-function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem[] {
+/** Rules over several keys: references to unknown models, and models without an address. */
+function brokenLinks(config: unknown, yaml: ParsedYaml, report: Report): ConfigProblem[] {
   const problems: ConfigProblem[] = []
   const models = sectionAt(config, ['models'])
   const link = (path: ConfigPath, name: unknown) => {
@@ -116,9 +126,9 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem
     if (name === rehearsal) return
     const guess = nearest(name, Object.keys(models))
     const hint = guess ? `did you mean \`${redact(guess)}\`?` : 'no model of that name is in `models`'
-    // As written: the variable behind a reference may hold anything, a key among it.
+    // Quoted as written: the variable behind a reference may hold a key.
     const written = quoted(String(valueAt(yaml.value, path)))
-    problems.push(say(path, `names the model ${written}: ${hint}`, 'add it to `models`, or name one that is there'))
+    problems.push(report(path, `names the model ${written}: ${hint}`, 'add it to `models`, or name one that is there'))
   }
   link(['agent', 'model'], valueAt(config, ['agent', 'model']))
   link(['memory', 'narrator'], valueAt(config, ['memory', 'narrator']))
@@ -127,30 +137,49 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, say: Say): ConfigProblem
     for (const [index, name] of fallbacks.entries()) {
       const path = ['agent', 'fallbacks', index]
       if (name !== rehearsal) link(path, name)
-      else problems.push(say(path, 'names rehearsal, which never answers for a model that failed', 'remove it'))
+      else problems.push(report(path, 'names rehearsal, which never answers for a model that failed', 'remove it'))
     }
   for (const name of Object.keys(models)) {
     const { provider, baseURL } = sectionAt(models, [name])
     if (provider === 'openai-compatible' && baseURL === undefined) {
       const remedy = 'add baseURL, such as "http://127.0.0.1:11434/v1"'
-      problems.push(say(['models', name, 'baseURL'], 'is missing: this provider has no address of its own', remedy))
+      problems.push(report(['models', name, 'baseURL'], 'is missing: this provider has no address of its own', remedy))
     }
   }
   return problems
 }
 
-function unknownDefault({ agent }: Settings, known: readonly string[], yaml: ParsedYaml, say: Say): ConfigProblem[] {
+function unknownDefault(
+  { agent }: Settings,
+  known: readonly string[],
+  yaml: ParsedYaml,
+  report: Report,
+): ConfigProblem[] {
   const name = agent.default.replace(/^@/, '')
   if (known.includes(name)) return []
   const path = ['agent', 'default']
   const guess = nearest(name, known)
   const hint = guess ? `did you mean \`@${guess}\`?` : 'no agent of that name can be given work here'
   const written = quoted(String(valueAt(yaml.value, path)))
-  return [say(path, `names the agent ${written}: ${hint}`, 'name one that `heddle agents` lists')]
+  return [report(path, `names the agent ${written}: ${hint}`, 'name one that `heddle agents` lists')]
 }
 
-/** A value in words that fit any reader: a text that may be a secret is not repeated. */
-function described(value: unknown, path: ConfigPath): string {
+/** Names in the permissions that stand for no tool: they would deny nothing and never ask. */
+function wrongTools({ tools }: Settings, yaml: ParsedYaml, report: Report): ConfigProblem[] {
+  return unknownTools(tools).map((unknown) => {
+    const path = ['tools', unknown.list, unknown.at]
+    const written = quoted(String(valueAt(yaml.value, path) ?? ''))
+    const hint = unknownToolHint(unknown)
+    return report(path, `names the tool ${written}, which does not exist: ${hint}`, 'correct or remove the name')
+  })
+}
+
+function isBelow(path: string, key: string): boolean {
+  return `${path}.`.startsWith(`${key}.`)
+}
+
+/** Describes a value; a text that may be a secret is not repeated. */
+function describeValue(value: unknown, path: ConfigPath): string {
   if (value === null) return 'empty'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a section'
@@ -158,7 +187,7 @@ function described(value: unknown, path: ConfigPath): string {
   return typeof value === 'string' ? quoted(value) : String(value)
 }
 
-/** The value at a path of plain data, or nothing. */
+/** The value at a path of plain data; undefined if there is none. */
 export function valueAt(value: unknown, path: ConfigPath): unknown {
   let current = value
   for (const part of path) {

@@ -2,7 +2,8 @@ import { lstat, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
-import { type AgentNames, type Checked, checkConfig, listed, remedyFor, secretRemedy } from './check.ts'
+import type { ThinkingConfig } from '../domain/message.ts'
+import { type CheckedConfig, checkConfig, joinNames, type NameChecks, remedyFor, secretRemedy } from './check.ts'
 import type { Env, Secrets } from './interpolate.ts'
 import { ApiKey } from './key.ts'
 import { type ConfigPath, dotted } from './path.ts'
@@ -16,10 +17,9 @@ import type {
   Settings,
   sandboxes,
   schedulings,
-  thinkingLevels,
 } from './schema.ts'
 
-/** A model that the owner named in `models`. */
+/** A model of the section `models`. */
 export interface NamedModel {
   provider: (typeof providers)[number]
   model: string
@@ -28,15 +28,15 @@ export interface NamedModel {
   contextWindow?: number
   /** USD per million tokens. */
   price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
-  /** How much it thinks before it answers, where it can. */
-  thinking?: (typeof thinkingLevels)[number]
-  /** Whether it understands pictures, for a model that no table lists. */
+  /** Thinking level, if the model supports it. */
+  thinking?: ThinkingConfig['level']
+  /** Whether it understands images, for a model that no table lists. */
   sees?: boolean
-  /** Seconds: how long it may send nothing, and how long a reply may take. */
+  /** Seconds: max silence, and max duration of a reply. */
   timeout?: { idle?: number; total?: number }
 }
 
-/** Who tells what memories mean, where the owner wants that. */
+/** The embedder for semantic search, if configured. */
 export interface NamedEmbedder {
   baseURL: string
   model: string
@@ -52,14 +52,14 @@ export interface Config {
   models: Record<string, NamedModel>
   /** `model` is absent only when `models` is empty. */
   agent: { model?: string; fallbacks: string[]; default: string }
-  /** Running specialist runs; seconds of running time. */
+  /** Max concurrent subagent runs, and the default timeout in seconds of running time. */
   agents: { maxConcurrent: number; defaultTimeout: number }
   engine: { maxRunning: number; leaseSeconds: number }
   scheduling: (typeof schedulings)[number]
   plans: (typeof planGates)[number]
   /**
-   * Whether agents are reminded of what is known, how many memories are kept where they are found, whether what stands
-   * in files of the home is found, too, and whether somebody notes after a talk where it stands, on which model.
+   * Whether agents recall memories, how many stay searchable, whether files of the home are searched too, and whether a
+   * narrative is written after a session, by which model.
    */
   memory: {
     recall: boolean
@@ -72,24 +72,24 @@ export interface Config {
   budgets: { perRequest: { usd: number; tokens: number; steps: number }; perDay: { usd: number } }
   /** Absolute. */
   workspace: string
-  /** Absolute; besides the home's own. */
+  /** Absolute; in addition to the home's own. */
   skills: string[]
   tools: {
     /** Absent: all tools. Empty: none. */
     allow?: string[]
     deny: string[]
-    /** Absent: writing, and commands that are not confined. Empty: never. */
+    /** Absent: writing, and commands with network or without a sandbox. Empty: never. */
     ask?: string[]
     exec: {
       sandbox: (typeof sandboxes)[number]
       network: boolean
-      /** What a command gets that asks for nothing else, and the most that one may ask for. */
+      /** Default and max timeout of a command. */
       timeoutSeconds: number
       maxTimeoutSeconds: number
       memoryMB: number
       processes: number
     }
-    /** Origins that may be fetched from although they are not public. */
+    /** Non-public origins that may be fetched. */
     fetch: { allow: string[] }
     subagents: {
       maxSpawnDepth: number
@@ -100,50 +100,51 @@ export interface Config {
     }
   }
   retention: { eventDays: number }
-  /** A program that is given each notice as its one argument. */
+  /** A program that is called with each notification as its argument. */
   notify: { command?: string }
-  /** What the owner should mend although the rest works: keys whose variable is not set. */
+  /** Problems that do not stop Heddle: keys whose variable is not set. */
   warnings: ConfigProblem[]
   /** Dotted path → text as written (redacted), for every value that refers to a variable or secret. */
   written: Record<string, string>
 }
 
 export interface LoadOptions {
-  /** What `~` stands for. */
+  /** Directory that `~` stands for. */
   userHome?: string
-  /** Where `${secret:NAME}` is looked up; without it there are no secrets. */
+  /** Looks up `${secret:NAME}`; without it there are no secrets. */
   secrets?: Secrets
-  /** For a file that somebody named: its absence is then an error, not a reason for defaults. */
-  mustExist?: boolean
 }
 
-/** Reads the configuration; a file that is not there means the defaults. Throws every problem at once. */
+/** Loads the configuration; a missing file means the defaults. Throws all problems at once. */
 export async function loadConfig(file: string, env: Env, options: LoadOptions = {}): Promise<Config> {
   const text = await readConfigText(file)
-  if (text === undefined && options.mustExist) {
-    throw new HeddleError(
-      'config_missing',
-      `There is no file ${file}.`,
-      'name an existing file with --config, or leave it out',
-    )
-  }
   const { userHome = homedir(), secrets = () => undefined } = options
   const checked = checkConfig(text ?? '', env, secrets)
   if (!checked.settings) throw new ConfigInvalid(file, checked.problems)
-  return resolved(checked.settings, checked, { userHome, secrets })
+  return resolveConfig(checked.settings, checked, { userHome, secrets })
 }
 
-/** Everything that keeps a text from being used as configuration; empty when it can be. */
-export function configProblems(text: string, env: Env, agentNames?: AgentNames): ConfigProblem[] {
-  return checkConfig(text, env, undefined, agentNames).problems
+/** Throws if a file that the user named does not exist: the defaults would be wrong then. */
+export async function assertConfigFile(file: string): Promise<void> {
+  if ((await readConfigText(file)) !== undefined) return
+  throw new HeddleError(
+    'config_missing',
+    `There is no file ${file}.`,
+    'name an existing file with --config, or leave it out',
+  )
 }
 
-/** A folder as settings write it, with `~` for the home of the user. */
-export function wholeFolder(folder: string, userHome: string): string {
+/** All problems of a configuration text; empty if it is valid. */
+export function configProblems(text: string, env: Env, names?: NameChecks): ConfigProblem[] {
+  return checkConfig(text, env, undefined, names).problems
+}
+
+/** Expands `~` in a configured folder. */
+export function expandFolder(folder: string, userHome: string): string {
   return folder.startsWith('~') ? join(userHome, folder.slice(1)) : folder
 }
 
-/** The file's text, or nothing when there is no file. */
+/** The file's text; undefined if there is no file. */
 export async function readConfigText(file: string): Promise<string | undefined> {
   try {
     const found = await stat(file)
@@ -154,9 +155,12 @@ export async function readConfigText(file: string): Promise<string | undefined> 
     if (error instanceof HeddleError) throw error
     if (error instanceof TypeError) throw unreadable(file, 'it is not UTF-8 text')
     const code = (error as NodeJS.ErrnoException).code
-    // A link to nowhere is a configuration that got lost: defaults would quietly drop its denials and budgets.
+    // A dangling link is a lost configuration: defaults would silently drop its denials and budgets.
     if (code === 'ENOENT' && !(await isLink(file))) return undefined
-    throw unreadable(file, code === 'ENOENT' ? 'it is a link to a file that does not exist' : `reading it gave ${code}`)
+    throw unreadable(
+      file,
+      code === 'ENOENT' ? 'it is a link to a file that does not exist' : `reading it failed with ${code}`,
+    )
   }
 }
 
@@ -168,14 +172,14 @@ async function isLink(file: string): Promise<boolean> {
 }
 
 function unreadable(file: string, why: string): HeddleError {
-  return new HeddleError('config_unreadable', `Cannot read ${file}: ${why}.`, `mend or remove ${file}`)
+  return new HeddleError('config_unreadable', `Cannot read ${file}: ${why}.`, `fix or remove ${file}`)
 }
 
-type Resolving = Required<Pick<LoadOptions, 'userHome' | 'secrets'>>
+type ResolveOptions = Required<Pick<LoadOptions, 'userHome' | 'secrets'>>
 
-function resolved(settings: Settings, checked: Checked, { userHome, secrets }: Resolving): Config {
+function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, secrets }: ResolveOptions): Config {
   const { references, warnings } = checked
-  const whole = (folder: string) => wholeFolder(folder, userHome)
+  const expand = (folder: string) => expandFolder(folder, userHome)
   const models: [string, NamedModel][] = Object.entries(settings.models).map(([name, { apiKey, ...model }]) => [
     name,
     apiKey === undefined
@@ -190,29 +194,29 @@ function resolved(settings: Settings, checked: Checked, { userHome, secrets }: R
     models: Object.fromEntries(models),
     agent: chosen === undefined ? agent : { model: chosen, ...agent },
     memory: embedder ? { ...memory, embedder: embedderOf(embedder, checked, secrets) } : memory,
-    workspace: whole(settings.workspace),
-    skills: settings.skills.map(whole),
+    workspace: expand(settings.workspace),
+    skills: settings.skills.map(expand),
     warnings,
     written: Object.fromEntries(Array.from(references.written, ([path, text]) => [path, redact(text)])),
   }
 }
 
 function embedderOf(
-  { apiKey, ...place }: NonNullable<Settings['memory']['embedder']>,
-  checked: Checked,
+  { apiKey, ...address }: NonNullable<Settings['memory']['embedder']>,
+  checked: CheckedConfig,
   secrets: Secrets,
 ): NamedEmbedder {
-  if (apiKey === undefined) return place
-  return { ...place, apiKey: keyOf(['memory', 'embedder', 'apiKey'], 'embedder', apiKey, checked, secrets) }
+  if (apiKey === undefined) return address
+  return { ...address, apiKey: keyOf(['memory', 'embedder', 'apiKey'], 'embedder', apiKey, checked, secrets) }
 }
 
-function keyOf(at: ConfigPath, who: string, value: string, { references }: Checked, secrets: Secrets): ApiKey {
+function keyOf(at: ConfigPath, who: string, value: string, { references }: CheckedConfig, secrets: Secrets): ApiKey {
   const path = dotted(at)
   const missing = references.missing.find((found) => dotted(found.path) === path)?.names
   const secret = references.secrets.find((found) => dotted(found.path) === path)?.name
   const written = references.written.get(path) ?? value
   if (missing) {
-    const message = `The ${who} has no key: ${listed(missing)} is not set.`
+    const message = `The ${who} has no key: ${joinNames(missing)} is not set.`
     return new ApiKey(written, new HeddleError('key_missing', message, remedyFor(missing)))
   }
   if (secret) {

@@ -2,13 +2,13 @@ import { readFile, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import { configProblems, readConfigText } from './config.ts'
-import { fileTrouble, placeFile } from './files.ts'
+import { placeFile, toFileError } from './files.ts'
 import { ConfigInvalid } from './problem.ts'
 import { type ReplaceOptions, replaceConfig } from './replace.ts'
 
 /**
- * Lets somebody edit a copy of the configuration, which replaces the file only when it is valid and the file is still
- * the one that was copied. Otherwise the copy stays, and the error names it. `runEditor` answers the exit code.
+ * Lets the user edit a copy of the configuration, which replaces the file only if the copy is valid and the file has not
+ * changed meanwhile. Otherwise the copy stays, and the error names it. `runEditor` resolves to the exit code.
  */
 export async function editConfig(
   file: string,
@@ -18,7 +18,7 @@ export async function editConfig(
   const oldText = await readConfigText(file)
   const copy = await copyFor(file, oldText ?? '')
   const exitCode = await runEditor(copy).catch(async (error: unknown) => {
-    // No editor could be started, so nothing was written that would be lost.
+    // The editor did not start and the copy is unchanged: nothing would be lost.
     if ((await readCopy(copy)) === (oldText ?? '')) await unlink(copy)
     throw error
   })
@@ -32,9 +32,9 @@ export async function editConfig(
     const message = `The editor ended with ${exitCode}; ${file} was not changed, and what you wrote is in ${copy}.`
     throw new HeddleError('editor_failed', message, editorRemedy)
   }
-  const problems = configProblems(newText, options.env, options.agentNames)
+  const problems = configProblems(newText, options.env, options.names)
   if (problems.length > 0) {
-    throw new ConfigInvalid(copy, problems, `${file} was not changed: mend ${copy} and move it there, or edit again`)
+    throw new ConfigInvalid(copy, problems, `${file} was not changed: fix ${copy} and move it there, or edit again`)
   }
   try {
     await replaceConfig(file, newText, oldText, options)
@@ -55,12 +55,12 @@ async function copyFor(file: string, text: string): Promise<string> {
       if (await placeFile(copy, text)) return copy
     }
   } catch (error) {
-    throw fileTrouble(error, 'config_unwritable', `Cannot make a copy of ${file}`)
+    throw toFileError(error, 'config_unwritable', `Cannot make a copy of ${file}`)
   }
 }
 
 async function readCopy(copy: string): Promise<string> {
   return readFile(copy, 'utf8').catch((error: unknown) => {
-    throw fileTrouble(error, 'editor_failed', `Cannot read ${copy} after the editor closed it`)
+    throw toFileError(error, 'editor_failed', `Cannot read ${copy} after the editor closed it`)
   })
 }

@@ -1,20 +1,20 @@
 import { type ConfigPath, dotted } from './path.ts'
 import { quoted } from './redact.ts'
 
-/** The environment that `${NAME}` is looked up in. */
+/** Environment for `${NAME}`. */
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Looks up what `${secret:NAME}` stands for; undefined when there is no such secret. */
+/** Looks up `${secret:NAME}`; undefined if there is no such secret. */
 export type Secrets = (name: string) => string | undefined
 
-/** A configuration with its references replaced, and what was written where. */
+/** A configuration with its references replaced, and the original texts. */
 export interface Interpolated {
   value: unknown
-  /** Path → text as written, for every text that refers to something. */
+  /** Path → text as written, for every text with a reference. */
   written: Map<string, string>
   /** Variables that are not set; the texts that need them stay as written. */
   missing: { path: ConfigPath; names: string[] }[]
-  /** Secrets that are named; only a key may name one, and its text stays as written. */
+  /** References to secrets; only an apiKey may have one, and its text stays as written. */
   secrets: { path: ConfigPath; name: string }[]
   problems: { path: ConfigPath; message: string; remedy: string }[]
 }
@@ -23,14 +23,14 @@ const reference = /(\$?)\$\{([^{}]*)\}/g
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 const secretName = /^secret:[A-Za-z][A-Za-z0-9_-]*$/
 
-/** Replaces `${NAME}` in every text value. What a variable holds is not searched again, and `$${` stands for `${`. */
+/** Replaces `${NAME}` in every text value. Replacements are not expanded again, and `$${` stands for `${`. */
 export function interpolate(value: unknown, env: Env): Interpolated {
   const result: Interpolated = { value, written: new Map(), missing: [], secrets: [], problems: [] }
   result.value = walk(value, [], env, result)
   return result
 }
 
-/** Whether the path is that of a model's or the embedder's key: the only places where a reference may stay open. */
+/** Whether the path is a model's or the embedder's apiKey: only these may keep an unresolved reference. */
 export function isModelKey(path: ConfigPath): boolean {
   const isModel = path.length === 3 && path[0] === 'models' && path[2] === 'apiKey'
   return isModel || dotted(path) === 'memory.embedder.apiKey'
@@ -70,7 +70,7 @@ function replace(text: string, path: ConfigPath, env: Env, result: Interpolated)
       )
       return whole
     }
-    // Own properties only: a plain object used as environment must not answer for `toString`.
+    // Own properties only: a plain object used as environment also has `toString`.
     const found = Object.hasOwn(env, name) ? env[name] : undefined
     if (!found) missing.push(name)
     return found || whole

@@ -2,9 +2,9 @@ import { inspect } from 'node:util'
 import type { HeddleError } from '../domain/errors.ts'
 import { redacted, redactWhole } from './redact.ts'
 
-const shortest = 8
+const minLength = 8
 
-/** The key of a model. Printing, logging or storing it shows where it comes from, never what it is. */
+/** An API key. Printing, logging or storing it shows where it comes from, never its value. */
 export class ApiKey {
   /** As written in the file: `${ANTHROPIC_API_KEY}`, or `[redacted]` for a key written out. */
   readonly written: string
@@ -17,20 +17,20 @@ export class ApiKey {
     this.#why = typeof value === 'string' ? undefined : value
   }
 
-  /** The key itself, for the request that needs it; throws what to do when it is not there. */
+  /** The key's value, for a request; throws an error with a remedy if it is missing. */
   reveal(): string {
     if (this.#value === undefined) throw this.#why
     return this.#value
   }
 
-  /** Whether there is a key to reveal. */
+  /** Whether the key is available. */
   get isThere(): boolean {
     return this.#value !== undefined
   }
 
-  /** The text without the key, wherever it stands in it. What is shorter than any key would hide half of every text. */
+  /** Redacts the key in a text. A very short key is not redacted, since it would match everywhere. */
   hide(text: string): string {
-    return this.#value && this.#value.length >= shortest ? text.replaceAll(this.#value, redacted) : text
+    return this.#value && this.#value.length >= minLength ? text.replaceAll(this.#value, redacted) : text
   }
 
   toString(): string {

@@ -1,86 +1,62 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import type { DatabaseSync } from 'node:sqlite'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
+import type { FileLock } from '../file-lock.ts'
 import { isCode, placeFile } from './files.ts'
 
-const patience: Millis = 10_000
+const timeout: Millis = 10_000
 const pause: Millis = 5
 
-/** The last in line for each lock file: callers of one process go in their order, without pauses between them. */
-const lines = new Map<string, Promise<unknown>>()
+/** Tail of the queue for each lock file: callers in one process run in order, without polling. */
+const queues = new Map<string, Promise<unknown>>()
 
-/** Does the work while nobody else, here or in another process, works under this lock file. A kill frees the lock. */
-export async function alone(lock: string, clock: Clock, work: () => Promise<void>): Promise<void> {
-  const turn = (lines.get(lock) ?? Promise.resolve()).then(() => locked(lock, clock, work))
+/** Runs the work while holding the lock, exclusive across callers and processes. A kill releases the lock. */
+export async function withLock(lock: string, clock: Clock, work: () => Promise<void>): Promise<void> {
+  const turn = (queues.get(lock) ?? Promise.resolve()).then(() => runLocked(lock, clock, work))
   const over = turn.catch(() => undefined)
-  lines.set(lock, over)
+  queues.set(lock, over)
   try {
     await turn
   } finally {
-    if (lines.get(lock) === over) lines.delete(lock)
+    if (queues.get(lock) === over) queues.delete(lock)
   }
 }
 
-async function locked(lock: string, clock: Clock, work: () => Promise<void>): Promise<void> {
+async function runLocked(lock: string, clock: Clock, work: () => Promise<void>): Promise<void> {
   await ensureWritable(lock)
-  const connection = await take(lock, clock)
+  const fileLock = await acquire(lock, clock)
   try {
     await work()
   } finally {
-    connection.close()
+    fileLock.release()
   }
 }
 
-/** On a file that it may only read SQLite would begin without any lock. */
+/** On a read-only file SQLite would start without any lock. */
 async function ensureWritable(lock: string): Promise<void> {
   try {
     await access(lock, constants.R_OK | constants.W_OK)
   } catch (error) {
     if (!isCode(error, 'ENOENT')) throw error
-    // Never by opening the lock itself: closing it again would free it for a whole process that holds it.
+    // Never open the lock file itself: closing it would release the POSIX lock of the whole process.
     await placeFile(lock, '')
   }
 }
 
-async function take(lock: string, clock: Clock): Promise<DatabaseSync> {
-  // Whoever only reads the configuration does not pay for loading it.
-  const { DatabaseSync } = await import('node:sqlite')
-  const connection = new DatabaseSync(lock, { open: false, timeout: 0 })
-  try {
-    connection.open()
-    await begin(connection, clock)
-    return connection
-  } catch (error) {
-    if (connection.isOpen) connection.close()
-    throw lockTrouble(error, lock)
-  }
+async function acquire(lock: string, clock: Clock): Promise<FileLock> {
+  // Loaded on demand: reading the configuration does not need SQLite.
+  const { waitForFileLock } = await import('../file-lock.ts')
+  const fileLock = await waitForFileLock(lock, { clock, timeout, pause }).catch((error: unknown) => {
+    throw unlockable(error, lock)
+  })
+  if (fileLock) return fileLock
+  const message = `Another process has been changing the configuration for ${timeout / 1000} seconds.`
+  const remedy = `wait for it to finish and try again, or find it with: lsof ${lock}`
+  throw new HeddleError('config_busy', message, remedy, { retry: 'later' })
 }
 
-async function begin(connection: DatabaseSync, clock: Clock): Promise<void> {
-  const end = clock.monotonic() + patience
-  for (;;) {
-    try {
-      return connection.exec('BEGIN EXCLUSIVE')
-    } catch (error) {
-      if (!isBusy(error) || clock.monotonic() >= end) throw error
-    }
-    await clock.sleep(pause)
-  }
-}
-
-function isBusy(error: unknown): boolean {
-  const busy = 5
-  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === busy
-}
-
-function lockTrouble(error: unknown, lock: string): HeddleError {
-  if (isBusy(error)) {
-    const message = `Another process has been changing the configuration for ${patience / 1000} seconds.`
-    const remedy = `wait for it to finish and try again, or find it with: lsof ${lock}`
-    return new HeddleError('config_busy', message, remedy, { retry: 'later', cause: error })
-  }
+function unlockable(error: unknown, lock: string): HeddleError {
   const why = error instanceof Error ? error.message : String(error)
   const remedy = 'move that file away while no other heddle is changing the configuration, and try again'
   return new HeddleError('config_unwritable', `Cannot lock ${lock}: ${why}.`, remedy, { cause: error })

@@ -1,13 +1,13 @@
-/** Where a value stands in the configuration: keys, and positions in lists. */
+/** Path of a value in the configuration: keys and list indexes. */
 export type ConfigPath = readonly (string | number)[]
 
-/** Writes a path as people type it: `models.main.apiKey`; a name with a dot stands in quotes. */
+/** Formats a path as `models.main.apiKey`; a name with a dot is quoted. */
 export function dotted(path: ConfigPath): string {
   return path.map((part) => (String(part).includes('.') ? `"${part}"` : String(part))).join('.')
 }
 
-/** Reads a path that people typed; nothing when it has an empty part or an open quote. */
-export function segmentsOf(path: string): string[] | undefined {
+/** Parses a typed path; undefined if it has an empty part or an open quote. */
+export function parsePath(path: string): string[] | undefined {
   if (!/^(?:"[^"]+"|[^."]+)(?:\.(?:"[^"]+"|[^."]+))*$/.test(path)) return undefined
   return Array.from(path.matchAll(/"([^"]+)"|([^."]+)/g), ([, quoted, bare]) => quoted ?? bare ?? '')
 }

@@ -1,6 +1,6 @@
 import { HeddleError } from '../domain/errors.ts'
 
-/** Something in a configuration that people should change: where it is, what it is, what to do. */
+/** A problem in a configuration, with its line and a remedy. */
 export interface ConfigProblem {
   line: number
   /** Dotted path of the value; empty when the file as a whole cannot be read. */
@@ -9,7 +9,7 @@ export interface ConfigProblem {
   remedy: string
 }
 
-/** The configuration cannot be used: carries every problem, so that one look at the file mends them all. */
+/** An invalid configuration, with all its problems, so that the user can fix them in one go. */
 export class ConfigInvalid extends HeddleError {
   readonly problems: readonly ConfigProblem[]
 
@@ -23,7 +23,7 @@ export class ConfigInvalid extends HeddleError {
     super(
       'config_invalid',
       message,
-      whatNow ?? (remedies.length === 1 ? remedies.join() : 'mend them with: heddle config edit'),
+      whatNow ?? (remedies.length === 1 ? remedies.join() : 'fix them with: heddle config edit'),
     )
     this.problems = problems
   }

@@ -1,14 +1,14 @@
-/** Stands in for whatever must not be read by others. */
+/** Replaces secrets in shown text. */
 export const redacted = '[redacted]'
 
-/** Marks `${NAME}` while patterns run: a reference says where a secret is, not what it is, and stays readable. */
+/** References such as `${NAME}` are masked while the patterns run: they reveal no secret and stay readable. */
 const reference = /\$\{(?:secret:[A-Za-z][\w-]*|[A-Za-z_]\w*)\}/g
 const marked = /\ufdd0(\d+)\ufdd1/g
 
 const secretName =
   /api[-_]?key|access[-_]?key|private[-_]?key|token$|secret|password|passwd|passphrase|authorization|credential/i
 
-/** Everything between the first `:` after a user name and the last `@` is taken for the password. */
+/** Everything between the first `:` after a user name and the last `@` counts as the password. */
 const urlPassword = /(:\/\/[^\s:/@]*:)(\S*)@/g
 const queryValue = /([?&;](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|passwd|pwd|auth\w*|sig\w*)=)([^&#;\s]+)/gi
 const knownKeys = [
@@ -21,16 +21,16 @@ const knownKeys = [
   /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/gi,
 ]
 
-/** Whether a key's name says that its value is nobody else's business. */
+/** Whether a config key's name marks its value as secret. */
 export function isSecretName(name: string): boolean {
   return secretName.test(name)
 }
 
-/** The text without what looks like a key, password or token. Rather hides too much than too little. */
+/** Redacts everything that looks like a key, password or token; in doubt it redacts. */
 export function redact(text: string): string {
   const references: string[] = []
   let shown = text.replaceAll(reference, (found) =>
-    // Somebody may have put the key itself into the braces.
+    // The user may have put the key itself into the braces.
     hasKnownKey(found) ? found : `\ufdd0${references.push(found) - 1}\ufdd1`,
   )
   shown = shown.replaceAll(urlPassword, (whole, head: string, password: string) =>
@@ -46,8 +46,8 @@ export function redact(text: string): string {
 }
 
 /**
- * Copies plain data for people to see: values under secret names are hidden, other texts are searched. `hide` takes out
- * what is known to be secret, whatever it looks like.
+ * Copies plain data for display: values under secret names are redacted, other texts searched. `hide` removes known
+ * secrets in any form.
  */
 export function redactTree(value: unknown, hide: (text: string) => string, name = ''): unknown {
   if (typeof value === 'string') return isSecretName(name) ? redactWhole(value) : redact(hide(value))
@@ -58,7 +58,7 @@ export function redactTree(value: unknown, hide: (text: string) => string, name 
   )
 }
 
-/** A value that is a secret as a whole: only one that consists of references may be shown. */
+/** Redacts a value that is a secret as a whole, unless it consists of references. */
 export function redactWhole(value: string): string {
   return value.replaceAll(reference, '').trim() === '' && !hasKnownKey(value) ? value : redacted
 }
@@ -67,13 +67,13 @@ function hasKnownKey(text: string): boolean {
   return knownKeys.some((pattern) => text.search(pattern) >= 0)
 }
 
-/** A value quoted in a sentence: hidden where it may be a secret, and short. */
+/** Quotes a value for a sentence: redacted and shortened. */
 export function quoted(value: string): string {
   const shown = redact(value).replaceAll(/\s+/g, ' ')
   return `"${shown.length > 60 ? `${shown.slice(0, 59)}…` : shown}"`
 }
 
-/** Names of models and files are words with separators; keys are long stretches in which everything is mixed. */
+/** Names of models and files are words with separators; keys are long mixes of letters and digits. */
 function isRandom(stretch: string): boolean {
   const mixed = /[0-9]/.test(stretch) && /[A-Za-z]/.test(stretch)
   if (stretch.length >= 20) return mixed && bitsPerCharacter(stretch) >= 2.5

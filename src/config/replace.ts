@@ -3,31 +3,31 @@ import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import { HeddleError } from '../domain/errors.ts'
-import type { AgentNames } from './check.ts'
+import type { NameChecks } from './check.ts'
 import { configProblems, readConfigText } from './config.ts'
-import { fileTrouble, isCode, placeFile, renameDurably } from './files.ts'
+import { isCode, placeFile, renameDurably, toFileError } from './files.ts'
 import type { Env } from './interpolate.ts'
-import { alone } from './lock.ts'
+import { withLock } from './lock.ts'
 import { ConfigInvalid } from './problem.ts'
 
 export interface ReplaceOptions {
-  /** Where `${NAME}` is looked up while the new text is checked. */
+  /** Environment for `${NAME}` while the new text is checked. */
   env: Env
-  /** Measures the pauses while another process is changing the file. */
+  /** Clock for waiting while another process changes the file. */
   clock: Clock
-  /** The folder for earlier versions; `backups/config` beside the file unless told. */
+  /** Folder for earlier versions; default `backups/config` beside the file. */
   previousConfigs?: string
   crash?: (point: CrashPoint) => void
-  /** Given where the default agent is changed: it must be there. */
-  agentNames?: AgentNames
+  /** Names that must exist, since the change may have added them. */
+  names?: NameChecks
 }
 
-/** How many earlier versions are kept. */
+/** Max earlier versions to keep. */
 export const keptVersions = 20
 
 /**
- * Replaces the configuration by a valid text, if it still is what the caller read (`undefined`: no file). A kill at any
- * moment leaves the old or the new file, complete; the old one is kept as an earlier version.
+ * Replaces the configuration by a valid text, if it is still what the caller read (`undefined`: no file). A kill at any
+ * moment leaves the complete old or new file; the old one is kept as an earlier version.
  */
 export async function replaceConfig(
   file: string,
@@ -35,7 +35,7 @@ export async function replaceConfig(
   expectedOldText: string | undefined,
   options: ReplaceOptions,
 ): Promise<void> {
-  const problems = configProblems(newText, options.env, options.agentNames)
+  const problems = configProblems(newText, options.env, options.names)
   if (problems.length > 0) throw new ConfigInvalid(file, problems)
   const target = await behindLinks(file)
   if ((await readConfigText(target)) !== expectedOldText) throw changed(file)
@@ -43,7 +43,7 @@ export async function replaceConfig(
   const versions = options.previousConfigs ?? join(dirname(target), 'backups', 'config')
   try {
     await mkdir(versions, { recursive: true, mode: 0o700 })
-    await alone(join(versions, `.${basename(target)}.lock`), options.clock, async () => {
+    await withLock(join(versions, `.${basename(target)}.lock`), options.clock, async () => {
       if ((await readConfigText(target)) !== expectedOldText) throw changed(file)
       if (expectedOldText !== undefined) await keepVersion(versions, basename(target), expectedOldText)
       const next = await placeNext(target, newText)
@@ -51,7 +51,7 @@ export async function replaceConfig(
       await renameDurably(next, target, () => options.crash?.('config.after_rename'))
     })
   } catch (error) {
-    throw fileTrouble(error, 'config_unwritable', `Cannot write ${file}`)
+    throw toFileError(error, 'config_unwritable', `Cannot write ${file}`)
   }
 }
 
@@ -71,7 +71,7 @@ async function versionsIn(folder: string, name: string): Promise<number[]> {
   return numbers.sort((a, b) => a - b)
 }
 
-/** The new text beside the file, in place of whatever killed processes left there. */
+/** Writes the new text beside the file, and removes leftovers of killed processes. */
 async function placeNext(target: string, text: string): Promise<string> {
   const folder = dirname(target)
   const next = `.${basename(target)}.next`
@@ -80,12 +80,12 @@ async function placeNext(target: string, text: string): Promise<string> {
     const isNext = name.startsWith(`.${basename(target)}.`) && name.endsWith('.next')
     if (isDraft || isNext) await rm(join(folder, name), { force: true })
   }
-  // Who has another folder for earlier versions has another lock, and must not slip its text under our name.
+  // A process with another folder for versions has another lock, and must not put its text under our name.
   if (!(await placeFile(join(folder, next), text))) throw changed(target)
   return join(folder, next)
 }
 
-/** The file itself where the configuration is a link into, say, a folder of dotfiles: the link must stay one. */
+/** Target of a linked configuration, such as one in a dotfiles folder: the link must stay. */
 async function behindLinks(file: string): Promise<string> {
   return realpath(file).catch((error: unknown) => {
     if (isCode(error, 'ENOENT')) return file
@@ -94,6 +94,6 @@ async function behindLinks(file: string): Promise<string> {
 }
 
 function changed(file: string): HeddleError {
-  const message = `${file} was changed by somebody else in the meantime.`
+  const message = `${file} was changed by another program in the meantime.`
   return new HeddleError('config_changed', message, 'look at it again and repeat the change', { retry: 'later' })
 }

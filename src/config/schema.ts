@@ -1,30 +1,30 @@
 import { z } from 'zod'
+import { thinkingLevels } from '../domain/message.ts'
 import type { ConfigPath } from './path.ts'
 
 export const durabilities = ['full', 'normal'] as const
 export const providers = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
 export const schedulings = ['auto', 'coordinator'] as const
 export const planGates = ['ask', 'auto', 'always'] as const
-export const thinkingLevels = ['off', 'low', 'medium', 'high'] as const
 export const sandboxes = ['on', 'off'] as const
 export const memoryShareModes = ['isolated', 'handoff', 'inherit-readonly'] as const
 
-/** The script that stands in while there is no model. It may be chosen, and is never a fallback. */
+/** Name of the demo script that answers while there is no model. It can be chosen, but never as a fallback. */
 export const rehearsal = 'rehearsal'
 
-/** After so long Node itself hangs up on a server that sends nothing. */
-const mostIdleSeconds = 300
+/** Node itself closes an idle connection after this time. */
+const maxIdleSeconds = 300
 
-// Every rule is the end of a sentence that begins with the path: "`agents.maxConcurrent` at line 4 must be …".
+// Each error completes a sentence that begins with the path: "`agents.maxConcurrent` at line 4 must be …".
 const text = (must = 'must be text') => z.string({ error: must }).min(1, { error: must })
 const flag = () => z.boolean({ error: 'must be true or false' })
 const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}` })
 
-function count(least: number, most = Number.MAX_SAFE_INTEGER) {
-  const end = most === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${most}`
-  const error = `must be a whole number of at least ${least}${end}`
-  return z.int({ error }).min(least, { error }).max(most, { error })
+function count(min: number, max = Number.MAX_SAFE_INTEGER) {
+  const end = max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`
+  const error = `must be a whole number of at least ${min}${end}`
+  return z.int({ error }).min(min, { error }).max(max, { error })
 }
 
 function amount() {
@@ -37,7 +37,7 @@ function matching(pattern: RegExp, must: string) {
 }
 
 const names = (of: string) => z.array(text(), { error: `must be a list of ${of}, such as [one, two]` })
-const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be a whole path that starts with / or ~/')
+const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be an absolute path that starts with / or ~/')
 const address = () => matching(/^https?:\/\/[^\s/]+/, 'must be an address that starts with http:// or https://')
 const apiKey = () => text('must be text, best a reference to an environment variable')
 const originRule = 'must be an address without a path, such as http://127.0.0.1:8080'
@@ -45,14 +45,14 @@ const origins = () =>
   z.array(z.string({ error: originRule }).refine(isOrigin, { error: originRule }), {
     error: 'must be a list of addresses, such as [http://127.0.0.1:8080]',
   })
-/** What the owner may call a model. */
+/** Valid model aliases. */
 export const modelName = matching(
   /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9._:-]*$/,
   'is not a name: use letters, digits, . _ : and -',
 )
 const sectionRule = { error: 'must be a section with keys of its own' }
 
-/** A section whose lines are all commented out is read as empty, and a missing one as its defaults. */
+/** A section with all lines commented out counts as empty, a missing one gets its defaults. */
 function section<T extends z.core.$ZodShape>(shape: T) {
   return z.preprocess((value) => value ?? {}, z.strictObject(shape, sectionRule))
 }
@@ -78,7 +78,7 @@ const model = z.strictObject(
     thinking: choice(thinkingLevels).exactOptional(),
     sees: flag().exactOptional(),
     timeout: z
-      .strictObject({ idle: count(1, mostIdleSeconds).exactOptional(), total: count(1).exactOptional() }, sectionRule)
+      .strictObject({ idle: count(1, maxIdleSeconds).exactOptional(), total: count(1).exactOptional() }, sectionRule)
       .exactOptional(),
   },
   sectionRule,
@@ -86,7 +86,7 @@ const model = z.strictObject(
 
 const embedder = z.strictObject({ baseURL: address(), model: text(), apiKey: apiKey().exactOptional() }, sectionRule)
 
-/** Every key of `heddle.yaml` with its rule and its default: docs/guide/config.md says what they mean. */
+/** Every key of `heddle.yaml` with its rule and default; docs/guide/config.md explains them. */
 export const configSchema = z.strictObject(
   {
     name: text().default('my-heddle'),
@@ -157,10 +157,10 @@ function isOrigin(value: string): boolean {
   return url !== null && url.href === `${url.origin}/`
 }
 
-/** What the schema makes of a valid file, before keys and folders are resolved. */
+/** A valid file after parsing, before keys and folders are resolved. */
 export type Settings = z.output<typeof configSchema>
 
-/** The keys that a section may have; empty where names are free (`models`) or there is no section. */
+/** Allowed keys of a section; empty if names are free (`models`) or there is no section. */
 export function keysAt(path: ConfigPath): string[] {
   const found = schemaAt(path)
   return found instanceof z.ZodObject ? Object.keys(found.shape) : []
@@ -180,14 +180,14 @@ function schemaAt(path: ConfigPath): z.core.$ZodType | undefined {
     if (schema instanceof z.ZodObject && Object.hasOwn(schema.shape, part)) inner = schema.shape[part]
     else if (schema instanceof z.ZodRecord && modelName.safeParse(part).success) inner = schema.valueType
     if (!inner) return undefined
-    schema = bare(inner)
+    schema = unwrap(inner)
   }
   return schema
 }
 
-/** Without what only says that a value may be missing. */
-function bare(schema: z.core.$ZodType): z.core.$ZodType {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodExactOptional) return bare(schema.def.innerType)
-  if (schema instanceof z.ZodPipe) return bare(schema.def.out)
+/** Unwraps defaults and optionals. */
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodExactOptional) return unwrap(schema.def.innerType)
+  if (schema instanceof z.ZodPipe) return unwrap(schema.def.out)
   return schema
 }

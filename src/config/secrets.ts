@@ -1,25 +1,25 @@
 import type { Config } from './config.ts'
 import { redacted } from './redact.ts'
 
-/** Every secret that the loaded configuration holds: keys of models and of the embedder, passwords in addresses. */
+/** All secrets in the loaded configuration: keys of models and of the embedder, passwords in addresses. */
 export function knownSecrets({ models, database, memory }: Pick<Config, 'models' | 'database' | 'memory'>): string[] {
-  const asked = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : [])]
-  const addresses = [database, ...asked.map(({ baseURL }) => baseURL)]
-  const keys = asked.flatMap(({ apiKey }) => {
+  const endpoints = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : [])]
+  const addresses = [database, ...endpoints.map(({ baseURL }) => baseURL)]
+  const keys = endpoints.flatMap(({ apiKey }) => {
     try {
       return apiKey ? [apiKey.reveal()] : []
     } catch {
-      // A key that is not there cannot be told.
+      // A missing key cannot leak.
       return []
     }
   })
   const found = [...keys, ...addresses.flatMap((address) => secretsIn(address ?? ''))].filter((each) => each !== '')
-  // The longest first: one secret may be the beginning of another.
+  // Longest first: one secret may be a prefix of another.
   return [...new Set(found.flatMap(spellings))].sort((a, b) => b.length - a.length)
 }
 
-/** Takes these secrets out of whatever is to be shown, wherever they occur in its texts. */
-export function hiding(secrets: readonly string[]): <T>(value: T) => T {
+/** Returns a function that redacts these secrets in all texts of a value. */
+export function redactor(secrets: readonly string[]): <T>(value: T) => T {
   const clean = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, redacted), text)
   const walk = (value: unknown): unknown => {
     if (typeof value === 'string') return clean(value)
@@ -33,13 +33,13 @@ export function hiding(secrets: readonly string[]): <T>(value: T) => T {
 function secretsIn(address: string): string[] {
   if (!URL.canParse(address)) return []
   const { password, username, searchParams } = new URL(address)
-  // A name without a password is how some addresses carry a token.
+  // Some addresses carry a token as a user name without a password.
   const user = password === '' && address.startsWith('http') ? username : ''
   const values = [...searchParams].filter(([name]) => /key|token|secret|password|sig/i.test(name))
   return [password, user, ...values.map(([, value]) => value)]
 }
 
-/** As it is, and as addresses write it. */
+/** The secret as is, and URL-encoded. */
 function spellings(secret: string): string[] {
   const plain = tryDecode(secret)
   return [secret, plain, encodeURIComponent(plain)]

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isNode, isScalar, type Node } from 'yaml'
-import { HeddleError, Misuse } from '../domain/errors.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
 import { valueAt } from './check.ts'
 import { readConfigText } from './config.ts'
 import { dotted } from './path.ts'
@@ -9,43 +9,43 @@ import { type ReplaceOptions, replaceConfig } from './replace.ts'
 import { knownPath } from './show.ts'
 import { parseYaml, unmask } from './yaml.ts'
 
-/** Each failed attempt means that somebody else's change went in, so many are a sign of something else. */
+/** Each failed attempt means that another process changed the file; so many failures have another cause. */
 const maxAttempts = 100
 
-/** Sets one value in the file: comments, order and every other value stay, and the result is checked before it counts. */
+/** Sets one value in the file: comments, order and all other values stay, and the result is validated first. */
 export async function configSet(file: string, path: string, value: string, options: ReplaceOptions): Promise<void> {
   const segments = knownPath(path)
-  const wanted = wantedFrom(value, path)
+  const newValue = parseValue(value, path)
   for (let attempt = 1; ; attempt++) {
     const oldText = await readConfigText(file)
-    const newText = withValue(file, oldText ?? '', segments, wanted)
+    const newText = withValue(file, oldText ?? '', segments, newValue)
     try {
       return await replaceConfig(file, newText, oldText, options)
     } catch (error) {
       const lostRace = error instanceof HeddleError && error.code === 'config_changed'
-      // The change is stated against whatever the file says, so it can be made again on top of the other one.
+      // The change does not depend on other values, so it can be applied again to the new text.
       if (!lostRace || attempt === maxAttempts) throw error
     }
   }
 }
 
-interface Wanted {
+interface NewValue {
   data: unknown
-  /** The value as YAML that fits on one line. */
+  /** The value as one line of YAML. */
   source: string
 }
 
-/** What somebody typed, read as YAML; what is no YAML (`@writer`) is meant as text. */
-function wantedFrom(typed: string, path: string): Wanted {
+/** Parses a typed value as YAML; anything else (`@writer`) is text. */
+function parseValue(typed: string, path: string): NewValue {
   const { value, problems } = parseYaml(typed)
   const isData = problems.length === 0 && value !== undefined && !typed.trim().includes('\n')
   if (!isData) return { data: typed, source: JSON.stringify(typed) }
   if (value !== null) return { data: value, source: typed.trim() }
-  throw new Misuse(`${path} needs a value.`, 'give one, or remove the line with: heddle config edit')
+  throw new UsageError(`${path} needs a value.`, 'give one, or remove the line with: heddle config edit')
 }
 
-/** The text with one value changed. Of the ways to write it, the first that changes nothing else is taken. */
-function withValue(file: string, text: string, segments: string[], wanted: Wanted): string {
+/** Changes one value in the text, with the first method that changes nothing else. */
+function withValue(file: string, text: string, segments: string[], newValue: NewValue): string {
   const parsed = parseYaml(text)
   if (parsed.problems.length > 0) {
     throw new ConfigInvalid(
@@ -53,10 +53,10 @@ function withValue(file: string, text: string, segments: string[], wanted: Wante
       parsed.problems.map((problem) => ({ path: '', ...problem })),
     )
   }
-  if (isDeepStrictEqual(valueAt(parsed.value, segments), wanted.data)) return text
-  const expected = placed(parsed.value, segments, wanted.data)
-  for (const write of [inPlace, intoSection, atTheEnd, throughDocument]) {
-    const written = write(text, segments, wanted)
+  if (isDeepStrictEqual(valueAt(parsed.value, segments), newValue.data)) return text
+  const expected = withValueAt(parsed.value, segments, newValue.data)
+  for (const write of [replaceInPlace, addToSection, appendSection, rewriteDocument]) {
+    const written = write(text, segments, newValue)
     if (written !== undefined && isDeepStrictEqual(parseYaml(written).value, expected)) return written
   }
   throw new HeddleError(
@@ -66,8 +66,8 @@ function withValue(file: string, text: string, segments: string[], wanted: Wante
   )
 }
 
-/** The value's own characters are exchanged: spacing and comments around it stay as somebody arranged them. */
-function inPlace(text: string, segments: string[], { source }: Wanted): string | undefined {
+/** Replaces only the value's characters: spacing and comments around it stay. */
+function replaceInPlace(text: string, segments: string[], { source }: NewValue): string | undefined {
   const node = parseYaml(text).document?.getIn(segments, true) as Node | undefined
   if (!node?.range || (isScalar(node) && node.value === null)) return undefined
   // The range of an indented section includes the end of its last line.
@@ -75,8 +75,8 @@ function inPlace(text: string, segments: string[], { source }: Wanted): string |
   return text.slice(0, node.range[0]) + source + text.slice(end)
 }
 
-/** A key that its section lacks becomes a line of its own below the section's last one. */
-function intoSection(text: string, segments: string[], { source }: Wanted): string | undefined {
+/** Adds a missing key as a new line at the end of its section. */
+function addToSection(text: string, segments: string[], { source }: NewValue): string | undefined {
   const document = parseYaml(text).document
   for (let depth = segments.length - 1; depth > 0; depth--) {
     const section: unknown = document?.getIn(segments.slice(0, depth), true)
@@ -91,8 +91,8 @@ function intoSection(text: string, segments: string[], { source }: Wanted): stri
   return undefined
 }
 
-/** A section that is not there yet comes last, after all comments. */
-function atTheEnd(text: string, segments: string[], { source }: Wanted): string {
+/** Appends a missing section at the end, after all comments. */
+function appendSection(text: string, segments: string[], { source }: NewValue): string {
   const gap = text === '' || text.endsWith('\n') ? '' : '\n'
   return `${text}${gap}${linesFor(segments, source, 0)}\n`
 }
@@ -102,8 +102,8 @@ function linesFor(keys: string[], source: string, indent: number): string {
   return `${lines.join('\n')} ${source}`
 }
 
-/** Everything else: the file is written anew from its document, which keeps comments and order but not all spacing. */
-function throughDocument(text: string, segments: string[], { data }: Wanted): string | undefined {
+/** Fallback: rewrites the file from its document, which keeps comments and order but not all spacing. */
+function rewriteDocument(text: string, segments: string[], { data }: NewValue): string | undefined {
   const document = parseYaml(text).document
   if (!document) return undefined
   try {
@@ -111,12 +111,12 @@ function throughDocument(text: string, segments: string[], { data }: Wanted): st
     document.setIn(segments, document.createNode(data))
     return unmask(document.toString({ lineWidth: 0 }))
   } catch {
-    // The document refuses, for instance, to change what an alias points at: then this way does not exist.
+    // The document refuses, for instance, to change the target of an alias; then this method does not apply.
     return undefined
   }
 }
 
-/** A section whose lines are all commented out is no map yet; its comments move into the one it becomes. */
+/** A section with all lines commented out is not a map yet; its comments move into the new map. */
 function fillEmpty(document: Document.Parsed, section: string[]): void {
   const node: unknown = document.getIn(section, true)
   if (!isScalar(node) || node.value !== null) return
@@ -125,11 +125,11 @@ function fillEmpty(document: Document.Parsed, section: string[]): void {
   document.setIn(section, map)
 }
 
-/** A copy of the data with the value in place; sections on the way are made. */
-function placed(value: unknown, [key, ...rest]: string[], wanted: unknown): unknown {
-  if (key === undefined) return wanted
+/** A copy of the data with the value set; missing sections are created. */
+function withValueAt(value: unknown, [key, ...rest]: string[], newValue: unknown): unknown {
+  if (key === undefined) return newValue
   const section = value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {}
-  return { ...section, [key]: placed(valueAt(section, [key]), rest, wanted) }
+  return { ...section, [key]: withValueAt(valueAt(section, [key]), rest, newValue) }
 }
 
 function keyText(key: string): string {

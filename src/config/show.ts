@@ -1,31 +1,31 @@
-import { Misuse } from '../domain/errors.ts'
-import { nearest } from '../domain/nearest.ts'
+import { UsageError } from '../domain/errors.ts'
+import { nearest } from '../domain/text/nearest.ts'
 import { valueAt } from './check.ts'
 import type { Config } from './config.ts'
 import { ApiKey } from './key.ts'
-import { type ConfigPath, dotted, segmentsOf } from './path.ts'
+import { type ConfigPath, dotted, parsePath } from './path.ts'
 import { redact, redactTree } from './redact.ts'
 import { keysAt, knownPart } from './schema.ts'
 
-/** The effective configuration for people: defaults filled in, references as written, nothing that is a key. */
+/** The effective configuration for display: defaults filled in, references as written, keys redacted. */
 export function configShow(config: Config): Record<string, unknown> {
   const { warnings: _, written, ...settings } = config
   const { embedder } = config.memory
-  const asked = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
-  const keys = asked.flatMap(({ apiKey }) => apiKey ?? [])
+  const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
+  const keys = endpoints.flatMap(({ apiKey }) => apiKey ?? [])
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
   return redactTree(asWritten(settings, [], written), hide) as Record<string, unknown>
 }
 
-/** One effective value as `configShow` would show it; `undefined` for a known key without a value. */
+/** One effective value as in `configShow`; undefined for a known key without a value. */
 export function configGet(config: Config, path: string): unknown {
   return valueAt(configShow(config), knownPath(path))
 }
 
-/** Reads a path that somebody typed; refuses one that no configuration can have, and names the nearest. */
+/** Parses a typed path; refuses an unknown one and suggests the nearest. */
 export function knownPath(path: string): string[] {
-  const segments = segmentsOf(path)
-  if (!segments) throw new Misuse(`${redact(path)} is not the path of a key.`, 'write it as agents.maxConcurrent')
+  const segments = parsePath(path)
+  if (!segments) throw new UsageError(`${redact(path)} is not the path of a key.`, 'write it as agents.maxConcurrent')
   const known = knownPart(segments)
   if (known.length === segments.length) return segments
   const wrong = segments[known.length] ?? ''
@@ -33,10 +33,10 @@ export function knownPath(path: string): string[] {
   const guess = nearest(wrong, candidates)
   const where = known.length === 0 ? 'the configuration' : `\`${dotted(known)}\``
   const message = `There is no key \`${redact(wrong)}\` in ${where}.`
-  if (guess) throw new Misuse(message, `did you mean ${dotted([...known, guess])}?`, 'config_key_unknown')
+  if (guess) throw new UsageError(message, `did you mean ${dotted([...known, guess])}?`, 'config_key_unknown')
   const keys =
     candidates.length > 0 ? `keys there: ${candidates.join(', ')}` : 'see what there is with: heddle config show'
-  throw new Misuse(message, keys, 'config_key_unknown')
+  throw new UsageError(message, keys, 'config_key_unknown')
 }
 
 function asWritten(value: unknown, path: ConfigPath, written: Record<string, string>): unknown {

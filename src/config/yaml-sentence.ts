@@ -8,7 +8,7 @@ const sentences: Partial<Record<ErrorCode, [message: string, remedy: string]>> =
   BAD_INDENT: ['the indentation does not fit the lines above', 'indent the lines of one section alike'],
   BAD_SCALAR_START: ['a value starts with `@`, `%` or a backtick', 'put the value in quotes'],
   BLOCK_AS_IMPLICIT_KEY: ['a line has two keys', 'start a new line, or put the value in quotes'],
-  BLOCK_IN_FLOW: ['an indented block stands inside brackets', 'write it in the same brackets'],
+  BLOCK_IN_FLOW: ['an indented block is inside brackets', 'write it in the same brackets'],
   MISSING_CHAR: ['a quote, bracket, comma or `:` is missing', 'add it'],
   MULTILINE_IMPLICIT_KEY: ['a key goes over several lines, or its `:` is missing', 'write `key: value` on one line'],
   MULTIPLE_DOCS: ['a second document starts here', 'remove the line `---`'],
@@ -18,12 +18,12 @@ const sentences: Partial<Record<ErrorCode, [message: string, remedy: string]>> =
   UNEXPECTED_TOKEN: ['there is more text than fits here', 'put the value in quotes, or start a new line'],
 }
 
-/** Says in plain words what is wrong at a place, without the source text: it may hold a key. */
+/** Explains a YAML error in plain words, without quoting the source, which may hold a key. */
 export function yamlSentence(code: ErrorCode, text: string, offset: number, line: number) {
   if (code === 'DUPLICATE_KEY') {
     const key = /^["']?([\w.@-]+)/.exec(text.slice(offset, offset + 100))?.[1]
     const name = key ? `the key \`${redact(key)}\`` : 'a key'
-    return { message: `${name} at line ${line} is there a second time`, remedy: 'keep one of the two' }
+    return { message: `${name} at line ${line} appears twice`, remedy: 'keep one of the two' }
   }
   const [what, remedy] = sentences[code] ?? [
     'this is not valid YAML',

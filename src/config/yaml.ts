@@ -2,14 +2,14 @@ import { CST, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter
 import type { ConfigPath } from './path.ts'
 import { yamlSentence } from './yaml-sentence.ts'
 
-/** A YAML text as data, together with everything that is wrong with it as YAML. */
+/** Parsed YAML with all its problems. */
 export interface ParsedYaml {
-  /** Plain data; `undefined` when the text could not be read at all. */
+  /** Plain data; undefined if the text could not be parsed. */
   value: unknown
   problems: YamlProblem[]
-  /** The line of the deepest part of the path that the text has. */
+  /** Line of the deepest part of the path that exists. */
   lineOf(path: ConfigPath): number
-  /** With `${` and `}` masked: see `mask`. Absent when a limit was passed. */
+  /** With `${` and `}` masked: see `mask`. Absent if a limit was exceeded. */
   document?: Document.Parsed
 }
 
@@ -27,7 +27,7 @@ const maxTokens = 20_000
 /** Names through which data could reach JavaScript's own objects. */
 const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Reads YAML from a file that someone else may have written: bounded before it is decoded, never throws. */
+/** Parses untrusted YAML: checks limits before parsing. Must not throw. */
 export function parseYaml(text: string): ParsedYaml {
   const refused = overLimit(text)
   if (refused) return { value: undefined, problems: [refused], lineOf: () => refused.line }
@@ -49,26 +49,26 @@ export function parseYaml(text: string): ParsedYaml {
     line: lineAt(pos[0]),
     ...yamlSentence(code, text, pos[0], lineAt(pos[0])),
   }))
-  // One slip confuses the parser for the rest of the line; only the first message helps.
+  // One mistake confuses the parser for the rest of the line; only the first message helps.
   const perLine = problems.filter(({ line }, index) => problems.findIndex((other) => other.line === line) === index)
   if (perLine.length > 0) return { value: undefined, problems: perLine, lineOf, document }
   return { ...plainData(document, lineOf), lineOf, document }
 }
 
 /**
- * Makes `${NAME}` an ordinary word of the same length: in `{ apiKey: ${KEY} }` YAML would read its braces as its own.
- * The two code points are no characters in Unicode, and a text that has them is refused.
+ * Turns `${NAME}` into an ordinary word of the same length: in `{ apiKey: ${KEY} }` YAML would take its braces as its own.
+ * The two code points are Unicode noncharacters, and a text that has them is refused.
  */
 export function mask(text: string): string {
   return text.replaceAll(/\$\{([^{}\n]*)\}/g, '$\ufdd0$1\ufdd1')
 }
 
-/** Takes `mask` back. */
+/** Reverses `mask`. */
 export function unmask(text: string): string {
   return text.replaceAll('\ufdd0', '{').replaceAll('\ufdd1', '}')
 }
 
-/** What is wrong with a text that must not even be parsed. */
+/** Limits that are checked before parsing. */
 function overLimit(text: string): YamlProblem | undefined {
   const refuse = (message: string, remedy: string): YamlProblem => ({ line: 1, message, remedy })
   if (Buffer.byteLength(text) > maxBytes) return refuse('the file is larger than 1 MB', 'make the file smaller')
@@ -85,7 +85,7 @@ function overLimit(text: string): YamlProblem | undefined {
   return undefined
 }
 
-/** Walks with a list instead of recursion: depth is what it defends against. */
+/** Iterative, since it defends against deep nesting. */
 function isDeeper(root: CST.Token, limit: number): boolean {
   const waiting: [CST.Token, number][] = [[root, 0]]
   for (let next = waiting.pop(); next; next = waiting.pop()) {
@@ -104,7 +104,7 @@ function isDeeper(root: CST.Token, limit: number): boolean {
 function plainData(document: Document.Parsed, lineOf: (path: ConfigPath) => number) {
   const problems: YamlProblem[] = []
   const copy = (value: unknown, path: ConfigPath): unknown => {
-    // An alias may point at what contains it, so data can be deeper than its text.
+    // An alias may point at its own parent, so data can be deeper than its text.
     if (path.length > maxDepth) throw new RangeError('too deep')
     if (typeof value === 'string') return unmask(value)
     if (Array.isArray(value)) return value.map((item, index) => copy(item, [...path, index]))

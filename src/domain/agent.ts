@@ -1,15 +1,15 @@
 export const agentFormats = ['heddle', 'agent-skill', 'claude-agent', 'claude-skill', 'opencode', 'openclaw'] as const
-/** Whose conventions a file follows. */
+/** Convention that an agent file follows. */
 export type AgentFormat = (typeof agentFormats)[number]
 
-/** Where an agent comes from. The first that has a name wins it. */
+/** Origin of an agent, in order of precedence: the first one with a name wins. */
 export const agentSources = ['folder', 'home', 'config', 'built-in'] as const
 export type AgentSource = (typeof agentSources)[number]
 
 /** `ready` and `degraded` agents can be given work: a degraded one has less than its file asks for. */
 export type AgentStatus = 'ready' | 'degraded' | 'broken' | 'untrusted'
 
-/** Something about a file that a person should know, with what to do. An error breaks, a warning degrades, a note does neither. */
+/** A finding about an agent file, with a remedy. An error makes the agent broken, a warning degraded, a note neither. */
 export interface AgentDiagnostic {
   level: 'error' | 'warning' | 'note'
   message: string
@@ -18,22 +18,22 @@ export interface AgentDiagnostic {
   remedy?: string
 }
 
-/** Someone who can be given a task: a markdown file with a head in YAML. */
+/** An agent: a markdown file with YAML frontmatter. */
 export interface Agent {
   name: string
   /** One line. */
   description: string
-  /** When to think of it. */
+  /** Situations in which to use it. */
   triggers: string[]
-  /** Everything it can do, by our names; what is not listed does not exist for it. */
+  /** All tools it has, by Heddle's names; it cannot call any other. */
   tools: string[]
-  /** Those of its tools that must ask before each call, because the file wanted them limited. */
+  /** Those of its tools that need approval for each call, because the file limits them. */
   ask: string[]
   /** Limits as the file writes them, such as `Bash(git:*)`. */
   limits: string[]
-  /** The owner's name for a model; null for the default one. */
+  /** Model alias from the config; null for the default model. */
   model: string | null
-  /** Its instructions: for nobody's prompt but its own. */
+  /** Its instructions; part of its own prompt only. */
   body: string
   path: string
   format: AgentFormat
@@ -41,12 +41,12 @@ export interface Agent {
   /** SHA-256 of the file, in hexadecimal. */
   hash: string
   status: AgentStatus
-  /** What the body weighs, about. */
+  /** Estimated tokens of the body. */
   promptTokens: number
   diagnostics: AgentDiagnostic[]
-  /** Everything else that the head says, as it was. */
+  /** All other frontmatter fields, unchanged. */
   extra: Record<string, unknown>
-  /** The file that has this name instead, if another one has it. */
+  /** The file that won this name, if another one did. */
   shadowedBy?: string
 }
 
@@ -55,7 +55,7 @@ export function isLive({ status, shadowedBy }: Pick<Agent, 'status' | 'shadowedB
   return (status === 'ready' || status === 'degraded') && shadowedBy === undefined
 }
 
-/** The two agents that are there without a file: one delegates and does nothing itself, one does everything itself. */
+/** The two agents without a file: one only delegates, one does everything itself. */
 export const builtInAgents = [
   { name: 'coordinator', description: 'Talks with you, plans and delegates; does nothing itself.' },
   { name: 'general', description: 'Does everything itself, with the tools for files, commands and the web.' },

@@ -6,61 +6,61 @@ export const answers = ['once', 'session', 'agent', 'no'] as const
 export type Answer = (typeof answers)[number]
 export type Scope = Exclude<Answer, 'no'>
 
-/** What a question about a spent budget names in the place of a tool. */
+/** Tool name of a question about a spent budget. */
 export const budgetTool = 'budget'
-/** What can be said to a question: an answer, or, where the budget of a day is spent, to go on tomorrow. */
+/** Possible decisions: an answer, or, when the day's budget is spent, to go on tomorrow. */
 export const decisions = [...answers, 'tomorrow'] as const
 
-/** What the runtime says about a call, by name: one line each, nothing of it written by a model or a file. */
+/** One line that the runtime states about a call; never text from a model or a file. */
 export interface Fact {
   name: string
   value: string
 }
 
-/** What a command can reach: nothing but the folder, the network too, or whatever the user can. */
+/** Reach of a command: only the folder, the network too, or everything the user can reach. */
 export const confinements = ['sandbox', 'network', 'none'] as const
 export type Confinement = (typeof confinements)[number]
 
-/** The calls that an answer for more than one call covers: compared field by field. */
+/** The calls that a grant covers; compared field by field. */
 export interface Coverage {
   /** `write_file` stands for every tool that only writes files. */
   tool: string
   /** Real paths: the session's folder, and the directory that the call works in. */
   folder: string
   cwd: string
-  /** JSON of what must be the same: the command, the path pattern, or the whole input. */
+  /** JSON of the part that must be equal: the command, the path pattern, or the whole input. */
   pattern: string
   /** Null for a tool that runs no program. */
   confinement: Confinement | null
 }
 
-/** Whether a grant for these calls ends as soon as a run has changed a file in the folder: no sandbox bounds them. */
+/** Whether a grant for these calls ends once a run changes a file in the folder: no sandbox limits them. */
 export function lapses({ confinement }: Pick<Coverage, 'confinement'>): boolean {
   return confinement === 'network' || confinement === 'none'
 }
 
-/** A call that waits for somebody's word, or did. */
+/** A call that waits for the user's approval, or its answered question. */
 export interface Approval {
   id: number
   runId: string
   callId: string
   tool: string
   input: unknown
-  /** What the runtime knows about the call. */
+  /** Statements of the runtime about the call. */
   facts: Fact[]
-  /** The text that a model or a file wrote: the command, a diff, the input. Nothing invisible is left in it. */
+  /** Text from a model or a file: the command, a diff, the input. Invisible characters are escaped. */
   change: string
-  /** Why somebody is asked. */
+  /** Why the call needs approval. */
   reason: string
-  /** Where the words that led to this call came from. */
+  /** Label of everything that led to this call. */
   label: Label
-  /** Of the call as it was shown and all that it rests on: what is approved is this and nothing else. */
+  /** Fingerprint of the call as shown, with all that it depends on; an approval covers exactly this. */
   hash: string
-  /** What a wider answer would cover, in words. */
+  /** The calls that a grant would cover, in words. */
   covers: string
-  /** The same to be compared; null for a question of an earlier version. */
+  /** The same for comparison; null for a question from an earlier version. */
   coverage: Coverage | null
-  /** Asked a second time, since something had changed before the call was made. */
+  /** Asked again because something changed before the call was made. */
   isAskedAgain: boolean
   askedAt: Millis
   answer: Answer | null
@@ -79,18 +79,18 @@ export interface Grant extends Coverage {
   revokedAt: Millis | null
 }
 
-/** What somebody says to a call that waits. */
+/** The user's decision about a waiting call. */
 export interface Decision {
   answer: (typeof decisions)[number]
   reason?: string
-  /** The hash of what they were shown, or at least its first 8 characters: a yes counts for that alone. */
+  /** Hash of the shown call, or at least its first 8 characters: a yes counts only for that call. */
   hash?: string
 }
 
-/** How much of a hash names a question. */
-export const shortestHash = 8
+/** Min characters of a hash that identify a question. */
+export const minHashLength = 8
 
-/** A call that an answer covers, in words. */
+/** Describes the covered calls in words. */
 export function coverageWords({ tool, cwd, pattern }: Pick<Coverage, 'tool' | 'cwd' | 'pattern'>): string {
   const { command, path, input } = JSON.parse(pattern) as { command?: string; path?: string; input?: unknown }
   if (path !== undefined) return `writing files in ${cwd}`

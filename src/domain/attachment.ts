@@ -3,13 +3,13 @@ import type { Model } from './model.ts'
 
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 const texts = /^(text\/|application\/(json|xml|yaml|x-yaml|toml|javascript|typescript|sql|x-sh)\b)|\+(json|xml|yaml)$/
-/** What one part may hold: providers refuse more. */
-export const mostPartBytes = 5 * 1024 * 1024
+/** Max size of one part; providers refuse more. */
+export const maxPartBytes = 5 * 1024 * 1024
 
-/** Why a model cannot be given this part; undefined when it can. Text files go to every model. */
-export function whyRefused(part: Part, model: Pick<Model, 'name' | 'sees' | 'readsPdf'>): string | undefined {
+/** Reason why a model cannot take this part; undefined when it can. Every model takes text files. */
+export function partRefusal(part: Part, model: Pick<Model, 'name' | 'sees' | 'readsPdf'>): string | undefined {
   const what = part.path ?? 'the picture'
-  if (bytesOf(part) > mostPartBytes) return `${what} has more than 5 MB`
+  if (partBytes(part) > maxPartBytes) return `${what} has more than 5 MB`
   if (isTextFile(part)) return undefined
   if (part.mediaType === 'application/pdf')
     return model.readsPdf ? undefined : `the model ${model.name} cannot read PDF documents`
@@ -18,14 +18,14 @@ export function whyRefused(part: Part, model: Pick<Model, 'name' | 'sees' | 'rea
   return model.sees ? undefined : `the model ${model.name} cannot see pictures`
 }
 
-/** A file that is told to models as text. */
+/** Whether a file is sent to models as text. */
 export function isTextFile(part: Part): boolean {
   return part.type === 'file' && texts.test(part.mediaType)
 }
 
-/** A part as it is told of where it is not shown. */
+/** One-line description, for places that do not show the part itself. */
 export function describePart(part: Part): string {
-  const bytes = bytesOf(part)
+  const bytes = partBytes(part)
   const size =
     bytes < 1024
       ? `${bytes} B`
@@ -35,8 +35,8 @@ export function describePart(part: Part): string {
   return `${part.path ?? 'a picture'}, ${part.mediaType}, ${size}`
 }
 
-/** What a part holds, in bytes: its data is base64. */
-export function bytesOf({ data }: Part): number {
+/** Size in bytes of a part's base64 data. */
+export function partBytes({ data }: Part): number {
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
   return Math.floor((data.length * 3) / 4) - padding
 }

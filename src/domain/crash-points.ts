@@ -1,4 +1,4 @@
-/** What a transaction is for: names its crash points and its errors. */
+/** Purpose of a transaction; names its crash points and errors. */
 export const writeAreas = [
   'identify',
   'append',
@@ -44,13 +44,13 @@ const otherPoints = [
 
 export type CrashPoint = `${WriteArea}.${'before' | 'after'}_commit` | (typeof otherPoints)[number]
 
-/** Every moment at which a test may ask the process to die. */
+/** Every point at which a test can kill the process. */
 export const crashPoints: readonly CrashPoint[] = [
   ...writeAreas.flatMap((area) => [`${area}.before_commit`, `${area}.after_commit`] as const),
   ...otherPoints,
 ]
 
-/** Reads `HEDDLE_CRASH_AT=<point>#<n>`: at the n-th pass of that point `die` is called. Without it nothing happens. */
+/** Reads `HEDDLE_CRASH_AT=<point>#<n>` and calls `die` at the n-th pass of that point. */
 export function crashAt(setting: string | undefined, die: () => void): (point: CrashPoint) => void {
   if (!setting) return () => undefined
   const [name, count] = setting.split('#')

@@ -3,7 +3,7 @@ import type { Part, Source, ThinkingConfig } from './message.ts'
 import type { Outcome } from './run.ts'
 import type { CallStatus, Usage } from './turn.ts'
 
-/** An input as its author gives it; the runtime adds id and time. */
+/** An input before the runtime adds id and time. */
 export interface InputDraft {
   content: string
   source?: Source
@@ -11,7 +11,7 @@ export interface InputDraft {
   label?: Label
 }
 
-/** A turn as its author gives it, by hand or from elsewhere. */
+/** A turn written by hand or imported, before it is stored. */
 export interface TurnDraft {
   query: InputDraft[]
   response: { content: string; parts?: Part[] }
@@ -21,6 +21,6 @@ export interface TurnDraft {
   toolCalls?: { id: string; name: string; input: unknown; output: unknown; status: CallStatus }[]
   usage?: Usage
   systemPrompt?: string
-  /** Makes it a compaction turn: its response stands for the path from here back to, and with, this depth. */
+  /** Makes it a compaction turn: its response replaces the path from here back to this depth, inclusive. */
   compactsTo?: number
 }

@@ -1,6 +1,6 @@
-/** Someone who turns texts into vectors, so that what means the same lies close together. */
+/** Turns texts into vectors; similar meanings lie close together. */
 export interface Embedder {
-  /** Whose vectors these are, by address and model: those of another mean nothing beside them. */
+  /** Address and model: vectors of different embedders cannot be compared. */
   readonly name: string
   /**
    * A vector for each text, in their order and all of one length. Rejects with a `HeddleError` that says what to do, or

@@ -16,11 +16,11 @@ export class HeddleError extends Error {
   }
 }
 
-/** The database did not do what it was asked: nobody's fault who asked, and nothing that a model should hear of. */
+/** The database failed. Not the caller's fault, and never reported to a model. */
 export class StorageFailure extends HeddleError {}
 
-/** Wrong use of a command or a wrong argument: the caller must change what they asked for. */
-export class Misuse extends HeddleError {
+/** Wrong use of a command or a wrong argument: the caller must change the request. */
+export class UsageError extends HeddleError {
   constructor(message: string, remedy: string, code = 'misuse') {
     super(code, message, remedy)
   }

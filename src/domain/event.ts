@@ -1,6 +1,6 @@
 import type { Millis } from './clock.ts'
 
-/** What happened to what, told after it is durable. The cursor is opaque: hand it back to read on. */
+/** Something that happened, published after it is durable. The cursor is opaque: pass it back to read on. */
 export interface Event {
   cursor: string
   at: Millis

@@ -1,24 +1,24 @@
 import type { Millis } from './clock.ts'
 
-/** A file that the owner wrote into the home, as a look at the disk tells it. */
+/** A file that the owner put into the home, as stat reports it. */
 export interface HomeFile {
-  /** From the home on, such as `memory/2026-11-03.md`. */
+  /** Relative to the home, such as `memory/2026-11-03.md`. */
   path: string
   size: number
   modifiedAt: Millis
 }
 
-/** What is in such a file; no text where it holds none, or is a form that nobody has filled in. */
+/** Such a file with its content; the text is empty for a binary file or an unchanged template. */
 export interface ReadHomeFile extends HomeFile {
-  /** Of its bytes. */
+  /** Hash of its bytes. */
   hash: string
   text: string
 }
 
-/** The owner's files, for whoever makes them findable. Nothing here throws: a file that cannot be read is left out. */
+/** The owner's files, as the search index reads them. Must not throw: a file that cannot be read is left out. */
 export interface HomeFiles {
-  /** All of them, a few at a time: between two answers everything else may go on. */
+  /** All files, in small batches, so that other work can go on in between. */
   walk(): AsyncIterable<HomeFile[]>
-  /** Undefined for what is gone or not ours to read, `later` for what is being written or cannot be read just now. */
+  /** Undefined for a file that is gone or must not be read, `later` for one that is being written or is unreadable now. */
   read(path: string): Promise<ReadHomeFile | 'later' | undefined>
 }

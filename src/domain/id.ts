@@ -7,8 +7,8 @@ const lowDigits = 6
 const highLimit = 32 ** highDigits
 const lowLimit = 32 ** lowDigits
 
-/** How many characters of an id people see and type. */
-export const shownTail = 6
+/** Number of id characters that people see and type. */
+export const idTailLength = 6
 
 /** A whole id: 9 digits of time, 11 of chance, in an alphabet without look-alikes. Sorts by time. */
 export const idPattern = /^[0-9a-hjkmnp-tv-z]{20}$/
@@ -36,17 +36,17 @@ export function idSource(clock: Clock, random: Random): () => string {
   }
 }
 
-/** Sorts before every id that was made at this moment or later. */
+/** A prefix that sorts before every id made at this time or later. */
 export function firstIdAt(time: Millis): string {
   return digits(Math.max(0, Math.floor(time)), timeDigits)
 }
 
 /** The end of an id, enough for people to tell things apart on one screen. */
 export function tail(id: string): string {
-  return id.slice(-shownTail)
+  return id.slice(-idTailLength)
 }
 
-/** Numbers below 2^25 and 2^30: all 55 bits of a tail, in parts that fit the machine's integers. */
+/** Random numbers below 2^25 and 2^30: the 55 random bits of an id, in parts that fit 32-bit integers. */
 function chance(random: Random): [high: number, low: number] {
   const bytes = random.bytes(8)
   const word = (at: number) =>

@@ -1,42 +1,27 @@
 import type { Millis } from './clock.ts'
-import { Misuse } from './errors.ts'
+import { UsageError } from './errors.ts'
 import type { Label } from './label.ts'
-import type { Part, Source, ThinkingConfig } from './message.ts'
-import { isStorable } from './storable.ts'
+import type { Part, Source } from './message.ts'
+import type { RunOptions } from './run-options.ts'
+import { isStorable } from './text/storable.ts'
 
 export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
 
-/** How the run that answers an item shall run. */
-export interface RunWishes {
-  /** Who shall answer, by name. */
-  agent?: string
-  /** Somebody watches and can be asked before a plan is carried out. */
-  attended?: boolean
-  /** Somebody waits who can be told that a budget is spent, and can raise it; otherwise the run fails. */
-  waitsForBudget?: boolean
-  model?: string
-  priority?: number
-  /** Running time. */
-  timeoutMs?: Millis
-  deadline?: Millis
-  thinking?: ThinkingConfig
-}
-
-/** What a narrative is asked to tell of. */
-export interface Telling {
+/** The turns that a narrative summarises. */
+export interface NarrationRequest {
   sessionId: string
   /** The session's name, which is the narrative's topic. */
   topic: string
-  /** The last turn that is told of. */
+  /** The last turn to summarise. */
   turnId: string
-  /** The narrative that it goes on from. */
+  /** The narrative that it continues. */
   previousId: number | null
-  /** What was kept in those turns, or what their runs were reminded of. */
+  /** Memories that were stored in those turns or recalled by their runs. */
   memoryIds: number[]
 }
 
-/** Something that waits for a session: bound to the run that will take it, consumed with the turn that run leaves. */
+/** An input that waits for a session: bound to the run that will take it, consumed with that run's turn. */
 export interface InboxItem {
   id: string
   sessionId: string
@@ -45,39 +30,27 @@ export interface InboxItem {
   source: Source
   parts: Part[]
   label: Label
-  wishes: RunWishes
-  /** False for what is delivered without being worth a run of its own. */
+  options: RunOptions
+  /** False for an item that is delivered without starting a run of its own. */
   wake: boolean
-  /** The request it belongs to; null for one that begins its own. */
+  /** The request it belongs to; null for one that starts its own. */
   rootRunId: string | null
   runId: string | null
   consumedByTurn: string | null
   createdAt: Millis
-  /** The result that it tells of. */
+  /** The result that it reports. */
   resultId?: number
-  tells?: Telling
+  tells?: NarrationRequest
 }
 
 const maxKey = 200
 
 /**
- * The stored form of a key by which a sender marks two deliveries as the same. Keys of senders have a prefix that no key
- * of the engine (`result:`, `join:`, `plan:`, `narrative:`) begins with: none can take the place of another.
+ * Stored form of a sender's dedupe key. The prefix keeps it apart from the engine's own keys (`result:`, `join:`, `plan:`,
+ * `narrative:`).
  */
 export function clientKey(key: string, sender = 'owner'): string {
   if (key === '' || key.length > maxKey || !isStorable(key))
-    throw new Misuse('the dedupe key is empty, too long or not well-formed', 'use 1 to 200 characters', 'bad_key')
+    throw new UsageError('the dedupe key is empty, too long or not well-formed', 'use 1 to 200 characters', 'bad_key')
   return `c:${sender}:${key}`
-}
-
-/** What the inputs that one run answers ask for: of several wishes the last one counts, and the highest priority. */
-export function wishesOf(items: InboxItem[]): RunWishes {
-  const { timeoutMs, ...wishes }: RunWishes = Object.assign({}, ...items.map((item) => item.wishes))
-  const priorities = items.map((item) => item.wishes.priority ?? 0)
-  return {
-    ...wishes,
-    // Earlier versions took fractions of a millisecond in, which no row of a run can hold.
-    ...(timeoutMs !== undefined && { timeoutMs: Math.ceil(timeoutMs) }),
-    priority: priorities.length > 0 ? Math.max(...priorities) : 0,
-  }
 }

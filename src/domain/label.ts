@@ -1,7 +1,7 @@
 export const integrities = ['trusted', 'untrusted'] as const
 export type Integrity = (typeof integrities)[number]
 
-/** Where content came from and whether it may steer what an agent does. */
+/** Provenance of content, and whether it may direct an agent. */
 export interface Label {
   integrity: Integrity
   /** Origins such as `human`, `url:https://…`, `file:a.md`; sorted, each once. */

@@ -1,36 +1,36 @@
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 
-/** Who put a memory there. */
+/** Author of a memory. */
 export const memorySources = ['user', 'agent', 'import'] as const
 export type MemorySource = (typeof memorySources)[number]
 
-/** Something worth knowing later, with everything that tells where it came from. */
+/** A statement worth knowing later, with its provenance. */
 export interface Memory {
   id: number
   content: string
   tags: string[]
-  /** Words it shall be found by although it does not contain them. */
+  /** Extra search words that the content does not contain. */
   keywords: string[]
-  /** Grows when it proved right, shrinks when it did not. */
+  /** Raised when it proved right, lowered when it proved wrong. */
   score: number
   source: MemorySource
   label: Label
-  /** Where it came from, as far as that is known. */
+  /** Its provenance, as far as known. */
   runId: string | null
   turnId: string | null
   taskId: number | null
   resultId: number | null
   narrativeId: number | null
   createdAt: Millis
-  /** When it was last of use. */
+  /** Last time it was of use. */
   recalledAt: Millis
-  /** The newer one that took its place. */
+  /** The newer memory that replaces it. */
   supersededBy: number | null
   forgottenAt: Millis | null
 }
 
-/** A memory as somebody hands it in. */
+/** A memory before it is stored. */
 export interface MemoryDraft {
   content: string
   tags?: string[]
@@ -41,15 +41,15 @@ export interface MemoryDraft {
   turnId?: string | null
   taskId?: number | null
   resultId?: number | null
-  /** The memory that it takes the place of. */
+  /** The memory that it replaces. */
   replaces?: number
 }
 
 const day = 86_400_000
 const halfLife = 60 * day
 
-/** How much a memory counts besides fitting: what proved right counts more, what is old counts less, never nothing. */
-export function weightOf({ score, recalledAt }: Pick<Memory, 'score' | 'recalledAt'>, now: Millis): number {
+/** Ranking weight besides relevance: a high score raises it, age lowers it, never to zero. */
+export function memoryWeight({ score, recalledAt }: Pick<Memory, 'score' | 'recalledAt'>, now: Millis): number {
   const standing = score >= 0 ? 1 + Math.log2(1 + score) : 1 / (1 - score)
   const recency = 0.5 + 0.5 * 2 ** (-Math.max(0, now - recalledAt) / halfLife)
   return standing * recency

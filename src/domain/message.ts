@@ -2,14 +2,14 @@ import type { Millis } from './clock.ts'
 import { joinLabels, type Label } from './label.ts'
 
 export const roles = ['user', 'assistant', 'system', 'tool'] as const
-/** What kind of message this is to a model. */
+/** The role of a message in a model request. */
 export type Role = (typeof roles)[number]
 
 export const sources = ['human', 'trigger', 'agent', 'webhook', 'cron', 'event'] as const
-/** Who or what brought an input about; a trigger's input has role `user` and source `trigger`. */
+/** Origin of an input; a trigger's input has role `user` and source `trigger`. */
 export type Source = (typeof sources)[number]
 
-/** Something besides text that belongs to a message. */
+/** An image or file attached to a message. */
 export type Part =
   | { type: 'image'; path?: string; mediaType: string; data: string }
   | { type: 'file'; path: string; mediaType: string; data: string }
@@ -20,7 +20,7 @@ export interface ThinkingConfig {
   level: (typeof thinkingLevels)[number]
 }
 
-/** The atom of communication. `content` is its text; `parts` follow it in order. */
+/** One message. `content` is its text; `parts` follow it in order. */
 export interface Message {
   id: string
   parentId?: string
@@ -35,7 +35,7 @@ export interface Message {
   toolCallId?: string
 }
 
-/** A message without a label of its own is the owner's or the runtime's, and trusted. */
+/** Joins the labels of messages; one without a label is from the owner or the runtime, and trusted. */
 export function labelOf(messages: Iterable<Message>): Label {
   return joinLabels([...messages].flatMap((message) => message.label ?? []))
 }

@@ -3,14 +3,14 @@ import { HeddleError } from './errors.ts'
 import type { Part, ThinkingConfig } from './message.ts'
 import type { Usage } from './turn.ts'
 
-/** A tool call that a model asks for. `input` is what it sent, parsed; text that is not JSON is given as it came. */
+/** A tool call that a model requests. `input` is parsed JSON; text that is not JSON is kept as it came. */
 export interface RequestedCall {
   id: string
   name: string
   input: unknown
 }
 
-/** What a provider is shown, in the order it is shown. */
+/** A message of a model request, in order. */
 export type ModelMessage =
   | { role: 'user'; content: string; parts?: Part[] }
   | { role: 'assistant'; content: string; calls: RequestedCall[]; metadata?: unknown }
@@ -31,9 +31,9 @@ export interface ModelRequest {
   messages: ModelMessage[]
   tools: ToolSpec[]
   maxOutputTokens: number
-  /** So many messages from the first on will be sent again as they are: where a provider can keep them, it shall. */
+  /** Number of leading messages that later requests repeat unchanged; the provider should cache them. */
   stablePrefix?: number
-  /** Said after all messages, by the runtime: what is true only now, such as the time. No later request repeats it. */
+  /** Text that the runtime adds after all messages, true only now, such as the time. Later requests do not repeat it. */
   note?: string
   thinking?: ThinkingConfig
   signal: AbortSignal
@@ -45,48 +45,62 @@ export interface ModelReply {
   /** `length`: cut at the output limit; its calls must not be run. */
   finish: 'stop' | 'calls' | 'length' | 'refused'
   usage: Usage
-  /** The model that really answered, as the provider names it. */
+  /** Provider's name of the model that answered. */
   model: string
-  /** Whatever the provider wants back unchanged with this message, such as thinking signatures. */
+  /** Provider data to send back unchanged with this message, such as thinking signatures. */
   metadata?: unknown
 }
 
-/** A provisional piece of a reply: shown while it comes, replaced by the durable step. A piece of a call is only counted. */
+/** A provisional piece of a streamed reply, replaced by the durable step. Pieces of calls are only counted. */
 export type Delta = { kind: 'text' | 'thinking' | 'call'; text: string }
 
-/** USD per million tokens. Without a price of their own, tokens read from or written to a cache cost what others do. */
+/** USD per million tokens. Cache reads and writes without a price of their own cost as much as input. */
 export interface Price {
   input: number
   output: number
   cacheRead?: number
   cacheWrite?: number
+  /** Not configured: costs computed with it are estimates. */
+  isAssumed?: true
 }
 
-/** Something that replies. One request per call; retries are the engine's. */
+/** A language model. One request per call; retries are the engine's job. */
 export interface Model {
   readonly name: string
-  /** Tokens that fit into one request and its reply together. */
+  /** Provider's name of the model, where it differs. */
+  readonly modelId?: string
+  /** Context window: tokens of one request and its reply together. */
   readonly window: number
   readonly price: Price
-  /** Nothing is sent anywhere: a call costs neither money nor tokens, whatever becomes of it. */
+  /** Sends nothing to a provider: a call costs neither money nor tokens, even if it fails. */
   readonly costsNothing?: true
-  /** Whether it understands pictures; one that does not say so cannot. */
+  /** Whether it understands images; false when unset. */
   readonly sees?: boolean
   /** Whether it reads PDF documents. */
   readonly readsPdf?: boolean
-  /** Whether it can think before it answers. */
+  /** Whether it supports thinking. */
   readonly thinks?: boolean
   /** Rejects with a ModelFailure, or with the signal's reason when aborted. `onDelta` must not throw. */
   reply(request: ModelRequest, onDelta: (delta: Delta) => void): Promise<ModelReply>
 }
 
-/** A call that brought no reply. `retry: 'later'` means that the same request may succeed. */
+/** Drops the date that some model names end with. */
+export function withoutDate(model: string): string {
+  return model.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, '')
+}
+
+/** Name under which a model's calls are recorded until the provider tells which model answered. */
+export function recordedName({ modelId, name }: Pick<Model, 'modelId' | 'name'>): string {
+  return modelId ?? name
+}
+
+/** A model call without a reply. `retry: 'later'` means that the same request may succeed. */
 export class ModelFailure extends HeddleError {
-  /** How long the provider asked us to wait. */
+  /** Delay that the provider asked for. */
   readonly retryAfter: Millis | undefined
-  /** What the provider counted before it failed, where it said so. */
+  /** Usage that the provider reported before it failed, if any. */
   readonly usage: Usage | undefined
-  /** Whether the provider may have charged more than it told: it was at work on the request. */
+  /** Whether the provider may have charged more than it reported, since it had started on the request. */
   readonly mayHaveCost: boolean
 
   constructor(

@@ -1,20 +1,20 @@
 import type { ThinkingConfig } from './message.ts'
 
-/** Who an agent is. */
+/** Name and character of an agent. */
 export interface Identity {
   name: string
   soul: string
   emoji?: string
 }
 
-/** What an agent may do; a denial wins over an allowance, no `allow` means everything, and `ask` adds to what asks first. */
+/** Permissions of an agent: a denial wins, no `allow` means everything, and `ask` adds tools that need approval. */
 export interface Permissions {
   tools: { allow?: string[]; deny?: string[]; ask?: string[] }
   sandbox?: Record<string, unknown>
   credentials?: string[]
 }
 
-/** How an agent thinks; may differ from turn to turn. */
+/** Model settings of an agent; may differ from turn to turn. */
 export interface ModelConfig {
   model: string
   thinking?: ThinkingConfig
@@ -30,15 +30,15 @@ export interface Persona {
   defaultModelConfig?: ModelConfig
 }
 
-/** A persona's id, as people write it. */
+/** Form of a persona's id. */
 export const personaPattern = /^[a-z0-9][a-z0-9_-]{0,31}$/
 
-/** The session that stands for a persona when only the persona is named. */
+/** Label of the session used when only the persona is named. */
 export function mainSessionOf(personaId: string): string {
   return `${personaId}:main`
 }
 
-/** The id of the persona whose main session has this label, if the label is of that form. */
+/** Id of the persona whose main session has this label; undefined for other labels. */
 export function personaOfMain(label: string): string | undefined {
   const id = label.endsWith(':main') ? label.slice(0, -':main'.length) : ''
   return personaPattern.test(id) ? id : undefined

@@ -1,26 +1,26 @@
 import type { Millis } from './clock.ts'
 
-/** `pending`: not started; `blocked`: something it needs failed, and somebody must decide. */
+/** `pending`: not started; `blocked`: a dependency failed, and the user or coordinator must decide. */
 export const taskStatuses = ['pending', 'blocked', 'running', 'completed', 'failed', 'skipped', 'cancelled'] as const
 export type TaskStatus = (typeof taskStatuses)[number]
 
 export const planStatuses = ['proposed', 'running', 'completed', 'failed', 'cancelled'] as const
 export type PlanStatus = (typeof planStatuses)[number]
 
-/** Tasks that belong together, with what each needs of the others. The tables and tools say *project*. */
+/** Tasks with their dependencies. Tables and tools say *project*. */
 export interface Plan {
   id: number
   title: string
   goal: string | null
   status: PlanStatus
-  /** The session that hears of it. */
+  /** The session that is notified of its progress. */
   sessionId: string
-  /** The request that its tasks are paid from: the one that made it, then the one that started or resumed it. */
+  /** The request that pays for its tasks: the one that made it, then the one that started or resumed it. */
   rootRunId: string
   /** The run that made it, and the one that started it. */
   plannedBy: string
   startedBy: string | null
-  /** Counts the plannings: each replaces what had not been finished. */
+  /** Number of the current planning; each planning replaces the unfinished tasks. */
   revision: number
   createdAt: Millis
   finishedAt: Millis | null
@@ -30,28 +30,28 @@ export interface Plan {
 export interface Task {
   id: number
   planId: number
-  /** What the planner calls it; of the tasks that count, no two of a plan have the same. */
+  /** The planner's name for it; unique among the plan's current tasks. */
   key: string
   title: string
-  /** The brief: for nobody but the agent that does it. */
+  /** The brief, shown only to the agent that does the task. */
   context: string
   skill: string
   dependsOn: number[]
   status: TaskStatus
   priority: number
-  /** How often it was begun. */
+  /** Number of runs started for it. */
   attempts: number
-  /** Of the last attempt that ended. */
+  /** Result of the last finished attempt. */
   resultId: number | null
-  /** The last run that was begun for it. */
+  /** The last run started for it. */
   runId: string | null
-  /** Why it is as it is, where somebody or something decided that. */
+  /** Reason for its status, if it was decided. */
   reason: string | null
   revision: number
   createdAt: Millis
 }
 
-/** A task as a planner writes it. */
+/** A task as the planner writes it. */
 export interface TaskDraft {
   key: string
   title: string
@@ -61,7 +61,7 @@ export interface TaskDraft {
   priority?: number
 }
 
-/** What can be decided about a task. */
+/** Decisions about a task. */
 export const taskActions = ['retry', 'skip', 'cancel', 'edit'] as const
 export type TaskAction = (typeof taskActions)[number]
 
@@ -74,19 +74,26 @@ export interface TaskChange {
   reason?: string
 }
 
-/** Whether a task needs nobody any more. */
+/** Whether a task needs no more work and no decision. */
 export function isSettled(status: TaskStatus): boolean {
   return status === 'completed' || status === 'skipped' || status === 'cancelled'
 }
 
-/** Briefs below this are a title in other words, unless they have more than one line. */
-const shortestLine = 200
+/** A one-line brief shorter than this only rephrases the title. */
+const minBriefLength = 200
 
-/** Why a plan cannot be carried out: everything at once, so that the planner can mend it in one go. */
-export function problemsIn(
+/** All reasons why a plan cannot be carried out, so that the planner can fix them in one go. */
+export function findPlanProblems(
   tasks: readonly TaskDraft[],
-  known: { isAgent(name: string): boolean; agents: readonly string[]; finishedKeys?: ReadonlySet<string> },
+  known: {
+    isAgent(name: string): boolean
+    agents: readonly string[]
+    finishedKeys?: ReadonlySet<string>
+    /** The reader's name for a task; its key in quotes by default. */
+    nameOf?(task: TaskDraft): string
+  },
 ): string[] {
+  const nameOf = known.nameOf ?? (({ key }) => `task "${key}"`)
   const finished = known.finishedKeys ?? new Set<string>()
   const keys = new Map<string, number>()
   for (const { key } of tasks) keys.set(key, (keys.get(key) ?? 0) + 1)
@@ -94,27 +101,27 @@ export function problemsIn(
     ...(tasks.length === 0 ? ['there is no task'] : []),
     ...[...keys].flatMap(([key, count]) => (count > 1 ? [`the key "${key}" is used ${count} times`] : [])),
     ...tasks.flatMap((task) => [
-      ...briefProblems(task),
+      ...briefProblems(task, nameOf(task)),
       ...(known.isAgent(task.skill)
         ? []
-        : [`task "${task.key}": there is no agent "${task.skill}"; there are: ${known.agents.join(', ')}`]),
+        : [`${nameOf(task)}: there is no agent "${task.skill}"; there are: ${known.agents.join(', ')}`]),
       ...task.dependsOn.flatMap((needed) =>
         keys.has(needed) || finished.has(needed)
           ? []
-          : [`task "${task.key}" depends on "${needed}", which is not in the plan`],
+          : [`${nameOf(task)} depends on "${needed}", which is not in the plan`],
       ),
     ]),
     ...cyclesIn(tasks).map((cycle) => `these tasks wait for each other: ${cycle.join(' → ')}`),
   ]
 }
 
-function briefProblems({ key, title, context }: TaskDraft): string[] {
+function briefProblems({ title, context }: TaskDraft, name: string): string[] {
   const brief = context.trim()
-  if (brief === '') return [`task "${key}" has no brief: write down everything its agent needs`]
+  if (brief === '') return [`${name} has no brief: write down everything its agent needs`]
   if (plainWords(brief) === plainWords(title))
-    return [`the brief of task "${key}" only repeats its title: write down what its agent needs to know`]
-  if (!brief.includes('\n') && brief.length < shortestLine)
-    return [`the brief of task "${key}" is one line: add what was found, what is required, and how to know it is done`]
+    return [`the brief of ${name} only repeats its title: write down what its agent needs to know`]
+  if (!brief.includes('\n') && brief.length < minBriefLength)
+    return [`the brief of ${name} is one line: add what was found, what is required, and how to know it is done`]
   return []
 }
 
@@ -125,13 +132,13 @@ function plainWords(text: string): string {
     .trim()
 }
 
-/** One way round for each knot of tasks that wait for each other. */
+/** One cycle for each group of tasks that wait for each other. */
 function cyclesIn(tasks: readonly TaskDraft[]): string[][] {
   const byKey = new Map(tasks.map((task) => [task.key, task]))
   const done = new Set<string>()
   const cycles: string[][] = []
   for (const { key } of tasks) {
-    // A walk with a stack of its own: a plan may be deeper than the language lets functions call each other.
+    // An explicit stack: a plan may be deeper than the call stack allows.
     const path: string[] = []
     const onPath = new Set<string>()
     const walk = [{ key, leave: false }]
@@ -153,13 +160,42 @@ function cyclesIn(tasks: readonly TaskDraft[]): string[][] {
   return cycles
 }
 
-/** Why a task is cancelled, where a person has done it: only they may have it tried again. */
-export function byPerson(reason: string): string {
+/** Marks a cancellation reason as the user's: only the user may decide about the task then. */
+export function asUserCancellation(reason?: string): string {
+  if (reason === undefined) return personCancelled
   return reason.startsWith(personCancelled) ? reason : `${personCancelled}: ${reason}`
 }
 
-export function isByPerson({ status, reason }: Pick<Task, 'status' | 'reason'>): boolean {
+/** Marks the reason of a task that was cancelled because the user cancelled its whole plan; a user cancellation, too. */
+export function asPlanCancellation(reason: string): string {
+  return reason.startsWith(personCancelledPlan) ? reason : `${personCancelledPlan}: ${reason}`
+}
+
+/** A reason given by a model: its agent in front, so that it never reads like the user's. */
+export function asAgentReason(agent: string, reason: string): string {
+  return `@${agent}: ${reason}`
+}
+
+export function isUserCancellation({ status, reason }: Pick<Task, 'status' | 'reason'>): boolean {
   return status === 'cancelled' && reason !== null && reason.startsWith(personCancelled)
 }
 
+/**
+ * Whether the user cancelled the plan as a whole. The other plans with status `cancelled` ended by themselves: all their
+ * tasks are settled, and at least one was cancelled on its own.
+ */
+export function isGivenUp(
+  { status }: Pick<Plan, 'status'>,
+  tasks: readonly Pick<Task, 'status' | 'reason'>[],
+): boolean {
+  if (status !== 'cancelled') return false
+  const cancelled = tasks.filter((task) => task.status === 'cancelled')
+  return (
+    cancelled.length === 0 ||
+    tasks.some((task) => !isSettled(task.status)) ||
+    cancelled.some(({ reason }) => reason?.startsWith(personCancelledPlan))
+  )
+}
+
 const personCancelled = 'the person cancelled it'
+const personCancelledPlan = `${personCancelled} with its plan`

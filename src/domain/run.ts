@@ -4,7 +4,7 @@ import type { Label } from './label.ts'
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
 export type RunKind = (typeof runKinds)[number]
 
-/** How a run came about. */
+/** Origin of a run. */
 export const runOrigins = [
   'user',
   'spawn_agent',
@@ -22,19 +22,24 @@ export type RunOrigin = (typeof runOrigins)[number]
 export const runStates = ['queued', 'running', 'waiting', 'completed', 'failed', 'timeout', 'cancelled'] as const
 export type RunState = (typeof runStates)[number]
 
-/** How a terminal run, and therefore its turn, ended. */
+/** Terminal state of a run, and of its turn. */
 export const outcomes = ['completed', 'failed', 'timeout', 'cancelled'] as const satisfies readonly RunState[]
 export type Outcome = (typeof outcomes)[number]
 
-/** Every legal move of a run; what is not here cannot happen. Terminal is terminal. */
+/** Every legal state change of a run: statements that change the state require one of the states before it. */
 export const runMoves: Record<RunState, readonly RunState[]> = {
   queued: ['running', 'cancelled', 'failed', 'timeout'],
   running: ['completed', 'failed', 'timeout', 'cancelled', 'waiting', 'queued'],
-  waiting: ['queued', 'cancelled', 'failed', 'timeout'],
+  waiting: ['queued', 'waiting', 'cancelled', 'failed', 'timeout'],
   completed: [],
   failed: [],
   timeout: [],
   cancelled: [],
+}
+
+/** States from which a run may move into this one. */
+export function statesBefore(next: RunState): RunState[] {
+  return runStates.filter((state) => runMoves[state].includes(next))
 }
 
 export function isTerminal(state: RunState): state is Outcome {
@@ -43,23 +48,23 @@ export function isTerminal(state: RunState): state is Outcome {
 
 export const stepKinds = ['reply', 'begun', 'ended', 'steer', 'compact'] as const
 /**
- * A journalled event inside a run: a model's reply, a tool call begun or ended, an input that came meanwhile, a summary
- * that stands for all steps before it.
+ * A journalled event inside a run: a model's reply, a tool call begun or ended, steering input, a summary that replaces
+ * all steps before it.
  */
 export type StepKind = (typeof stepKinds)[number]
 
-/** What a parked run waits for. */
+/** Reasons for parking a run. */
 export const waits = ['retry', 'budget', 'approval', 'question', 'delegate'] as const
 export type Wait = (typeof waits)[number]
 
-/** Why a run did not complete: what people and the model's next turn are told. */
+/** Why a run did not complete; shown to users and to the model in its next turn. */
 export interface RunError {
   code: string
   message: string
   remedy: string
 }
 
-/** How people are told that a run did not answer. */
+/** Display word for an outcome. */
 export const outcomeWord = {
   completed: 'Completed',
   failed: 'Failed',
@@ -67,12 +72,12 @@ export const outcomeWord = {
   cancelled: 'Cancelled',
 } as const satisfies Record<Outcome, string>
 
-/** How a run ends, and what its turn says. */
+/** Outcome of a run and the text of its turn. */
 export interface Ending {
   state: Outcome
   text: string
   error: RunError | null
-  /** What it had said before it ended otherwise than by answering; part of `text`. */
+  /** Partial answer from before a failure or cancellation; part of `text`. */
   said?: string
 }
 
@@ -83,14 +88,14 @@ export interface Run {
   via: RunOrigin
   state: RunState
   sessionId: string | null
-  /** The request: the run that a human's or trigger's input began. */
+  /** The request: the run that a user's or trigger's input started. */
   rootRunId: string
   parentRunId: string | null
-  /** How many runs lie above this one. */
+  /** Number of ancestors. */
   depth: number
-  /** The call in the parent that began it. */
+  /** The parent's tool call that started it. */
   toolCallId: string | null
-  /** The session that hears of its end; null for a run that a person or trigger began. */
+  /** The session that is notified of its end; null for a run that a user or trigger started. */
   requesterSessionId: string | null
   agent: string | null
   modelRequested: string | null
@@ -99,29 +104,31 @@ export interface Run {
   requestedAt: Millis
   createdAt: Millis
   finishedAt: Millis | null
-  /** Who runs it, and the how-manieth claim this is: every write of a run checks both. */
+  /** The owning process, and the number of this claim (fencing token): every write of a run checks both. */
   ownerId: string | null
   epoch: number
-  /** Owners that died with it without a committed step in between. */
+  /** Number of owners that died while running it, without a committed step in between. */
   crashes: number
-  /** Attempts of the model call that is being made. */
+  /** Those that count towards quarantine: it ran alone and was not waiting for a model. */
+  crashesAlone: number
+  /** Attempts of the current model call. */
   tries: number
   /** Running time so far; queueing and waiting do not count. */
   activeMs: Millis
   timeoutMs: Millis | null
   deadline: Millis | null
   waitingFor: Wait | null
-  /** Not to be claimed before this moment. */
+  /** Earliest time at which it may be claimed. */
   wakeAt: Millis | null
   cancelReason: string | null
   effectiveTools: string[]
   label: Label
   error: RunError | null
-  /** The task of a plan that it does. */
+  /** The plan task that it works on. */
   taskId: number | null
 }
 
-/** A run as it begins: queued, its own request, nobody's child, with nothing done yet. */
+/** A new queued run without a parent: its own request. */
 export function newRun(begin: {
   id: string
   kind: RunKind
@@ -149,6 +156,7 @@ export function newRun(begin: {
     ownerId: null,
     epoch: 0,
     crashes: 0,
+    crashesAlone: 0,
     tries: 0,
     activeMs: 0,
     timeoutMs: null,
@@ -168,6 +176,6 @@ export interface Step {
   seq: number
   kind: StepKind
   payload: unknown
-  /** When it was journalled; null for one whose time nobody kept. */
+  /** Time of journalling; null if it was not recorded. */
   at: Millis | null
 }

@@ -1,5 +1,6 @@
 import type { Millis } from './clock.ts'
-import { Misuse } from './errors.ts'
+import { UsageError } from './errors.ts'
+import { tail } from './id.ts'
 import { parseReference } from './reference.ts'
 
 /** A stable label in a folder that points at a head turn and moves as turns are added. */
@@ -7,7 +8,7 @@ export interface Session {
   id: string
   folder: string
   label: string
-  /** The segment into which this session, and no other, writes its next turn. */
+  /** The segment into which only this session writes its next turn. */
   segmentId: string
   headTurnId: string | null
   personaId: string | null
@@ -17,25 +18,31 @@ export interface Session {
 
 const labelPattern = /^[\p{L}\p{N}@_][\p{L}\p{N}@_.:+-]{0,79}$/u
 
-/** Whether agents have it to themselves: one works there for another, or tells where a talk stands. */
-export function isOfAgents(label: string): boolean {
+/** Whether it is an agent's own session: a subagent's, or the narrator's. */
+export function isAgentSession(label: string): boolean {
   return /^agent:[^:]+:(?:subagent|session):/.test(label)
 }
 
-/** A label that a person may give: sessions in which talks are told of are made by the runtime alone. */
-export function labelOfPeople(label: string): string {
-  if (talkOf(label) !== undefined)
-    throw new Misuse(`"${label}" is a name for the narrator's own`, 'choose another label', 'bad_label')
+/** Short display name: agent and id suffix for an agent's own session, the label for any other. */
+export function shortLabel(label: string): string {
+  const [, agent, , id] = isAgentSession(label) ? label.split(':') : []
+  return agent === undefined || id === undefined ? label : `@${agent} ${tail(id)}`
+}
+
+/** Refuses labels of narrator sessions, which only the runtime creates. */
+export function checkUserLabel(label: string): string {
+  if (narratedSessionId(label) !== undefined)
+    throw new UsageError(`"${label}" is reserved for the narrator`, 'choose another label', 'bad_label')
   return label
 }
 
-/** The session in which it is told where a talk stands. */
-export function tellingLabel(talkId: string): string {
+/** Label of the narrator session of a user's session. */
+export function narratorLabel(talkId: string): string {
   return `agent:narrator:session:${talkId}`
 }
 
-/** The session that is told of in the one with this label. */
-export function talkOf(label: string): string | undefined {
+/** Id of the session that a narrator session summarises; undefined for other labels. */
+export function narratedSessionId(label: string): string | undefined {
   return /^agent:narrator:session:(\w+)$/.exec(label)?.[1]
 }
 
@@ -43,7 +50,7 @@ export function talkOf(label: string): string | undefined {
 export function checkLabel(label: string): string {
   const text = label.normalize('NFC')
   if (!labelPattern.test(text) || parseReference(text).kind !== null)
-    throw new Misuse(
+    throw new UsageError(
       `"${label}" cannot be a session's label`,
       'use 1 to 80 letters, digits and . _ : + - @, beginning with a letter or digit',
       'bad_label',

@@ -1,14 +1,14 @@
 import type { Millis } from './clock.ts'
-import { wordsIn } from './words.ts'
+import { wordsIn } from './text/words.ts'
 
-/** A session that a message may belong to, with what was said in it lately. */
+/** A session that a message may belong to, with its recent text. */
 export interface Candidate {
   folder: string
   label: string
   updatedAt: Millis
-  /** What people asked. */
+  /** Recent questions of the user. */
   asked: string
-  /** What they were answered. */
+  /** Recent answers. */
   answered: string
 }
 
@@ -16,79 +16,79 @@ export interface Candidate {
 export interface SessionMatch {
   session: string
   folder: string
-  /** 0 to 1: how sure it is that the message belongs here and nowhere else. */
+  /** 0 to 1: confidence that the message belongs to this session only. */
   confidence: number
-  /** Words of the message that it has, those that say most first. */
+  /** Words that it shares with the message, most significant first. */
   words: string[]
   updatedAt: string
 }
 
-/** Where a message belongs by its words: the one session it surely means, or none, and whatever else comes near. */
+/** Sessions that match a message: the chosen one if the match is clear, and the other candidates. */
 export interface SmartRoute {
   chosen: SessionMatch | null
-  /** Others that share words with it, best first. */
+  /** Other matches, best first. */
   others: SessionMatch[]
 }
 
-/** From here on a message is sent without asking. */
-const sureFrom = 0.5
-const mostOthers = 5
+/** Min confidence to send a message without asking. */
+const minConfidence = 0.5
+const maxOthers = 5
 
 const halfLife = 14 * 86_400_000
-/** What was talked of a moment ago counts so much more than what was talked of long ago. */
+/** Bonus of a session that was active just now. */
 const recencyWeight = 0.15
 
-/** A word that came up once counts for itself; ten times over it counts for little more. */
+/** BM25 term saturation: repeated words add little. */
 const saturation = 0.6
 const lengthWeight = 0.4
-/** What people asked tells more of what a session is about than what they were answered; its label most. */
+/** Questions tell more about a session's topic than answers; its label most. */
 const askedTimes = 2
 const labelTimes = 3
 
-/** So many words that only one session has are as good as certain. */
-const enough = 1.8
-/** New words are no sign against a session: people go on to say new things. */
+/** Score from which a match counts as certain. */
+const certainScore = 1.8
+/** Unknown words count little against a session: messages bring new words. */
 const unknownWeight = 0.35
 
 /**
- * Finds the session that a message belongs to. A word weighs more the fewer sessions have it. Sure is only what shares
- * enough, covers enough of what the message says, and fits one session clearly better than the next.
+ * Finds the session that a message belongs to. Rare words weigh more. A match is chosen only if it shares enough words,
+ * covers enough of the message, and beats the next session clearly.
  */
 export function matchSessions(message: string, candidates: readonly Candidate[], now: Millis): SmartRoute {
-  const known = candidates.map((candidate) => ({ candidate, words: wordsOf(candidate) }))
-  const asked = weigh(message, known)
-  const lengths = known.map(({ words }) => lengthOf(words))
-  const usual = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
-  const fits = known
-    .map((each, at) => fitOf(each, asked, (lengths[at] ?? 0) / usual, now))
+  const sessions = candidates.map((candidate) => ({ candidate, words: wordsOf(candidate) }))
+  const messageWords = weighWords(message, sessions)
+  const lengths = sessions.map(({ words }) => lengthOf(words))
+  const averageLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
+  const fits = sessions
+    .map((each, at) => fitOf(each, messageWords, (lengths[at] ?? 0) / averageLength, now))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.ranked - a.ranked)
-  const all = asked.reduce((sum, { weight, having }) => sum + weight * (having === 0 ? unknownWeight : 1), 0)
+  const all = messageWords.reduce((sum, { weight, having }) => sum + weight * (having === 0 ? unknownWeight : 1), 0)
   const matches = fits.map((fit, at) => matchOf(fit, fits[at === 0 ? 1 : 0]?.ranked ?? 0, all))
   const [best, ...others] = matches
-  if (best && best.confidence >= sureFrom && !fits[0]?.isChance)
-    return { chosen: best, others: others.slice(0, mostOthers) }
-  return { chosen: null, others: matches.slice(0, mostOthers) }
+  if (best && best.confidence >= minConfidence && !fits[0]?.isChance)
+    return { chosen: best, others: others.slice(0, maxOthers) }
+  return { chosen: null, others: matches.slice(0, maxOthers) }
 }
 
-interface Known {
+interface IndexedSession {
   candidate: Candidate
-  words: Map<string, Said>
+  words: Map<string, WordUse>
 }
 
 /** A word of the message. */
-interface Asked {
+interface MessageWord {
   stem: string
   word: string
-  /** How many sessions have it. */
+  /** Number of sessions that contain it. */
   having: number
   weight: number
 }
 
-function weigh(message: string, known: readonly Known[]): Asked[] {
+function weighWords(message: string, sessions: readonly IndexedSession[]): MessageWord[] {
   return [...new Map(topicWords(message).map(({ stem, word }) => [stem, word]))].map(([stem, word]) => {
-    const having = known.filter(({ words }) => words.has(stem)).length
-    return { stem, word, having, weight: rarity(having, known.length) }
+    const having = sessions.filter(({ words }) => words.has(stem)).length
+    return { stem, word, having, weight: rarity(having, sessions.length) }
   })
 }
 
@@ -96,23 +96,28 @@ interface Fit {
   candidate: Candidate
   words: string[]
   score: number
-  /** The score, with how recent it is: decides who comes first, not how sure that is. */
+  /** Score with recency: decides the order, not the confidence. */
   ranked: number
-  /** What its words weigh of all that the message says. */
+  /** Weight of the shared words within the message. */
   covered: number
-  /** One word that nobody but an answer used says too little, however rare it is. */
+  /** Matched by a single word that occurs only in answers: too little, even if it is rare. */
   isChance: boolean
 }
 
-/** `length` is that of its text over the usual one: a long text has any word more easily. */
-function fitOf({ candidate, words }: Known, asked: readonly Asked[], length: number, now: Millis): Fit {
+/** `length` is the text's length relative to the average: long texts contain any word more easily. */
+function fitOf(
+  { candidate, words }: IndexedSession,
+  messageWords: readonly MessageWord[],
+  length: number,
+  now: Millis,
+): Fit {
   const bound = saturation * (1 - lengthWeight + lengthWeight * length)
-  const shared = asked
+  const shared = messageWords
     .flatMap(({ stem, word, weight }) => {
-      const said = words.get(stem)
-      if (!said) return []
-      const score = (weight * said.times * (1 + saturation)) / (said.times + bound)
-      return [{ word, weight, score, isAnswerOnly: said.isAnswerOnly }]
+      const use = words.get(stem)
+      if (!use) return []
+      const score = (weight * use.times * (1 + saturation)) / (use.times + bound)
+      return [{ word, weight, score, isAnswerOnly: use.isAnswerOnly }]
     })
     .sort((a, b) => b.score - a.score)
   const score = shared.reduce((sum, each) => sum + each.score, 0)
@@ -128,30 +133,30 @@ function fitOf({ candidate, words }: Known, asked: readonly Asked[], length: num
 }
 
 function matchOf({ candidate, words, score, ranked, covered }: Fit, rival: number, all: number): SessionMatch {
-  const isEnough = Math.min(1, score / enough)
-  const isClear = Math.max(0, 1 - rival / ranked)
+  const sufficiency = Math.min(1, score / certainScore)
+  const lead = Math.max(0, 1 - rival / ranked)
   return {
     session: candidate.label,
     folder: candidate.folder,
-    confidence: Math.round(isEnough * Math.sqrt((covered / all) * isClear) * 100) / 100,
+    confidence: Math.round(sufficiency * Math.sqrt((covered / all) * lead) * 100) / 100,
     words,
     updatedAt: new Date(candidate.updatedAt).toISOString(),
   }
 }
 
-/** 1 for a word that one session alone has, less the more have it. */
+/** 1 for a word that only one session contains, less for common words. */
 function rarity(having: number, sessions: number): number {
   const of = (count: number) => Math.log(1 + (sessions - count + 0.5) / (count + 0.5))
   return of(Math.max(1, having)) / of(1)
 }
 
-interface Said {
+interface WordUse {
   times: number
   isAnswerOnly: boolean
 }
 
-function wordsOf({ label, asked, answered }: Candidate): Map<string, Said> {
-  const words = new Map<string, Said>()
+function wordsOf({ label, asked, answered }: Candidate): Map<string, WordUse> {
+  const words = new Map<string, WordUse>()
   const add = (text: string, weight: number, isAnswerOnly: boolean) => {
     for (const { stem } of topicWords(text)) {
       const before = words.get(stem) ?? { times: 0, isAnswerOnly }
@@ -164,25 +169,25 @@ function wordsOf({ label, asked, answered }: Candidate): Map<string, Said> {
   return words
 }
 
-function lengthOf(words: ReadonlyMap<string, Said>): number {
+function lengthOf(words: ReadonlyMap<string, WordUse>): number {
   return words.values().reduce((sum, { times }) => sum + times, 0)
 }
 
-/** Words that say what a text is about, each with the form that its relatives share. */
+/** Topic words of a text with their stems. */
 function topicWords(text: string): { word: string; stem: string }[] {
   return wordsIn(text)
-    .filter((word) => !small.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))
+    .filter((word) => !stopWords.has(word) && (word.length > 1 || /\P{ASCII}/u.test(word)))
     .map((word) => ({ word, stem: stemOf(word) }))
 }
 
-/** Cuts the endings that English puts to one word: `deployed`, `deploying` and `deployment` are one. */
+/** Strips English suffixes: `deployed`, `deploying` and `deployment` have one stem. */
 function stemOf(word: string): string {
   const cut = word.replace(/(?<=[a-z]{4})(?:ations?|ments?|ings?|ions?|ers?|ed|es|ly|e)$/, '')
   return cut.replace(/([bdfgklmnprt])\1$/, '$1').replace(/(?<=[a-z]{2})y$/, 'i')
 }
 
-/** Words that any message may have, whatever it is about. */
-const small = new Set(
+/** English and German stop words. */
+const stopWords = new Set(
   (
     'the a an is are was were be been am to of in on at by for with and or but if so it its we our us you your they ' +
     'them their this that these those there here now do does did doe done has ha have had will would should could can cannot ' +

@@ -3,7 +3,7 @@ import type { Usage } from './turn.ts'
 
 const day: Millis = 86_400_000
 
-/** Days are those of UTC, for budgets and for what is told of them. */
+/** Budgets and reports count UTC days. */
 export function startOfDay(now: Millis): Millis {
   return Math.floor(now / day) * day
 }
@@ -12,23 +12,38 @@ export function nextDay(now: Millis): Millis {
   return startOfDay(now) + day
 }
 
+/** Commands that call a model outside of any run. */
+const trialKinds = ['models test', 'models add', 'doctor'] as const
+export type TrialKind = (typeof trialKinds)[number]
+
+/** Stands for a run id in the records of such a command's calls. */
+export function trialRunId(kind: TrialKind, id: string): string {
+  return `${kind}:${id}`
+}
+
+export function trialKindOf(runId: string): TrialKind | undefined {
+  return trialKinds.find((kind) => runId.startsWith(`${kind}:`))
+}
+
 /**
- * What is known of a call's cost. Reserved: set aside before it is made. Spent: what the provider told. Estimated: nobody
- * told it; computed from what was sent and seen. Lost: the process died during the call; the most that it can have cost.
- * Free: it failed before the provider did anything for it. What was set aside for a call that is not made is released.
+ * How a call's cost is known. Reserved: set aside before the call. Spent: reported by the provider. Estimated: not
+ * reported; computed from the text sent and received. Lost: the process died during the call; the max it can have cost.
+ * Free: it failed before the provider did any work. The reservation of a call that is not made is released.
  */
 export const costStates = ['reserved', 'spent', 'estimated', 'lost', 'free'] as const
 export type CostState = (typeof costStates)[number]
 
-/** What calls have cost, each figure under the word for how it is known. The figures of a `Usage` are what was spent. */
-export interface Spending extends Required<Omit<Usage, 'cacheWriteTokens' | 'isEstimate'>> {
+/** Cost of calls, split by how it is known. The figures of a `Usage` are those spent. */
+export interface Spending extends Required<Omit<Usage, 'cacheWriteTokens' | 'isEstimate' | 'isPriceAssumed'>> {
+  /** The part of `estimatedUsd` with reported tokens but an assumed price. */
+  assumedUsd: number
   reservedTokens: number
   reservedUsd: number
-  /** Those that were made, failed ones included; not those under way. */
+  /** Finished calls, including failed ones. */
   calls: number
 }
 
-/** The calls of one state, added up. */
+/** Sum of the calls in one state. */
 export interface CallSum {
   state: CostState
   calls: number
@@ -36,21 +51,24 @@ export interface CallSum {
   output: number
   cached: number
   cost: number
+  /** The part of the cost that was computed with an assumed price. */
+  assumed: number
 }
 
-/** Puts sums of calls under the words for their states. */
+/** Converts sums per state to one spending record. */
 export function spendingOf(sums: readonly CallSum[]): Spending {
-  const of = (state: CostState, figure: 'calls' | 'input' | 'output' | 'cached' | 'cost') =>
+  const of = (state: CostState, figure: Exclude<keyof CallSum, 'state'>) =>
     sums.reduce((total, sum) => (sum.state === state ? total + Number(sum[figure]) : total), 0)
   return {
     inputTokens: of('spent', 'input'),
     outputTokens: of('spent', 'output'),
     cachedTokens: of('spent', 'cached'),
-    costUsd: of('spent', 'cost'),
+    costUsd: of('spent', 'cost') - of('spent', 'assumed'),
     calls: sums.reduce((total, { state, calls }) => (state === 'reserved' ? total : total + Number(calls)), 0),
     estimatedInputTokens: of('estimated', 'input'),
     estimatedOutputTokens: of('estimated', 'output'),
-    estimatedUsd: of('estimated', 'cost'),
+    estimatedUsd: of('estimated', 'cost') + of('spent', 'assumed'),
+    assumedUsd: of('spent', 'assumed'),
     lostInputTokens: of('lost', 'input'),
     lostOutputTokens: of('lost', 'output'),
     lostUsd: of('lost', 'cost'),

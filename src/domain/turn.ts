@@ -10,7 +10,7 @@ export const callStatuses = ['ok', 'error', 'forbidden', 'unknown'] as const
 
 export type CallStatus = (typeof callStatuses)[number]
 
-/** A turn's entry for a tool call: where in its run's steps the call begins and ends. The payload is kept there, once. */
+/** A turn's entry for a tool call: the steps of its run in which the call begins and ends, which hold the payload. */
 export interface ToolCallEntry {
   id: string
   name: string
@@ -19,7 +19,7 @@ export interface ToolCallEntry {
   ended: number
 }
 
-/** A tool call with its answer, as people read it. */
+/** A tool call with its output. */
 export interface ToolCall {
   id: string
   name: string
@@ -30,32 +30,34 @@ export interface ToolCall {
 
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 }
 
-/** Tokens and money whose amount nobody told us. */
-export interface Unsure {
-  /** Computed from what was sent and seen. */
+/** Tokens and cost that the provider did not report. */
+export interface UnreportedUsage {
+  /** Computed from the text sent and received. */
   estimatedInputTokens: number
   estimatedOutputTokens: number
   estimatedUsd: number
-  /** Of calls whose process died: the most that they can have been. */
+  /** Of calls whose process died: the max possible. */
   lostInputTokens: number
   lostOutputTokens: number
   lostUsd: number
 }
 
-export interface Usage extends Partial<Unsure> {
-  /** Everything that was sent, whether read from a cache, written to one, or neither. */
+export interface Usage extends Partial<UnreportedUsage> {
+  /** All input tokens, cached or not. */
   inputTokens: number
   outputTokens: number
-  /** Those read from a cache. */
+  /** Cache reads. */
   cachedTokens: number
-  /** Those written to a cache, where the provider says so. Part of the cost, and not kept in rows. */
+  /** Cache writes, if the provider reports them. Part of the cost, and not stored. */
   cacheWriteTokens?: number
   costUsd: number
-  /** Of a single call: these figures are computed here, since the provider told none. */
+  /** Of a single call: the figures are computed, since the provider reported none. */
   isEstimate?: true
+  /** Of a single call: the provider reported the tokens, but the price is assumed. */
+  isPriceAssumed?: true
 }
 
-/** What a compaction turn stands for: the turns at these depths; later ones before it are kept word for word. */
+/** The turns that a compaction turn replaces, by depth; later ones before it are kept word for word. */
 export interface Compaction {
   fromDepth: number
   toDepth: number
@@ -87,7 +89,7 @@ export interface Thread {
   turnId: string
   parentTurnId: string | null
   segmentId: string
-  /** How many turns lie on the path, this one included. */
+  /** Number of turns on the path, this one included. */
   depth: number
   totalTokens: number
   hasChildren: boolean
@@ -96,13 +98,13 @@ export interface Thread {
   personaId: string | null
 }
 
-/** A turn together with its place. */
+/** A turn with its place in the tree. */
 export interface PlacedTurn {
   turn: Turn
   thread: Thread
 }
 
-/** A structured address that never changes: unlike a session's label it stays with its turn. */
+/** A stable address of a turn, unlike a session's label. */
 export function threadKey(thread: Pick<Thread, 'segmentId' | 'depth'>): string {
   return `${thread.segmentId}/${thread.depth}`
 }

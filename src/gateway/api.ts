@@ -1,10 +1,11 @@
-import type { App, RunView } from '../domain/app.ts'
+import type { App } from '../api/app.ts'
+import type { PlanView, TaskView } from '../api/views/plan.ts'
+import type { RunView } from '../api/views/run.ts'
 import type { Event } from '../domain/event.ts'
-import type { LiveSign } from '../domain/live.ts'
-import type { PlanView, TaskView } from '../domain/plan-views.ts'
 import type { RunError } from '../domain/run.ts'
+import type { StreamDelta } from '../domain/stream-delta.ts'
 
-/** Every route, by what it is for. `:id` is a whole id or a head or tail of one, or a number where things have those. */
+/** Paths of all routes. `:id` is an id, or its first or last characters, or a number for plans, tasks, approvals and grants. */
 export const routeNames = {
   health: '/v1/health',
   inputs: '/v1/inputs',
@@ -32,43 +33,43 @@ export const routeNames = {
   events: '/v1/events',
 } as const
 
-/** Who answers here. */
+/** Identity of a daemon. */
 export interface Health {
   ok: true
   pid: number
   version: string
-  /** When it went up, ISO 8601. */
+  /** Start time, ISO 8601. */
   since: string
 }
 
-/** Every answer that is not what was asked for, with a status of 400 or above. */
+/** Body of every response with a status of 400 or above. */
 export interface Refusal {
   ok: false
   error: RunError & { retry: 'never' | 'later' }
 }
 
 /**
- * What a follower is told. Events are durable, come once and in order, and have a cursor to go on from. Live signs are
- * provisional; `whole` is all that a call has said so far, and takes the place of what was shown of it.
+ * An item of an event stream. Events are durable, come once and in order, and have a cursor to resume from. Live deltas
+ * are provisional; `whole` is all text of a model call so far, and replaces what was shown of it.
  */
-export type Told = { kind: 'event'; event: Event } | { kind: 'live'; sign: Live }
-export type Live = LiveSign | { kind: 'whole'; runId: string; call: number; text: string }
+export type StreamItem = { kind: 'event'; event: Event } | { kind: 'live'; delta: LiveDelta }
+export type LiveDelta = StreamDelta | { kind: 'whole'; runId: string; call: number; text: string }
 
-/** What a follower that is too slow is told last: everything up to this cursor was sent. Ask again from there. */
+/** Last message to a follower that is too slow: everything up to this cursor was sent, so it can resume there. */
 export interface Dropped {
   cursor: string | null
 }
 
 export interface StreamQuery {
-  /** Only what came after this cursor; without it, from the oldest event that is kept. */
+  /** Only events after this cursor; without it, from the oldest stored event. */
   after?: string
-  /** Only what concerns this run: a whole id. */
+  /** Only items of this run: a whole id. */
   run?: string
   signal: AbortSignal
 }
 
-/** What can be asked of a heddle that may be another process: the same whether its engine runs there or here. */
-export interface Door
+/** Client of an engine, in this process or in a daemon. */
+export interface Client
   extends Pick<
     App,
     | 'submit'
@@ -93,6 +94,6 @@ export interface Door
   /** By `plan:N` or the number alone; tasks likewise. */
   plan(name: string): Promise<PlanView>
   task(name: string): Promise<TaskView>
-  /** Ends when the signal aborts. Signs are heard only of runs of the process behind the door. */
-  stream(query: StreamQuery): AsyncIterable<Told>
+  /** Ends when the signal aborts. Live deltas come only from runs that the engine's own process executes. */
+  stream(query: StreamQuery): AsyncIterable<StreamItem>
 }

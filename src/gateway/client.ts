@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http'
-import type { Answered } from '../domain/app.ts'
+import type { Answered } from '../api/views/question.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
-import { HeddleError, Misuse } from '../domain/errors.ts'
-import { type Door, type Health, type Refusal, routeNames } from './api.ts'
-import { readTellings } from './event-reader.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
+import { type Client, type Health, type Refusal, routeNames } from './api.ts'
+import { readEventStream } from './event-reader.ts'
 import { findSocket } from './socket-place.ts'
 
-const healthWithin: Millis = 5_000
+const healthTimeout: Millis = 5_000
 const pollSeconds = 25
-const longestReply = 64 * 1024 * 1024
+const maxReplyLength = 64 * 1024 * 1024
 
-/** A daemon that answers: what can be asked of it, and who it is. */
-export interface Daemon extends Door {
+/** Client of a daemon that answers, and the daemon's identity. */
+export interface Daemon extends Client {
   health: Health
   /** The socket it answers on. */
   socket: string
 }
 
-/** The daemon of a home, if one is up and answers. One that is there and keeps silent is told of. */
+/** Finds the running daemon of a home. Calls `onSilence` if there is one but it does not answer in time. */
 export async function findDaemon(
   runFolder: string,
   clock: Clock,
@@ -26,27 +26,27 @@ export async function findDaemon(
   const socket = findSocket(runFolder)
   if (socket === undefined) return undefined
   const answered = new AbortController()
-  const tooLate = new AbortController()
-  void clock.sleep(healthWithin, answered.signal).then(() => answered.signal.aborted || tooLate.abort())
+  const expired = new AbortController()
+  void clock.sleep(healthTimeout, answered.signal).then(() => answered.signal.aborted || expired.abort())
   try {
-    const health = await ask<Health>(socket, 'GET', routeNames.health, { signal: tooLate.signal })
-    return { ...doorOn(socket, clock), health, socket }
+    const health = await ask<Health>(socket, 'GET', routeNames.health, { signal: expired.signal })
+    return { ...socketClient(socket, clock), health, socket }
   } catch (error) {
-    if (!isGone(error)) throw error
-    if (tooLate.signal.aborted) onSilence()
+    if (!isDaemonGone(error)) throw error
+    if (expired.signal.aborted) onSilence()
     return undefined
   } finally {
     answered.abort()
   }
 }
 
-/** The daemon's process ended or does not answer; what it was asked for may have happened, or not. */
-export function isGone(error: unknown): boolean {
+/** Whether the daemon ended or does not answer: the request may or may not have taken effect. */
+export function isDaemonGone(error: unknown): boolean {
   return error instanceof HeddleError && error.code === 'daemon_gone'
 }
 
-/** The calls of an App over a socket, with the same answers and the same errors. */
-export function doorOn(socket: string, clock: Clock): Door {
+/** Client over a unix socket, with the same results and errors as the App. */
+export function socketClient(socket: string, clock: Clock): Client {
   const get = <T>(route: string, query: Record<string, unknown> = {}, signal?: AbortSignal) =>
     ask<T>(socket, 'GET', withQuery(route, query), { ...(signal && { signal }) })
   const post = async <T>(route: string, body: object) => {
@@ -56,64 +56,65 @@ export function doorOn(socket: string, clock: Clock): Door {
   return {
     submit: (folder, question) => post(routeNames.inputs, { folder, ...question }),
     async answer(folder, itemId, signal) {
-      const route = to(routeNames.answer, itemId)
+      const route = pathFor(routeNames.answer, itemId)
       while (!signal.aborted) {
-        const asked = get<Answered>(route, { folder, wait: pollSeconds }, signal)
-        const answered = await asked.catch((error) => (signal.aborted ? undefined : Promise.reject(error)))
+        const reply = get<Answered>(route, { folder, wait: pollSeconds }, signal)
+        const answered = await reply.catch((error) => (signal.aborted ? undefined : Promise.reject(error)))
         if (answered && (answered.status !== 'waiting' || answered.approvals)) return answered
       }
       return get(route, { folder })
     },
-    runs: async (filter = {}) => (await get<{ runs: Awaited<ReturnType<Door['runs']>> }>(routeNames.runs, filter)).runs,
-    run: (name) => get(to(routeNames.run, name)),
-    cancel: (name, reason) => post(toAny(cancelRoutes, name), { reason }),
-    retry: (name) => post(toAny(retryRoutes, name), {}),
+    runs: async (filter = {}) =>
+      (await get<{ runs: Awaited<ReturnType<Client['runs']>> }>(routeNames.runs, filter)).runs,
+    run: (name) => get(pathFor(routeNames.run, name)),
+    cancel: (name, reason) => post(pathForAny(cancelRoutes, name), { reason }),
+    retry: (name) => post(pathForAny(retryRoutes, name), {}),
     plans: async (filter = {}) =>
-      (await get<{ plans: Awaited<ReturnType<Door['plans']>> }>(routeNames.plans, filter)).plans,
-    plan: (name) => get(to(routeNames.plan, name, 'plan')),
+      (await get<{ plans: Awaited<ReturnType<Client['plans']>> }>(routeNames.plans, filter)).plans,
+    plan: (name) => get(pathFor(routeNames.plan, name, 'plan')),
     tasks: async (filter = {}) =>
-      (await get<{ tasks: Awaited<ReturnType<Door['tasks']>> }>(routeNames.tasks, filter)).tasks,
-    task: (name) => get(to(routeNames.task, name, 'task')),
-    changeTask: (name, change) => post(to(routeNames.task, name, 'task'), change),
+      (await get<{ tasks: Awaited<ReturnType<Client['tasks']>> }>(routeNames.tasks, filter)).tasks,
+    task: (name) => get(pathFor(routeNames.task, name, 'task')),
+    changeTask: (name, change) => post(pathFor(routeNames.task, name, 'task'), change),
     results: async (filter = {}) =>
-      (await get<{ results: Awaited<ReturnType<Door['results']>> }>(routeNames.results, filter)).results,
+      (await get<{ results: Awaited<ReturnType<Client['results']>> }>(routeNames.results, filter)).results,
     approvals: async () =>
-      (await get<{ approvals: Awaited<ReturnType<Door['approvals']>> }>(routeNames.approvals)).approvals,
-    decide: (name, said) => post(to(routeNames.decide, name, 'approval'), said),
-    grants: async () => (await get<{ grants: Awaited<ReturnType<Door['grants']>> }>(routeNames.grants)).grants,
+      (await get<{ approvals: Awaited<ReturnType<Client['approvals']>> }>(routeNames.approvals)).approvals,
+    decide: (name, decision) => post(pathFor(routeNames.decide, name, 'approval'), decision),
+    grants: async () => (await get<{ grants: Awaited<ReturnType<Client['grants']>> }>(routeNames.grants)).grants,
     revokeGrant: (id) => post(routeNames.revoke.replace(':id', String(id)), {}),
-    undo: (name, options = {}) => ask(socket, 'POST', to(routeNames.undo, name), { body: options }),
+    undo: (name, options = {}) => ask(socket, 'POST', pathFor(routeNames.undo, name), { body: options }),
     status: (folder, since) => get(routeNames.status, { folder, since }),
     usage: (by, options = {}) => get(routeNames.usage, { by, ...options }),
     cursor: async () => (await get<{ cursor: string | null }>(routeNames.cursor)).cursor,
     stream: ({ after, run, signal }) =>
-      readTellings({
+      readEventStream({
         clock,
         signal,
         ...(after !== undefined && { after }),
         open: (from, until) =>
-          open(socket, 'GET', withQuery(routeNames.events, { after: from, run }), { signal: until }),
+          sendRequest(socket, 'GET', withQuery(routeNames.events, { after: from, run }), { signal: until }),
       }),
   }
 }
 
-interface Asked {
+interface RequestOptions {
   body?: object
   signal?: AbortSignal
 }
 
-async function ask<T>(socket: string, method: string, path: string, asked: Asked = {}): Promise<T> {
-  return readJson<T>(await open(socket, method, path, asked))
+async function ask<T>(socket: string, method: string, path: string, options: RequestOptions = {}): Promise<T> {
+  return readJson<T>(await sendRequest(socket, method, path, options))
 }
 
-/** Sends a request and resolves with a response whose status is good; a refusal becomes the error that it tells. */
-export async function open(
+/** Sends a request and resolves with a successful response; a refusal is thrown as its error. */
+export async function sendRequest(
   socket: string,
   method: string,
   path: string,
-  { body, signal }: Asked,
+  { body, signal }: RequestOptions,
 ): Promise<IncomingMessage> {
-  // Only where there is a daemon: Node takes longer to load it than to start.
+  // Loaded only when there is a daemon: loading it takes longer than starting Node.
   const { request } = await import('node:http')
   const text = body === undefined ? undefined : JSON.stringify(body)
   return new Promise((resolve, reject) => {
@@ -126,7 +127,7 @@ export async function open(
         text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
       ...(signal && { signal }),
     })
-    sent.on('error', (error) => reject(gone(error)))
+    sent.on('error', (error) => reject(daemonGone(error)))
     sent.once('response', (response) => {
       if ((response.statusCode ?? 500) < 400) return resolve(response)
       readJson<Refusal>(response).then((refusal) => reject(errorFrom(refusal, response.statusCode)), reject)
@@ -140,29 +141,29 @@ async function readJson<T>(response: IncomingMessage): Promise<T> {
   try {
     for await (const piece of response.setEncoding('utf8')) {
       text += piece
-      if (text.length > longestReply) throw new Error('the answer is too long')
+      if (text.length > maxReplyLength) throw new Error('the answer is too long')
     }
     return JSON.parse(text)
   } catch (error) {
-    throw gone(error)
+    throw daemonGone(error)
   }
 }
 
 function errorFrom({ error }: Refusal, status = 500): HeddleError {
-  if (!error?.code) return gone(new Error(`status ${status}`))
-  if (status === 400 || status === 413) return new Misuse(error.message, error.remedy, error.code)
+  if (!error?.code) return daemonGone(new Error(`status ${status}`))
+  if (status === 400 || status === 413) return new UsageError(error.message, error.remedy, error.code)
   return new HeddleError(error.code, error.message, error.remedy, { retry: error.retry })
 }
 
-function gone(cause: unknown): HeddleError {
-  return new HeddleError('daemon_gone', 'the daemon does not answer any more', 'start it again: heddle up', {
+function daemonGone(cause: unknown): HeddleError {
+  return new HeddleError('daemon_gone', 'the daemon no longer answers', 'start it again: heddle up', {
     retry: 'later',
     cause,
   })
 }
 
-/** A name that a person wrote, `run:ID` or a part of an id, as a part of a path. */
-function to(route: string, name: string, kind = 'run'): string {
+/** Path of a route for a reference as the user wrote it: `run:ID`, or part of an id. */
+function pathFor(route: string, name: string, kind = 'run'): string {
   const id = name.startsWith(`${kind}:`) ? name.slice(kind.length + 1) : name
   return route.replace(':id', encodeURIComponent(id))
 }
@@ -170,15 +171,15 @@ function to(route: string, name: string, kind = 'run'): string {
 const cancelRoutes = { run: routeNames.cancel, task: routeNames.cancelTask, plan: routeNames.cancelPlan }
 const retryRoutes = { run: routeNames.retry, task: routeNames.retryTask }
 
-/** The route for what a name of any kind means; a bare one, or of a kind that nothing can be done to, is a run's. */
-function toAny(routes: { run: string; task: string; plan?: string }, name: string): string {
-  if (name.startsWith('task:')) return to(routes.task, name, 'task')
-  if (routes.plan !== undefined && name.startsWith('plan:')) return to(routes.plan, name, 'plan')
-  return to(routes.run, name)
+/** Path of the route for a reference of any kind; a bare id or an unsupported kind is treated as a run. */
+function pathForAny(routes: { run: string; task: string; plan?: string }, name: string): string {
+  if (name.startsWith('task:')) return pathFor(routes.task, name, 'task')
+  if (routes.plan !== undefined && name.startsWith('plan:')) return pathFor(routes.plan, name, 'plan')
+  return pathFor(routes.run, name)
 }
 
 function withQuery(route: string, query: Record<string, unknown>): string {
-  const given = new URLSearchParams()
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value))
-  return given.size === 0 ? route : `${route}?${given}`
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value))
+  return parameters.size === 0 ? route : `${route}?${parameters}`
 }

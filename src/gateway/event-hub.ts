@@ -1,18 +1,18 @@
-import type { App } from '../domain/app.ts'
+import type { App } from '../api/app.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { Event } from '../domain/event.ts'
 
-const mostKept = 1000
-const pauseAfterTrouble: Millis = 1000
+const maxEvents = 1000
+const pauseAfterError: Millis = 1000
 
-/** Reads new events once, for however many followers there are. Older ones each reads for itself. */
+/** Reads new events once for all followers. Each follower reads older events itself. */
 export class EventHub {
-  readonly #kept: Event[] = []
-  readonly #places = new Map<string, number>()
+  readonly #events: Event[] = []
+  readonly #positions = new Map<string, number>()
   readonly #listeners = new Set<(event: Event) => void>()
   readonly #stopped = new AbortController()
-  /** How many events came before the first that is kept, and the cursor of the last of them. */
-  #gone = 0
+  /** Number of evicted events, and the cursor of the last one. */
+  #evicted = 0
   #before: string | null
 
   static async open(app: Pick<App, 'follow' | 'cursor'>, clock: Clock): Promise<EventHub> {
@@ -25,14 +25,14 @@ export class EventHub {
     this.#before = from
   }
 
-  /** The newest events after this cursor; undefined for a cursor that only the rows may know. */
+  /** The buffered events after this cursor; undefined if the cursor is older than the buffer. */
   after(cursor: string | null): Event[] | undefined {
-    if (cursor === this.#before) return this.#kept.slice()
-    const place = cursor === null ? undefined : this.#places.get(cursor)
-    return place === undefined ? undefined : this.#kept.slice(place - this.#gone + 1)
+    if (cursor === this.#before) return this.#events.slice()
+    const position = cursor === null ? undefined : this.#positions.get(cursor)
+    return position === undefined ? undefined : this.#events.slice(position - this.#evicted + 1)
   }
 
-  /** Tells each new event until the returned function is called. The listener must be quick and must not throw. */
+  /** Calls the listener for each new event until the returned function is called. It must be quick and must not throw. */
   listen(listener: (event: Event) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -46,22 +46,22 @@ export class EventHub {
     const { signal } = this.#stopped
     while (!signal.aborted) {
       try {
-        const after = this.#kept.at(-1)?.cursor ?? this.#before
+        const after = this.#events.at(-1)?.cursor ?? this.#before
         for await (const event of app.follow({ ...(after !== null && { after }), signal })) this.#add(event)
       } catch {
-        // Rows that cannot be reached are told of by whoever needs them; events wait until they can be.
-        await clock.sleep(pauseAfterTrouble, signal)
+        // Requests that need the database report its errors; the hub only retries.
+        await clock.sleep(pauseAfterError, signal)
       }
     }
   }
 
   #add(event: Event): void {
-    this.#places.set(event.cursor, this.#gone + this.#kept.length)
-    this.#kept.push(event)
-    if (this.#kept.length > mostKept) {
-      this.#before = this.#kept.shift()?.cursor ?? null
-      this.#places.delete(this.#before ?? '')
-      this.#gone++
+    this.#positions.set(event.cursor, this.#evicted + this.#events.length)
+    this.#events.push(event)
+    if (this.#events.length > maxEvents) {
+      this.#before = this.#events.shift()?.cursor ?? null
+      this.#positions.delete(this.#before ?? '')
+      this.#evicted++
     }
     for (const listener of this.#listeners) listener(event)
   }

@@ -1,74 +1,69 @@
 import type { IncomingMessage } from 'node:http'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
-import type { Dropped, Refusal, Told } from './api.ts'
+import type { Dropped, Refusal, StreamItem } from './api.ts'
 
-/** Without a sign of life for this long the connection is taken for dead. */
-const silence: Millis = 60_000
-const pause: Millis = 200
+/** A connection without data for this long counts as dead. */
+const silenceTimeout: Millis = 60_000
+const reconnectPause: Millis = 200
 
-export interface Reading {
+/** Options of `readEventStream`. */
+export interface StreamOptions {
   clock: Clock
   after?: string
   signal: AbortSignal
-  /** Begins a stream after this cursor. */
+  /** Opens a stream of events after this cursor. */
   open(after: string | undefined, signal: AbortSignal): Promise<IncomingMessage>
 }
 
 /**
- * Reads server-sent events for as long as there is someone to read from: after a connection was lost, or dropped for
- * being slow, it goes on from the last cursor, so that no event is missed and none comes twice.
+ * Reads server-sent events while a daemon answers. After a lost connection, or one dropped for being slow, it resumes at
+ * the last cursor, so that each event comes exactly once.
  */
-export async function* readTellings({ clock, after, signal, open }: Reading): AsyncIterable<Told> {
+export async function* readEventStream({ clock, after, signal, open }: StreamOptions): AsyncIterable<StreamItem> {
   let cursor = after
   while (!signal.aborted) {
-    let brought = 0
+    let received = 0
     try {
-      for await (const { event, data } of messagesOf(await open(cursor, signal))) {
+      for await (const { event, data } of readSseMessages(await open(cursor, signal))) {
         if (event === 'dropped') {
           cursor = (JSON.parse(data) as Dropped).cursor ?? cursor
           break
         }
         if (event === 'failed') throw failure(JSON.parse(data))
-        const told: Told | undefined = toldIn(event, data)
-        if (!told) continue
-        brought++
-        if (told.kind === 'event') cursor = told.event.cursor
-        yield told
+        const item: StreamItem | undefined = parseStreamItem(event, data)
+        if (!item) continue
+        received++
+        if (item.kind === 'event') cursor = item.event.cursor
+        yield item
         if (signal.aborted) return
       }
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof HeddleError) throw error
-      // The connection broke: whoever is there answers the next request, or nobody does.
+      // The connection broke: reconnect. If no daemon answers, `open` throws.
     }
-    if (brought === 0) await clock.sleep(pause, signal)
+    if (received === 0) await clock.sleep(reconnectPause, signal)
   }
 }
 
-function toldIn(event: string, data: string): Told | undefined {
+function parseStreamItem(event: string, data: string): StreamItem | undefined {
   if (event === 'message') return { kind: 'event', event: JSON.parse(data) }
-  return event === 'live' ? { kind: 'live', sign: JSON.parse(data) } : undefined
+  return event === 'live' ? { kind: 'live', delta: JSON.parse(data) } : undefined
 }
 
-/** The messages of one stream; throws when it breaks off. */
-export async function* messagesOf(response: IncomingMessage): AsyncIterable<{ event: string; data: string }> {
+/** Messages of one response; throws if the connection breaks. */
+export async function* readSseMessages(response: IncomingMessage): AsyncIterable<{ event: string; data: string }> {
   response.setEncoding('utf8')
-  response.socket.setTimeout(silence, () => response.destroy(new Error('silent')))
-  let rest = ''
+  response.socket.setTimeout(silenceTimeout, () => response.destroy(new Error('silent')))
+  let messages: EventSourceMessage[] = []
+  const parser = createParser({ onEvent: (message) => void messages.push(message) })
   for await (const piece of response) {
-    const blocks = (rest + piece).split('\n\n')
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const field = (name: string) =>
-        block
-          .split('\n')
-          .filter((line) => line.startsWith(`${name}: `))
-          .map((line) => line.slice(name.length + 2))
-          .join('\n')
-      const data = field('data')
-      if (data !== '') yield { event: field('event') || 'message', data }
-    }
+    parser.feed(piece)
+    const whole = messages
+    messages = []
+    for (const { event = 'message', data } of whole) if (data !== '') yield { event, data }
   }
 }
 

@@ -1,102 +1,107 @@
-import type { App } from '../domain/app.ts'
+import type { App } from '../api/app.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Event } from '../domain/event.ts'
-import type { Dropped, Live, Refusal, StreamQuery, Told } from './api.ts'
+import type { Dropped, LiveDelta, Refusal, StreamItem, StreamQuery } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import type { LiveTexts } from './live-texts.ts'
 
-/** How much may wait for a follower before it is dropped, and how often it must show that it reads. */
-export interface Patience {
+/** Max queue of a follower before it is dropped, and how often it must have read something. */
+export interface FollowerLimits {
   messages: number
   characters: number
-  beatEvery: Millis
+  heartbeatEvery: Millis
 }
 
-export const usualPatience: Patience = { messages: 1000, characters: 1024 * 1024, beatEvery: 15_000 }
+export const defaultFollowerLimits: FollowerLimits = { messages: 1000, characters: 1024 * 1024, heartbeatEvery: 15_000 }
 
-/** Durable events are fetched only while less than this waits: the rest stays in its rows until there is room. */
+/** Events are fetched only while the queue is shorter than this; the rest stays in the database. */
 const fetchBelow = 64
 
-export type Sent = Told | { kind: 'beat' } | { kind: 'dropped'; last: Dropped } | { kind: 'failed'; refusal: Refusal }
+/** A message to a follower. */
+export type FollowerMessage =
+  | StreamItem
+  | { kind: 'beat' }
+  | { kind: 'dropped'; last: Dropped }
+  | { kind: 'failed'; refusal: Refusal }
 
 /**
- * One who listens to what happens. Nobody waits for a follower: events wait in their rows, signs in a bounded queue,
- * and one that takes nothing for too long is dropped with the cursor from which it can go on.
+ * A subscriber to the event stream. Never blocks a run: events stay in the database until it reads them, deltas wait in
+ * a bounded queue, and a follower that reads nothing for too long is dropped with a cursor to resume from.
  */
 export class Follower {
-  readonly #queue: { sent: Sent; size: number }[] = []
+  readonly #queue: { sent: FollowerMessage; size: number }[] = []
   readonly #gone = new AbortController()
-  readonly #patience: Patience
+  readonly #limits: FollowerLimits
   readonly #run: string | undefined
-  #waiting = 0
+  #queuedCharacters = 0
   #cursor: string | null
-  #isLast = false
-  #tookSinceBeat = true
-  #stir = Promise.withResolvers<void>()
+  #isClosed = false
+  #readSinceHeartbeat = true
+  #changed = Promise.withResolvers<void>()
 
   constructor(
     app: Pick<App, 'events' | 'listen'>,
     { hub, live }: { hub: EventHub; live: Pick<LiveTexts, 'whole'> },
     query: Omit<StreamQuery, 'signal'>,
-    { clock, patience }: { clock: Clock; patience: Patience },
+    { clock, followerLimits }: { clock: Clock; followerLimits: FollowerLimits },
   ) {
-    this.#patience = patience
+    this.#limits = followerLimits
     this.#run = query.run
     this.#cursor = query.after ?? null
-    for (const stop of [app.listen((sign) => this.#tellLive(sign)), hub.listen(() => this.#wake())])
+    for (const stop of [app.listen((delta) => this.#pushDelta(delta)), hub.listen(() => this.#wake())])
       this.#gone.signal.addEventListener('abort', stop)
-    for (const sign of live.whole()) this.#tellLive(sign)
-    void this.#tellEvents(app, hub)
-    void this.#beat(clock)
+    for (const delta of live.whole()) this.#pushDelta(delta)
+    void this.#pushEvents(app, hub)
+    void this.#sendHeartbeats(clock)
   }
 
-  /** What it is to be sent next, once there is something; undefined when that was all. */
-  async next(): Promise<Sent | undefined> {
+  /** Waits for the next message; undefined when the stream has ended. */
+  async next(): Promise<FollowerMessage | undefined> {
     for (;;) {
       const first = this.#queue.shift()
       if (first) {
-        this.#waiting -= first.size
-        this.#tookSinceBeat = true
+        this.#queuedCharacters -= first.size
+        this.#readSinceHeartbeat = true
         this.#wake()
         return first.sent
       }
-      if (this.#isLast) return undefined
-      await this.#stir.promise
+      if (this.#isClosed) return undefined
+      await this.#changed.promise
     }
   }
 
-  /** Tells nothing more and leaves nothing behind. */
+  /** Ends the stream at once and releases its listeners. */
   leave(): void {
-    this.#isLast = true
+    this.#isClosed = true
     this.#gone.abort()
     this.#queue.length = 0
     this.#wake()
   }
 
-  /** Aborts when it has left, of its own accord or because it did not even take its farewell. */
+  /** Aborts when the follower has left, or was dropped and did not read its last message. */
   get gone(): AbortSignal {
     return this.#gone.signal
   }
 
-  async #tellEvents(app: Pick<App, 'events'>, hub: EventHub): Promise<void> {
+  async #pushEvents(app: Pick<App, 'events'>, hub: EventHub): Promise<void> {
     try {
-      while (!this.#isLast) {
-        // Taken before the look, so that nothing that comes meanwhile is slept through.
-        const stirred = this.#stir.promise
+      while (!this.#isClosed) {
+        // Taken before reading, so that no change in between is missed.
+        const changed = this.#changed.promise
         const after = this.#cursor
         const page = hub.after(after) ?? (await app.events(after === null ? {} : { after }))
-        if (page.length === 0) await stirred
-        for (const event of page) await this.#tellEvent(event)
+        if (page.length === 0) await changed
+        for (const event of page) await this.#pushEvent(event)
       }
     } catch (error) {
       this.#end({ kind: 'failed', refusal: refusalOf(error) })
     }
   }
 
-  async #tellEvent(event: Event): Promise<void> {
-    while (this.#queue.length >= fetchBelow && !this.#isLast) await this.#stir.promise
-    if (this.#isLast) return
+  async #pushEvent(event: Event): Promise<void> {
+    while (this.#queue.length >= fetchBelow && !this.#isClosed) await this.#changed.promise
+    if (this.#isClosed) return
     if (this.#concerns(event)) this.#add({ kind: 'event', event }, JSON.stringify(event.payload).length + 200)
     this.#cursor = event.cursor
   }
@@ -105,30 +110,30 @@ export class Follower {
     return this.#run === undefined || subject === `run:${this.#run}` || payload['run'] === this.#run
   }
 
-  #tellLive(sign: Live): void {
-    if (this.#isLast || (this.#run !== undefined && sign.runId !== this.#run)) return
-    const size = 'text' in sign ? sign.text.length : 0
+  #pushDelta(delta: LiveDelta): void {
+    if (this.#isClosed || (this.#run !== undefined && delta.runId !== this.#run)) return
+    const size = 'text' in delta ? delta.text.length : 0
     const last = this.#queue.at(-1)
-    // A burst of pieces is one message to someone who has not taken the first yet.
-    const grown = last?.sent.kind === 'live' ? joined(last.sent.sign, sign) : undefined
-    if (last && grown) {
-      last.sent = { kind: 'live', sign: grown }
+    // Merge deltas that the follower has not read yet.
+    const merged = last?.sent.kind === 'live' ? mergeDeltas(last.sent.delta, delta) : undefined
+    if (last && merged) {
+      last.sent = { kind: 'live', delta: merged }
       last.size += size
-      this.#waiting += size
-    } else this.#add({ kind: 'live', sign }, size)
-    const { messages, characters } = this.#patience
-    if (this.#queue.length > messages || this.#waiting > characters) this.#drop()
+      this.#queuedCharacters += size
+    } else this.#add({ kind: 'live', delta: delta }, size)
+    const { messages, characters } = this.#limits
+    if (this.#queue.length > messages || this.#queuedCharacters > characters) this.#drop()
   }
 
-  /** A sign of life, and the question whether the follower lives. */
-  async #beat(clock: Clock): Promise<void> {
+  /** Sends heartbeats to an idle follower, and drops one that does not read. */
+  async #sendHeartbeats(clock: Clock): Promise<void> {
     const { signal } = this.#gone
     for (;;) {
-      await clock.sleep(this.#patience.beatEvery, signal)
+      await clock.sleep(this.#limits.heartbeatEvery, signal)
       if (signal.aborted) return
-      const isStuck = this.#queue.length > 0 && !this.#tookSinceBeat
-      this.#tookSinceBeat = false
-      if (isStuck && this.#isLast) return this.leave()
+      const isStuck = this.#queue.length > 0 && !this.#readSinceHeartbeat
+      this.#readSinceHeartbeat = false
+      if (isStuck && this.#isClosed) return this.leave()
       if (isStuck) this.#drop()
       else if (this.#queue.length === 0) this.#add({ kind: 'beat' }, 0)
     }
@@ -138,39 +143,39 @@ export class Follower {
     this.#end({ kind: 'dropped', last: { cursor: this.#cursor } })
   }
 
-  #end(last: Sent): void {
+  #end(last: FollowerMessage): void {
     this.#add(last, 0)
-    this.#isLast = true
+    this.#isClosed = true
   }
 
-  #add(sent: Sent, size: number): void {
-    if (this.#isLast) return
+  #add(sent: FollowerMessage, size: number): void {
+    if (this.#isClosed) return
     this.#queue.push({ sent, size })
-    this.#waiting += size
+    this.#queuedCharacters += size
     this.#wake()
   }
 
   #wake(): void {
-    const { resolve } = this.#stir
-    this.#stir = Promise.withResolvers()
+    const { resolve } = this.#changed
+    this.#changed = Promise.withResolvers()
     resolve()
   }
 }
 
-/** Two signs of the same call as one, where the second goes on with the first. */
-function joined(first: Live, next: Live): Live | undefined {
+/** Merges two deltas of the same call if the second continues the first. */
+function mergeDeltas(first: LiveDelta, next: LiveDelta): LiveDelta | undefined {
   if (first.runId !== next.runId || first.call !== next.call) return undefined
   if (first.kind === 'reset' || (next.kind !== 'text' && next.kind !== 'thinking')) return undefined
-  const goesOn = first.kind === next.kind || (first.kind === 'whole' && next.kind === 'text')
-  return goesOn ? { ...first, text: first.text + next.text } : undefined
+  const continues = first.kind === next.kind || (first.kind === 'whole' && next.kind === 'text')
+  return continues ? { ...first, text: first.text + next.text } : undefined
 }
 
-/** What is told of a failure: expected ones as they are, of a bug only that there was one. */
+/** Error body for a client: expected errors as they are, bugs without details. */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof HeddleError) {
     const { code, message, remedy, retry } = error
     return { ok: false, error: { code, message, remedy, retry } }
   }
   const remedy = 'the log of heddle up says more; please report it'
-  return { ok: false, error: { code: 'bug', message: 'heddle met a bug', remedy, retry: 'never' } }
+  return { ok: false, error: { code: 'bug', message: 'this is a bug in heddle', remedy, retry: 'never' } }
 }

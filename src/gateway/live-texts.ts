@@ -1,43 +1,43 @@
-import type { App } from '../domain/app.ts'
-import type { Live } from './api.ts'
+import type { App } from '../api/app.ts'
+import type { LiveDelta } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 
-const mostRuns = 100
-/** What is longer would alone be too much for a follower. */
-const longestText = 256 * 1024
+const maxRuns = 100
+/** Longer texts are not replayed: one alone would overflow a follower's queue. */
+const maxTextLength = 256 * 1024
 
-/** What the runs of this process are saying right now, for whoever begins to listen in the middle of it. */
+/** Text of model calls under way in this process, for followers that connect in the middle of one. */
 export interface LiveTexts {
-  /** One sign for each run under way, with all that its last call has said so far. */
-  whole(): Live[]
+  /** One delta per run under way, with all text of its current model call. */
+  whole(): LiveDelta[]
   stop(): void
 }
 
 export function liveTexts(app: Pick<App, 'listen'>, hub: EventHub): LiveTexts {
   const texts = new Map<string, { call: number; text: string }>()
-  const stopListening = app.listen((sign) => {
-    if (sign.kind === 'thinking') return
-    const said = texts.get(sign.runId)
-    // Taken out and put back: the runs that spoke last stay when there are too many.
-    texts.delete(sign.runId)
-    if (sign.kind === 'reset') return
-    const before = said?.call === sign.call ? said.text : ''
-    const isTooLong = before.length > longestText
-    texts.set(sign.runId, { call: sign.call, text: isTooLong ? before : before + sign.text })
+  const stopListening = app.listen((delta) => {
+    if (delta.kind === 'thinking') return
+    const current = texts.get(delta.runId)
+    // Delete and set again: the least recently active run is then the first to be evicted.
+    texts.delete(delta.runId)
+    if (delta.kind === 'reset') return
+    const before = current?.call === delta.call ? current.text : ''
+    const isTooLong = before.length > maxTextLength
+    texts.set(delta.runId, { call: delta.call, text: isTooLong ? before : before + delta.text })
     const [oldest] = texts.keys()
-    if (texts.size > mostRuns && oldest !== undefined) texts.delete(oldest)
+    if (texts.size > maxRuns && oldest !== undefined) texts.delete(oldest)
   })
-  const stopForgetting = hub.listen(({ kind, subject }) => {
+  const stopEvicting = hub.listen(({ kind, subject }) => {
     if (kind === 'run.ended') texts.delete(subject.slice('run:'.length))
   })
   return {
     whole: () =>
       [...texts]
-        .filter(([, { text }]) => text.length <= longestText)
-        .map(([runId, said]) => ({ kind: 'whole', runId, ...said })),
+        .filter(([, { text }]) => text.length <= maxTextLength)
+        .map(([runId, current]) => ({ kind: 'whole', runId, ...current })),
     stop() {
       stopListening()
-      stopForgetting()
+      stopEvicting()
     },
   }
 }

@@ -1,54 +1,54 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import type { App } from '../domain/app.ts'
+import type { App } from '../api/app.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { Health } from './api.ts'
 import { EventHub } from './event-hub.ts'
-import { type Follower, type Patience, usualPatience } from './follower.ts'
+import { defaultFollowerLimits, type Follower, type FollowerLimits } from './follower.ts'
 import { liveTexts } from './live-texts.ts'
 import { routes } from './routes.ts'
 import { placeSocket, type SocketFolders } from './socket-place.ts'
 
-const headersWithin: Millis = 5_000
-const requestWithin: Millis = 30_000
+const headersTimeout: Millis = 5_000
+const requestTimeoutMs: Millis = 30_000
 
 export interface ServerSettings extends SocketFolders {
   health: Omit<Health, 'ok'>
   clock: Clock
-  patience?: Patience
-  onTrouble(error: unknown): void
+  followerLimits?: FollowerLimits
+  onError(error: unknown): void
 }
 
 export interface Server {
   path: string
-  /** Takes no more callers, hangs up on those that are there, and removes the socket. */
+  /** Accepts no more connections, closes the open ones, and removes the socket. */
   stop(): Promise<void>
 }
 
-/** Answers on a unix socket that only this user can open. Nothing listens on a network. */
+/** Serves on a unix socket that only this user can open. Nothing listens on a network. */
 export async function serve(app: App, settings: ServerSettings): Promise<Server> {
-  const { clock, onTrouble, patience = usualPatience } = settings
+  const { clock, onError, followerLimits = defaultFollowerLimits } = settings
   const hub = await EventHub.open(app, clock)
   const live = liveTexts(app, hub)
   const followers = new Set<Follower>()
   const health = { ok: true as const, ...settings.health }
-  const http = routes(app, { health, clock, hub, live, patience, onTrouble, followers })
+  const http = routes(app, { health, clock, hub, live, followerLimits, onError, followers })
   const server = createServer(
     {
-      headersTimeout: headersWithin,
-      requestTimeout: requestWithin,
+      headersTimeout: headersTimeout,
+      requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: 5_000,
     },
-    // Replacing the global Request would reach into every other part of the process.
+    // Replacing the global Request would affect the whole process.
     getRequestListener(http.fetch, { overrideGlobalObjects: false }),
   )
   const socket = await placeSocket(settings, async (path) => {
     server.listen(path)
     await once(server, 'listening')
   })
-  server.on('error', onTrouble)
+  server.on('error', onError)
   return {
     path: socket.path,
     async stop() {

@@ -2,15 +2,15 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, renameSync,
 import { dirname, join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 
-/** The system takes no more than 107 bytes for a socket's path, some take less. */
-const longestPath = 100
+/** Max length of a socket path: Linux allows 107 bytes, other systems less. */
+const maxPathBytes = 100
 
-/** Where people look for the socket of a home: the socket itself, or a link to it where this path is too long for one. */
+/** Path where clients look for the socket of a home: the socket, or a link to it if this path is too long for a socket. */
 export function socketName(runFolder: string): string {
   return join(runFolder, 'heddle.sock')
 }
 
-/** The path to connect to; undefined when there is nothing, or something that is not ours to trust. */
+/** The path to connect to; undefined if there is no socket, or it is not private to this user. */
 export function findSocket(runFolder: string): string | undefined {
   const name = socketName(runFolder)
   const found = lstatSync(name, { throwIfNoEntry: false })
@@ -22,29 +22,29 @@ export function findSocket(runFolder: string): string | undefined {
 }
 
 /**
- * Makes a socket appear where people look for it, already private: it is bound in a folder that only we can enter and
- * moved into place, over whatever a dead daemon has left there. The caller must be the only daemon of the home. Where
- * the path in the home is too long for a socket it goes into the other folder, if there is one.
+ * Binds a socket in a private temporary folder and moves it into place, so that it is never visible with open
+ * permissions; replaces what a dead daemon left. The caller must be the only daemon of the home. If the path in the home
+ * is too long for a socket, the socket goes into the fallback folder.
  */
 export async function placeSocket(
-  { runFolder, otherFolder }: SocketFolders,
+  { runFolder, fallbackFolder }: SocketFolders,
   bind: (path: string) => Promise<void>,
 ): Promise<PlacedSocket> {
   const name = socketName(runFolder)
-  const isLong = Buffer.byteLength(name) > longestPath
-  const folder = isLong ? shortFolder(runFolder, otherFolder) : runFolder
+  const isLong = Buffer.byteLength(name) > maxPathBytes
+  const folder = isLong ? shortFolder(runFolder, fallbackFolder) : runFolder
   const path = join(folder, 'heddle.sock')
-  const hidden = mkdtempSync(join(folder, '.'))
+  const staging = mkdtempSync(join(folder, '.'))
   try {
-    await bind(join(hidden, 's'))
-    chmodSync(join(hidden, 's'), 0o600)
-    renameSync(join(hidden, 's'), path)
+    await bind(join(staging, 's'))
+    chmodSync(join(staging, 's'), 0o600)
+    renameSync(join(staging, 's'), path)
     if (isLong) {
-      symlinkSync(path, join(hidden, 'l'))
-      renameSync(join(hidden, 'l'), name)
+      symlinkSync(path, join(staging, 'l'))
+      renameSync(join(staging, 'l'), name)
     }
   } finally {
-    rmSync(hidden, { recursive: true, force: true })
+    rmSync(staging, { recursive: true, force: true })
   }
   return {
     path,
@@ -56,10 +56,10 @@ export async function placeSocket(
 }
 
 export interface SocketFolders {
-  /** Of the home: where clients look. */
+  /** Folder in the home where clients look. */
   runFolder: string
   /** Private to the user, and with a shorter path. */
-  otherFolder?: string | undefined
+  fallbackFolder?: string | undefined
 }
 
 export interface PlacedSocket {
@@ -69,10 +69,10 @@ export interface PlacedSocket {
 
 function shortFolder(runFolder: string, folder: string | undefined): string {
   const remedy = 'choose a shorter home with --home DIR, or set XDG_RUNTIME_DIR to a directory that is private to you'
-  if (folder === undefined || Buffer.byteLength(join(folder, 'heddle.sock')) > longestPath)
+  if (folder === undefined || Buffer.byteLength(join(folder, 'heddle.sock')) > maxPathBytes)
     throw new HeddleError('socket_unsafe', `${runFolder} is too long a path for a socket`, remedy)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // Whoever can write to a directory around the socket can put another one in its place.
+  // A user who can write to a directory above the socket can replace the socket.
   const shared = [folder, dirname(folder), dirname(dirname(folder))].find((each) => !isPrivate(each))
   if (shared !== undefined)
     throw new HeddleError('socket_unsafe', `${shared} is not private to you, so no socket is put there`, remedy)

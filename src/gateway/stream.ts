@@ -1,12 +1,15 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { Follower, Sent } from './follower.ts'
+import type { Follower, FollowerMessage } from './follower.ts'
 
-/** Sends a follower what it is to be told, as server-sent events, no faster than it takes them. Must not throw. */
-export async function sendTo(response: Pick<ServerResponse, keyof ServerResponse>, follower: Follower): Promise<void> {
+/** Sends a follower's messages as server-sent events, with backpressure. Must not throw. */
+export async function streamTo(
+  response: Pick<ServerResponse, keyof ServerResponse>,
+  follower: Follower,
+): Promise<void> {
   const { gone } = follower
   response.once('close', () => follower.leave())
-  // One that does not even take its farewell holds a connection for nothing.
+  // Close the connection of a follower that does not read its last message.
   gone.addEventListener('abort', () => response.writableEnded || response.destroy())
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
@@ -15,19 +18,19 @@ export async function sendTo(response: Pick<ServerResponse, keyof ServerResponse
   })
   response.flushHeaders()
   for (let sent = await follower.next(); sent; sent = await follower.next()) {
-    if (!response.write(encoded(sent))) await once(response, 'drain', { signal: gone }).catch(() => undefined)
+    if (!response.write(encodeSse(sent))) await once(response, 'drain', { signal: gone }).catch(() => undefined)
   }
   response.end()
   follower.leave()
 }
 
-/** Only durable events have an id: it is the cursor to go on from. */
-export function encoded(sent: Sent): string {
+/** Encodes a message. Only durable events have an id: the cursor to resume from. */
+export function encodeSse(sent: FollowerMessage): string {
   switch (sent.kind) {
     case 'event':
       return `id: ${sent.event.cursor}\ndata: ${JSON.stringify(sent.event)}\n\n`
     case 'live':
-      return `event: live\ndata: ${JSON.stringify(sent.sign)}\n\n`
+      return `event: live\ndata: ${JSON.stringify(sent.delta)}\n\n`
     case 'dropped':
       return `event: dropped\ndata: ${JSON.stringify(sent.last)}\n\n`
     case 'failed':

@@ -1,22 +1,22 @@
-import { realpathSync, statSync } from 'node:fs'
+import { mkdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { isCode } from '../config/files.ts'
-import { HeddleError, Misuse } from '../domain/errors.ts'
-import { isKernelPath } from '../domain/kernel-folders.ts'
-import { isStorable } from '../domain/storable.ts'
-import { isWithin } from '../domain/within.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
+import { isStorable } from '../domain/text/storable.ts'
+import { isKernelPath } from '../domain/tools/kernel-folders.ts'
+import { isWithin } from '../domain/tools/within.ts'
 
-const ofSystem = 'a folder of the system'
+const systemFolder = 'a folder of the system'
 
-/** Folders of the user and of heddle itself, in which no agent works. */
+/** Folders of the user and of Heddle itself, in which no agent may work. */
 export interface OwnFolders {
   userHome: string
   home: string
 }
 
 /**
- * The folder that a session belongs to: the working directory, or the workspace where that is no place to work in.
- * Always a real path, so that one folder has one name.
+ * Folder of a session: the working directory, or the workspace if agents may not work there. Always a real path, so that
+ * each folder has one name.
  */
 export async function folderFor(cwd: string, places: OwnFolders & { workspace: string }): Promise<string> {
   const folder = realPath(cwd)
@@ -35,23 +35,37 @@ export async function folderFor(cwd: string, places: OwnFolders & { workspace: s
 }
 
 /**
- * The real path of a folder in which somebody wants agents to work, whichever way the wish came in; refused where no
- * agent may work. A folder need not exist yet: the workspace is made by the first file that is written there.
+ * Creates the workspace if it stands in for the working directory, and returns a line that says so; undefined if the work
+ * is done in the working directory.
  */
+export function enterWorkspace(cwd: string, folder: string, own: OwnFolders): string | undefined {
+  const why = whyNotToWorkIn(realPath(cwd), own)
+  if (why === undefined) return undefined
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    const message = `The workspace ${folder} cannot be created (${(error as NodeJS.ErrnoException).code}).`
+    const remedy = 'change to a project folder, or choose another workspace: heddle config set workspace DIR'
+    throw new HeddleError('workspace_missing', message, remedy, { cause: error })
+  }
+  return `working in ${folder}: the current folder is ${why}, where no agent works`
+}
+
+/** Real path of a folder for agents to work in; throws if no agent may work there. It need not exist yet. */
 export function folderToWorkIn(path: string, own: OwnFolders): string {
-  if (!isAbsolute(path)) throw unfit(path, 'is not a whole path')
-  if (!isStorable(path)) throw unfit(path, 'holds a NUL or half a character')
-  // `/proc/self/cwd` is another folder for each process that looks.
-  if (isKernelPath(resolve(path))) throw unfit(path, `is ${ofSystem}`)
-  const folder = reachable(path)
+  if (!isAbsolute(path)) throw unfit(path, 'is not an absolute path')
+  if (!isStorable(path)) throw unfit(path, 'contains NUL or an incomplete character')
+  // `/proc/self/cwd` is a different folder for each process.
+  if (isKernelPath(resolve(path))) throw unfit(path, `is ${systemFolder}`)
+  const folder = resolveFolder(path)
   if (kindOf(folder) === 'file') throw unfit(path, 'is a file')
   const why = whyNotToWorkIn(folder, own)
   if (why !== undefined) throw unfit(path, `is ${why}`)
   return folder
 }
 
-/** The real path by which sessions of a folder are kept; a path that leads nowhere stays as it is. */
-export function folderNamed(path: string): string {
+/** Real path under which a folder's sessions are stored; an unresolvable path stays unchanged. */
+export function realFolder(path: string): string {
   if (!isAbsolute(path) || !isStorable(path)) return path
   try {
     return realPath(path)
@@ -60,7 +74,7 @@ export function folderNamed(path: string): string {
   }
 }
 
-function reachable(path: string): string {
+function resolveFolder(path: string): string {
   try {
     return realPath(path)
   } catch (error) {
@@ -77,26 +91,26 @@ function kindOf(path: string): 'folder' | 'file' | undefined {
   }
 }
 
-/** Why agents may not work in a folder, given by its real path; undefined where they may. */
+/** Why agents may not work in a folder, given by its real path; undefined if they may. */
 function whyNotToWorkIn(folder: string, own: OwnFolders): string | undefined {
   if (folder === '/') return 'the root folder'
-  if (isKernelPath(folder)) return ofSystem
+  if (isKernelPath(folder)) return systemFolder
   const userHome = realPath(own.userHome)
   if (folder === userHome) return 'your home folder'
   if (isWithin(userHome, folder)) return 'a folder that holds your home folder'
   return isWithin(folder, realPath(own.home)) ? 'a part of the home of heddle' : undefined
 }
 
-function unfit(path: string, why: string): Misuse {
-  return new Misuse(
+function unfit(path: string, why: string): UsageError {
+  return new UsageError(
     `${JSON.stringify(path.slice(0, 200))} ${why}: no agent works there`,
-    'name the folder of a project by its whole path',
+    'give the absolute path of a project folder',
     'bad_folder',
   )
 }
 
-// Asked without waiting: what people type must not be overtaken by what they type next.
-/** The real path of a folder that may not be there yet: links in the part that exists are followed. */
+// Synchronous, so that inputs keep the order in which they were typed.
+/** Real path of a folder that may not exist yet: links in the existing part are resolved. */
 function realPath(path: string): string {
   const whole = resolve(path)
   try {

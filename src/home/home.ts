@@ -2,8 +2,8 @@ import { type Stats, statSync } from 'node:fs'
 import { chmod, lstat, mkdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { fileTrouble, isCode, placeFile, syncFolder } from '../config/files.ts'
-import { HeddleError, Misuse } from '../domain/errors.ts'
+import { isCode, placeFile, syncDirectory, toFileError } from '../config/files.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
 import { homeTemplates } from './templates.ts'
 
 /** The user's home folder, as `os.homedir` finds it for a process with this environment. */
@@ -16,18 +16,18 @@ export function resolveHome(choice: {
   flag?: string
   env: Readonly<Record<string, string | undefined>>
   userHome: string
-  /** Where a relative path begins. */
+  /** Base of a relative path. */
   cwd: string
 }): string {
   const { flag, env, userHome, cwd } = choice
-  const [asked, from] = flag === undefined ? [env['HEDDLE_HOME'] || '~/.heddle', 'HEDDLE_HOME'] : [flag, '--home']
-  if (asked.trim() === '' || asked.includes('\0') || /^~[^/]/.test(asked)) {
-    throw new Misuse(`${from} is not a folder: "${asked}".`, `give ${from} a path such as ~/.heddle`)
+  const [path, from] = flag === undefined ? [env['HEDDLE_HOME'] || '~/.heddle', 'HEDDLE_HOME'] : [flag, '--home']
+  if (path.trim() === '' || path.includes('\0') || /^~[^/]/.test(path)) {
+    throw new UsageError(`${from} is not a folder: "${path}".`, `give ${from} a path such as ~/.heddle`)
   }
-  const home = resolve(cwd, asked.startsWith('~') ? join(userHome, asked.slice(1)) : asked)
-  if (home === '/') throw new Misuse(`${from} cannot be the root folder.`, `give ${from} a folder of its own`)
+  const home = resolve(cwd, path.startsWith('~') ? join(userHome, path.slice(1)) : path)
+  if (home === '/') throw new UsageError(`${from} cannot be the root folder.`, `give ${from} a folder of its own`)
   if (statOf(home)?.isDirectory() === false) {
-    throw new Misuse(
+    throw new UsageError(
       `${home} is a file, and ${from} must be a folder.`,
       `give ${from} another path, or move the file away`,
     )
@@ -35,16 +35,16 @@ export function resolveHome(choice: {
   return home
 }
 
-/** Where everything in a home is. */
+/** Paths in a home. */
 export interface HomePaths {
   home: string
   config: string
   database: string
-  /** The note of which databases this home has had. */
+  /** List of the databases that this home has had. */
   knownDatabases: string
   backups: string
   run: string
-  /** What commands of a killed process could have left behind, one record each. */
+  /** Records of what commands of a killed process could have left behind. */
   guards: string
   skills: string
   memory: string
@@ -68,7 +68,7 @@ export function homePaths(home: string): HomePaths {
   }
 }
 
-/** What was made and what was there already: whole paths. */
+/** Absolute paths that were created, and those that existed. */
 export interface EnsuredHome {
   path: string
   created: string[]
@@ -76,8 +76,8 @@ export interface EnsuredHome {
 }
 
 /**
- * Makes what a home lacks and touches nothing that it has, however many processes do so at once. New folders are 0700
- * and new files 0600; a folder that was there keeps its mode, wide as it may be, for `doctor` to warn about.
+ * Creates the missing parts of a home and changes nothing else; safe in concurrent processes. New folders are 0700 and new
+ * files 0600; an existing folder keeps its mode, and `doctor` warns if it is too open.
  */
 export async function ensureHome(home: string): Promise<EnsuredHome> {
   const ensured: EnsuredHome = { path: home, created: [], kept: [] }
@@ -90,9 +90,9 @@ export async function ensureHome(home: string): Promise<EnsuredHome> {
       const path = join(home, name)
       note(path, !(await exists(path)) && (await placeFile(path, text)))
     }
-    if (ensured.created.length > 0) await syncFolder(home)
+    if (ensured.created.length > 0) await syncDirectory(home)
   } catch (error) {
-    throw fileTrouble(error, 'home_unusable', `Cannot make the home ${home}`)
+    throw toFileError(error, 'home_unusable', `Cannot make the home ${home}`)
   }
   return ensured
 }
@@ -100,11 +100,11 @@ export async function ensureHome(home: string): Promise<EnsuredHome> {
 async function ensureFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path, { mode: 0o700 })
-    // The umask may have taken rights away from the owner.
+    // The umask may have removed permissions of the owner.
     await chmod(path, 0o700)
     return true
   } catch (error) {
-    // A read-only or foreign parent says so even where the folder is there.
+    // A read-only or foreign parent gives these errors even if the folder exists.
     if (!isCode(error, 'EEXIST', 'EROFS', 'EACCES', 'EPERM')) throw error
     const found = await stat(path).catch(() => undefined)
     if (found?.isDirectory()) return false
@@ -132,7 +132,7 @@ function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    // Not ours to see, or below a file: making the home will say what is wrong.
+    // Not readable, or below a file: creating the home will report it.
     return undefined
   }
 }

@@ -12,8 +12,7 @@ const heading =
   '# To begin with an empty database, remove this file.\n'
 
 /**
- * Notes that a home has a database at this place. Called whenever one was opened: a crash before the note leaves a
- * database without it, which the next start finds and notes.
+ * Records a database of a home. Called after each opening: if a crash comes before the record, the next start adds it.
  */
 export async function noteDatabase({ knownDatabases: file }: Paths, name: string): Promise<void> {
   const known = await readKnown(file)
@@ -22,14 +21,14 @@ export async function noteDatabase({ knownDatabases: file }: Paths, name: string
     const draft = await writeDraft(file, heading + [...known, name].map((each) => `${each}\n`).join(''))
     await renameDurably(draft, file, () => undefined)
   } catch (error) {
-    // A home that cannot be written right now can still be read; the next start notes it.
+    // A home that is not writable now can still be read; the next start records it.
     if (!isCode(error, 'ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM')) throw error
   }
 }
 
 /**
- * The refusal to make a new database at a place where this home had one; undefined where it had none. Must be asked
- * before the look for the database: another process that starts right now makes the database first and the note after.
+ * Error that refuses to create a new database where this home had one; undefined if it had none. Must be called before
+ * checking for the database: another starting process creates the database first and the record after it.
  */
 export async function refusalIfMissing(
   { knownDatabases: file, backups }: Paths,

@@ -2,8 +2,8 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 
 /**
- * The first program of that name on a PATH. Entries that are no whole paths are passed over, since they mean another
- * directory in each folder, and so are programs that really lie, or are found, where `isUnsafe` says.
+ * First program of that name on a PATH. Skips relative entries, which mean another directory in each folder, and programs
+ * whose path or real path is unsafe.
  */
 export function programOnPath(
   name: string,

@@ -1,9 +1,9 @@
 /**
- * What a new home contains: file name → text. In `heddle.yaml` a `#` before a key switches a setting off and `# ` before
- * a word is an explanation, so that taking every bare `#` away gives a valid file (a test does that).
+ * Files of a new home by name. In `heddle.yaml`, `#` before a key disables a setting and `# ` starts an explanation, so that
+ * removing every bare `#` gives a valid file (tested).
  */
 export const homeTemplates: Readonly<Record<string, string>> = {
-  'heddle.yaml': `# The settings of this heddle. Every line is switched off and shows the default
+  'heddle.yaml': `# The settings of this heddle. Every line is commented out and shows the default
 # or an example: remove the # before a key to change it.
 #
 # $ heddle config check     is this file right?
@@ -16,7 +16,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # What this heddle is called.
 #name: my-heddle
 
-# Where everything is kept: sqlite (one file beside this one) or an address
+# Where everything is stored: sqlite (one file next to this one) or an address
 # such as postgres://user:\${PGPASSWORD}@localhost/heddle
 #database: sqlite
 
@@ -24,7 +24,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # cut (not a crash of the program) may lose the last moments.
 #durability: full
 
-# Models by a name of your choice. Without any, a script stands in for them.
+# Models by a name of your choice. Without any, a demo script answers.
 # Providers: anthropic, openai, google, openai-compatible (needs baseURL).
 # price is in USD per million tokens. $ heddle models add   writes these lines.
 #models:
@@ -43,18 +43,18 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    sees: false
 
 # model: used unless you ask for another (default: main, else the first).
-# fallbacks: tried in order when it cannot be reached. default: who answers.
+# fallbacks: tried in order when it cannot be reached. default: the agent asked.
 #agent:
 #  model: main
 #  fallbacks: [local]
 #  default: "@coordinator"
 
-# Agents at work at the same time, and seconds of running time for each.
+# Agents that run at the same time, and seconds of running time for each.
 #agents:
 #  maxConcurrent: 3
 #  defaultTimeout: 300
 
-# Runs at work at the same time over all, and seconds after which the work of a
+# Runs at the same time in total, and seconds after which the work of a
 # process that no longer answers is taken over.
 #engine:
 #  maxRunning: 16
@@ -67,10 +67,10 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # auto: none does.
 #plans: ask
 
-# Agents that talk with you are reminded of what is known and fits. files: what
-# you write into memory/ beside this file is found too. narratives: where a talk
-# stands is noted after it, by the usual model unless narrator names another.
-# embedder: finds it by its meaning, too; any server with OpenAI's embeddings.
+# Agents that talk with you get the memories that fit. files: what
+# you write into memory/ next to this file is found too. narratives: a summary
+# is written after a session, by the default model or the one narrator names.
+# embedder: also finds them by meaning; any server with OpenAI's embeddings.
 #memory:
 #  recall: true
 #  most: 100000
@@ -90,13 +90,13 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # Used when you start in your home folder, in / or in this folder.
 #workspace: ~/heddle-workspace
 
-# Folders with agents, besides skills/ beside this file: [~/my-agents]
+# Folders with agents, besides skills/ next to this file: [~/my-agents]
 #skills: []
 
 # allow: only these tools ([] = none; without the line: all). deny: never these.
 # ask: these need your yes ([] = never ask; without the line: writing, and
 # commands that have the network or no sandbox).
-# exec.network: may commands reach the network? exec.sandbox: off lets them
+# exec.network: can commands reach the network? exec.sandbox: off lets them
 # reach everything that you can.
 # fetch.allow: servers to fetch from although they are not public.
 # subagents.memoryShareMode: isolated, handoff or inherit-readonly.

@@ -2,35 +2,36 @@ import { existsSync, realpathSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import type { ProtectedPlaces } from '../domain/path-handle.ts'
-import { isWithin } from '../domain/within.ts'
+import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
+import { userGitOf } from '../domain/tools/user-git.ts'
+import { isWithin } from '../domain/tools/within.ts'
 import { type HomePaths, userHomeOf } from './home.ts'
 import { runtimeFolder } from './socket-folder.ts'
 
-/** What this process runs on: found out once, and given by tests. */
+/** Files that this process runs from; tests pass their own. */
 export interface OwnProgram {
-  /** The package that this code is part of. */
+  /** Root of this package. */
   root: string
   node: string
-  /** The path that the program was started by, where that is known. */
+  /** Path by which the program was started, if known. */
   launcher: string | undefined
   codeCache: string | undefined
 }
 
 export interface TrustedPlacesSettings {
-  /** `config` is the file that was really read. */
+  /** `config` is the file that was actually read. */
   paths: Pick<HomePaths, 'home' | 'config' | 'run'>
   config: Pick<Config, 'skills'> & Partial<Pick<Config, 'notify'>>
   env: NodeJS.ProcessEnv
   program?: OwnProgram
 }
 
-// A checkout also holds documents and tests, which nothing of the running program depends on.
+// A checkout also holds documents and tests, which the running program does not depend on.
 const partsOfCheckout = ['bin', 'src', 'dist', 'agents', 'node_modules', 'package.json']
 
 /**
- * Everything that Heddle itself reads, runs or listens on: the one list from which path handles and sandboxes learn what
- * agents cannot touch. Keys and sockets are hidden; code and instructions are read-only.
+ * All paths that Heddle itself reads, runs or listens on: the only list from which path handles and sandboxes protect them.
+ * Keys and sockets are hidden; code and instructions are read-only.
  */
 export function trustedPlaces({ paths, config, env, program = ownProgram() }: TrustedPlacesSettings): ProtectedPlaces {
   const { root, node, launcher, codeCache } = program
@@ -39,7 +40,7 @@ export function trustedPlaces({ paths, config, env, program = ownProgram() }: Tr
   const socketFolder = runtimeFolder(paths.run, env)
   const notify = config.notify?.command?.replace(/^~(?=\/)/, userHome)
   return {
-    // The usual home too, even where another one is in use: it is where the next `heddle` looks.
+    // The default home too, even if another one is in use: the next `heddle` may use it.
     hidden: outermost([
       paths.home,
       join(userHome, '.heddle'),
@@ -52,7 +53,7 @@ export function trustedPlaces({ paths, config, env, program = ownProgram() }: Tr
       node,
       launcher,
       ...config.skills,
-      // What the user's own git obeys in every repository.
+      // The user's global git configuration.
       ...[
         env['GIT_CONFIG_GLOBAL'],
         join(userHome, '.gitconfig'),
@@ -61,6 +62,7 @@ export function trustedPlaces({ paths, config, env, program = ownProgram() }: Tr
       notify !== undefined && isAbsolute(notify) ? notify : undefined,
     ]),
     noCommands: isCheckout ? [root] : [],
+    userGit: userGitOf(env, userHome),
   }
 }
 
@@ -69,7 +71,7 @@ function ownProgram(): OwnProgram {
   return { root, node: process.execPath, launcher: launcherOf(root), codeCache: getCompileCacheDir() }
 }
 
-/** A link in `node_modules/.bin`, for example; undefined where the process is another's program that uses this package. */
+/** A link in `node_modules/.bin`, for example; undefined if another program uses this package as a library. */
 function launcherOf(root: string): string | undefined {
   const started = process.argv[1]
   if (started === undefined || !existsSync(started)) return undefined
@@ -77,6 +79,6 @@ function launcherOf(root: string): string | undefined {
 }
 
 function outermost(paths: readonly (string | undefined)[]): string[] {
-  const given = [...new Set(paths.filter((path) => path !== undefined))]
-  return given.filter((path) => !given.some((other) => other !== path && isWithin(path, other)))
+  const unique = [...new Set(paths.filter((path) => path !== undefined))]
+  return unique.filter((path) => !unique.some((other) => other !== path && isWithin(path, other)))
 }

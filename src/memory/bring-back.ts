@@ -1,8 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Memory } from '../domain/memory.ts'
 import { isSameStatement, looksAlike } from '../domain/statement.ts'
-import { recordEvent } from '../store/events.ts'
-import { findMemory, holdMemories } from '../store/memories.ts'
+import { findMemory, lockMemories } from '../store/knowledge/memories.ts'
 import {
   bringBackMemory,
   endReview,
@@ -10,25 +9,26 @@ import {
   nextReplaced,
   type Review,
   saveReview,
-} from '../store/memory-review.ts'
-import { readSteps } from '../store/steps.ts'
+} from '../store/knowledge/memory-review.ts'
+import { recordEvent } from '../store/rows/events.ts'
+import { readSteps } from '../store/rows/steps.ts'
 import type { Reading, Store, Tx } from '../store/store.ts'
 
-/** Memories that are reviewed in one transaction. */
+/** Memories reviewed in one transaction. */
 const pageSize = 200
-/** Ids that are told. */
-const maxTold = 20
+/** Max ids in the report. */
+const maxReportedIds = 20
 
-/** What came back, told once. */
-export interface BroughtBack {
+/** Report of the memories that were brought back, shown once. */
+export interface BroughtBackMemories {
   count: number
-  /** The first of them. */
+  /** The first ids. */
   ids: number[]
 }
 
 /**
- * Earlier versions took statements that looked alike for contradictions, and hid the older one. Brings back all that may
- * have been hidden so; undefined where there is nothing (more) to bring back. Can be cut short at any page.
+ * Earlier versions treated similar statements as contradictions and hid the older one. Brings back all memories that may
+ * have been hidden this way; undefined when there are none. Safe to stop after any page.
  */
 export async function bringBackReplaced({
   store,
@@ -36,65 +36,65 @@ export async function bringBackReplaced({
 }: {
   store: Store
   clock: Clock
-}): Promise<BroughtBack | undefined> {
+}): Promise<BroughtBackMemories | undefined> {
   if (!(await store.read(findReview))) return undefined
   for (;;) {
     const step = await store.write('import', (tx) => reviewPage(tx, clock.now()))
-    if (step.isDone) return step.told
+    if (step.isDone) return step.report
   }
 }
 
-/** For a person, after an upgrade. */
-export function broughtBackText({ count, ids }: BroughtBack): string {
+/** Message for the user after an upgrade. */
+export function broughtBackText({ count, ids }: BroughtBackMemories): string {
   const names = ids.slice(0, 5).map((id) => `memory:${id}`)
   const more = count > names.length ? ` and ${count - names.length} more` : ''
-  return `an earlier version had hidden ${count === 1 ? 'a memory' : `${count} memories`} behind others that looked alike; found again: ${names.join(', ')}${more}; see: heddle memory`
+  return `an earlier version had hidden ${count === 1 ? 'a memory' : `${count} memories`} behind others that looked alike; restored: ${names.join(', ')}${more}; see: heddle memory`
 }
 
-async function reviewPage(tx: Tx, now: number): Promise<{ isDone: boolean; told?: BroughtBack }> {
-  await holdMemories(tx)
+async function reviewPage(tx: Tx, now: number): Promise<{ isDone: boolean; report?: BroughtBackMemories }> {
+  await lockMemories(tx)
   const review = await findReview(tx)
-  // Another process has ended it, and told it.
+  // Another process has finished the review and reported it.
   if (!review) return { isDone: true }
   const page = await nextReplaced(tx, review, pageSize)
   const { count, ids }: Review = review
   const back: number[] = []
   for (const older of page)
-    if (!(await wasMeant(tx, older))) {
+    if (!(await wasIntended(tx, older))) {
       await bringBackMemory(tx, older)
       back.push(older.id)
     }
-  const told = { count: count + back.length, ids: [...ids, ...back].slice(0, maxTold) }
+  const report = { count: count + back.length, ids: [...ids, ...back].slice(0, maxReportedIds) }
   if (page.length === pageSize) {
-    await saveReview(tx, { ...review, ...told, after: page.at(-1)?.id ?? 0 })
+    await saveReview(tx, { ...review, ...report, after: page.at(-1)?.id ?? 0 })
     return { isDone: false }
   }
   await endReview(tx)
-  const [first] = told.ids
+  const [first] = report.ids
   if (first === undefined) return { isDone: true }
-  await recordEvent(tx, { at: now, kind: 'memory.brought_back', subject: `memory:${first}`, payload: { ...told } })
-  return { isDone: true, told }
+  await recordEvent(tx, { at: now, kind: 'memory.brought_back', subject: `memory:${first}`, payload: { ...report } })
+  return { isDone: true, report }
 }
 
 /**
- * Whether a person or an agent replaced it on purpose, as far as rows can tell: earlier versions did not write that
- * down. What cannot be told was not meant.
+ * Whether a user or an agent replaced the memory on purpose, as far as rows can tell: earlier versions did not record
+ * it. In doubt it was not intended.
  */
-async function wasMeant(rows: Reading, older: Memory): Promise<boolean> {
+async function wasIntended(rows: Reading, older: Memory): Promise<boolean> {
   const newer = older.supersededBy === null ? undefined : await findMemory(rows, older.supersededBy)
   if (!newer) return false
-  // Nothing is lost: the newer one says it.
+  // Nothing is lost: the newer one says the same.
   if (isSameStatement(older.content, newer.content)) return true
-  // The old rule compared only what looks alike.
+  // The old rule replaced only similar statements.
   if (!looksAlike(older.content, newer.content)) return true
-  if (newer.source === 'agent') return newer.runId !== null && (await saidAnew(rows, newer.runId, older.id))
-  // `memory edit` took over where it came from; nothing else that people did had a task or a result.
+  if (newer.source === 'agent') return newer.runId !== null && (await calledMemoryUpdate(rows, newer.runId, older.id))
+  // `memory edit` copied the origin; no other user action had a task or a result.
   const hasOrigin = newer.taskId !== null || newer.resultId !== null
   return hasOrigin && newer.taskId === older.taskId && newer.resultId === older.resultId
 }
 
 /** Whether a run called `memory_update` with this memory. */
-async function saidAnew(rows: Reading, runId: string, id: number): Promise<boolean> {
+async function calledMemoryUpdate(rows: Reading, runId: string, id: number): Promise<boolean> {
   const steps = await readSteps(rows, runId)
   return steps.some(({ kind, payload }) => {
     const { name, input } = (payload ?? {}) as { name?: unknown; input?: { id?: unknown } | null }

@@ -1,15 +1,15 @@
+import type { MemoryLine, MemoryView, RecalledMemoryView } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
-import { type Memory, weightOf } from '../domain/memory.ts'
-import type { MemoryLine, MemoryView, Reminded } from '../domain/memory-views.ts'
-import { findMemory, isArchived, supersededBy } from '../store/memories.ts'
-import { recallsIn, recallsOf } from '../store/memory-recalls.ts'
-import { citingFrom } from '../store/narrative-chain.ts'
+import { type Memory, memoryWeight } from '../domain/memory.ts'
+import { findMemory, isArchived, supersededBy } from '../store/knowledge/memories.ts'
+import { memoryRecallsIn, runsRecallingMemory } from '../store/knowledge/memory-recalls.ts'
+import { narrativesCitingSince } from '../store/knowledge/narrative-chain.ts'
 import type { Reading } from '../store/store.ts'
 
-/** A memory as it is listed; without a rank of a search it has the one that it has by itself. */
-export function memoryLine(memory: Memory, now: Millis, rank = weightOf(memory, now)): MemoryLine {
+/** Memory for a list; without the rank of a search it has its own weight as rank. */
+export function memoryLine(memory: Memory, now: Millis, rank = memoryWeight(memory, now)): MemoryLine {
   const { id, content, tags, keywords, score, source, label, taskId, resultId, narrativeId, createdAt } = memory
   return {
     id,
@@ -27,17 +27,17 @@ export function memoryLine(memory: Memory, now: Millis, rank = weightOf(memory, 
   }
 }
 
-/** All of a memory, also of one that was replaced or forgotten. */
+/** Full view of a memory, also of a replaced or forgotten one. */
 export async function describeMemory(rows: Reading, id: string, now: Millis): Promise<MemoryView> {
   const memory = /^\d{1,15}$/.test(id) ? await findMemory(rows, Number(id)) : undefined
   if (!memory)
     throw new HeddleError('not_found', `there is no memory "${id}"`, 'heddle memory lists them, heddle memory search')
   const { label, runId, turnId, recalledAt, forgottenAt } = memory
-  const replacedBy = await inItsPlace(rows, memory)
-  const older = await behind(rows, memory.id)
+  const replacedBy = await currentMemory(rows, memory)
+  const older = await olderMemories(rows, memory.id)
   const all = [memory, ...older]
-  const narratives = await Promise.all(all.map(({ id, narrativeId }) => citingFrom(rows, id, narrativeId)))
-  const runs = await Promise.all(all.map(({ id }) => recallsOf(rows, id)))
+  const narratives = await Promise.all(all.map(({ id, narrativeId }) => narrativesCitingSince(rows, id, narrativeId)))
+  const runs = await Promise.all(all.map(({ id }) => runsRecallingMemory(rows, id)))
   return {
     kind: 'memory',
     ...memoryLine(memory, now),
@@ -60,25 +60,25 @@ export async function describeMemory(rows: Reading, id: string, now: Millis): Pr
   }
 }
 
-/** What a run was reminded of, best first. */
-export async function remindedOf(rows: Reading, runId: string): Promise<Reminded[]> {
-  const shown = await recallsIn(rows, runId)
+/** Memories that a run was given, best first. */
+export async function remindedOf(rows: Reading, runId: string): Promise<RecalledMemoryView[]> {
+  const recalls = await memoryRecallsIn(rows, runId)
   return Promise.all(
-    shown.map(async ({ memoryId, rank, words }) => {
+    recalls.map(async ({ memoryId, rank, words }) => {
       const memory = await findMemory(rows, memoryId)
       return { id: memoryId, rank: Number(rank.toFixed(3)), words, content: memory?.content ?? '' }
     }),
   )
 }
 
-/** The last of those that followed it. */
-export async function inItsPlace(rows: Reading, memory: Memory): Promise<Memory | undefined> {
+/** Newest memory that replaced this one, directly or not. */
+export async function currentMemory(rows: Reading, memory: Memory): Promise<Memory | undefined> {
   const next = memory.supersededBy === null ? undefined : await findMemory(rows, memory.supersededBy)
-  return next && ((await inItsPlace(rows, next)) ?? next)
+  return next && ((await currentMemory(rows, next)) ?? next)
 }
 
-async function behind(rows: Reading, id: number): Promise<Memory[]> {
+async function olderMemories(rows: Reading, id: number): Promise<Memory[]> {
   const nearest = await supersededBy(rows, id)
-  const further = await Promise.all(nearest.map((older) => behind(rows, older.id)))
+  const further = await Promise.all(nearest.map((older) => olderMemories(rows, older.id)))
   return [...nearest, ...further.flat()]
 }

@@ -1,5 +1,5 @@
 /**
- * The one loop that is not written in TypeScript: a hundred thousand vectors take it a tenth of the time. Its text:
+ * The one loop in WebAssembly, ten times as fast as TypeScript on a hundred thousand vectors. Its source:
  *
  * (func (export "dots") (param $at i32) (param $count i32) (param $bytes i32) (param $query i32) (param $out i32)
  *   (local $end i32) (local $q i32) (local $sum v128)
@@ -34,17 +34,17 @@ const body = [
 
 interface Machine {
   memory: { readonly buffer: ArrayBuffer; grow(pages: number): number }
-  /** The products of `count` vectors of so many bytes, which lie one behind the other, with the query. */
+  /** Dot products of `count` consecutive vectors of `bytes` bytes with the query. */
   dots(at: number, count: number, bytes: number, query: number, out: number): void
 }
 
-/** What the platform has; its types come with browsers only. */
+/** The parts of WebAssembly used here; its types come with browser libraries only. */
 interface Platform {
   Module: new (bytes: Uint8Array) => object
   Instance: new (module: object) => { exports: unknown }
 }
 
-/** A machine with a memory of its own. */
+/** Creates an instance with its own memory. */
 export function dotProducts(): Machine {
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: Platform }).WebAssembly
   return new Instance(new Module(program())).exports as Machine
@@ -52,18 +52,18 @@ export function dotProducts(): Machine {
 
 function program(): Uint8Array {
   const section = (id: number, ...content: number[]) => [id, ...size(content.length), ...content]
-  const named = (name: string) => [name.length, ...Buffer.from(name)]
+  const encodeName = (name: string) => [name.length, ...Buffer.from(name)]
   return Uint8Array.from([
     ...[0, ...Buffer.from('asm'), 1, 0, 0, 0],
     ...section(1, 1, func, 5, i32, i32, i32, i32, i32, 0),
     ...section(3, 1, 0),
     ...section(5, 1, 0, 1),
-    ...section(7, 2, ...named('memory'), 2, 0, ...named('dots'), 0, 0),
+    ...section(7, 2, ...encodeName('memory'), 2, 0, ...encodeName('dots'), 0, 0),
     ...section(10, 1, ...size(body.length), ...body),
   ])
 }
 
-/** A length as the format writes numbers: seven bits at a time. */
+/** LEB128 encoding of a length. */
 function size(length: number): number[] {
   return length < 128 ? [length] : [(length & 127) | 128, ...size(length >>> 7)]
 }

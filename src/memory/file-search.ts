@@ -1,10 +1,10 @@
+import type { FileSearch } from '../api/views/memory.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { FileSearch } from '../domain/memory-views.ts'
 import type { Store } from '../store/store.ts'
 import type { FileIndex } from './index-files.ts'
 import { passageFound, recallPassages } from './recall-passages.ts'
 
-/** Finds what the owner wrote into the home, also if that was a moment ago. */
+/** Searches the user's files in the home, recently written ones included. */
 export function fileSearch({ store, clock }: { store: Store; clock: Clock }, index: FileIndex): FileSearch {
   return {
     async searchFiles(question, { limit }) {
@@ -15,5 +15,5 @@ export function fileSearch({ store, clock }: { store: Store; clock: Clock }, ind
   }
 }
 
-/** Where files are not to be looked at. */
+/** File search that is turned off. */
 export const noFiles: FileSearch = { searchFiles: async () => [] }

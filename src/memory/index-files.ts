@@ -1,115 +1,119 @@
 import { hash } from 'node:crypto'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { HomeFile, HomeFiles } from '../domain/home-files.ts'
-import { type Passage, passagesIn } from '../domain/passage.ts'
-import { type DigestedPassage, dropStep, indexStep, type KnownFile, knownFiles } from '../store/home-files.ts'
+import { type Passage, passagesIn } from '../domain/text/passage.ts'
+import { type DigestedPassage, dropStep, indexStep, type KnownFile, knownFiles } from '../store/knowledge/home-files.ts'
 import type { Store } from '../store/store.ts'
 
-/** Whoever only asks something has its answer before we begin. */
-const firstLookAfter: Millis = 1000
-const lookEvery: Millis = 10_000
-/** Between two pieces of work, and at least as long as the piece took: the process is there for others first. */
-const shortestPause: Millis = 2
-const longestPause: Millis = 1000
-const rowsAtOnce = 1000
-/** What a look may cost somebody who waits for it. */
-const briefly = { files: 200, time: 300, patience: 2000 }
-/** After so many the rows cannot be reached, or worse: the next look tries again. */
-const mostTroubles = 3
-/** A file that was written so shortly before it was read may have been written again in the same tick of its clock. */
-const tick: Millis = 2000
+/** Delay of the first scan, so that a short command is answered before it starts. */
+const firstScanDelay: Millis = 1000
+const scanInterval: Millis = 10_000
+/** Pause between two steps, at least as long as the step took: other work of the process comes first. */
+const minPause: Millis = 2
+const maxPause: Millis = 1000
+const pageSize = 1000
+/** Limits of a scan that a user waits for. */
+const briefLimits = { files: 200, time: 300, timeout: 2000 }
+/** Max failures of one scan; the next scan retries. */
+const maxFailures = 3
+/** A file read this soon after it was written may have been written again with the same mtime. */
+const mtimeGranularity: Millis = 2000
 
-/** Keeps the rows of the owner's files in step with the files. */
+/** Keeps the index of the user's files up to date. */
 export interface FileIndex {
-  /** Looks for changes again and again, from a second after now on; at the signal it ends with the step it is at. */
-  keepUp(signal: AbortSignal, onTrouble: (error: unknown) => void): Promise<void>
-  /** Takes in what was written last, as far as a moment allows. Must not throw: there is an answer without it, too. */
+  /** Scans for changes repeatedly, starting in a second; on abort it ends after the current step. */
+  keepUp(signal: AbortSignal, onError: (error: unknown) => void): Promise<void>
+  /** Indexes recent changes within a short time limit. Must not throw: the search works without it. */
   lookBriefly(): Promise<void>
 }
 
 export function fileIndex({ store, clock }: { store: Store; clock: Clock }, files: HomeFiles): FileIndex {
   return {
-    async keepUp(signal, onTrouble) {
-      await clock.sleep(firstLookAfter, signal)
+    async keepUp(signal, onError) {
+      await clock.sleep(firstScanDelay, signal)
       while (!signal.aborted) {
-        await look(signal, () => true).catch(onTrouble)
-        await clock.sleep(lookEvery, signal)
+        await scan(signal, () => true).catch(onError)
+        await clock.sleep(scanInterval, signal)
       }
     },
     async lookBriefly() {
       const enough = new AbortController()
-      let left = briefly.files
+      let left = briefLimits.files
       let until: Millis | undefined
-      const looking = look(enough.signal, () => {
-        until ??= clock.monotonic() + briefly.time
+      const scanning = scan(enough.signal, () => {
+        until ??= clock.monotonic() + briefLimits.time
         return left-- > 0 && clock.monotonic() < until
       }).catch(() => undefined)
-      // Rows that somebody else holds are not waited for.
-      await Promise.race([looking, clock.sleep(briefly.patience, enough.signal)])
+      // Do not wait for rows that another process has locked.
+      await Promise.race([scanning, clock.sleep(briefLimits.timeout, enough.signal)])
       enough.abort()
     },
   }
 
-  /** Compares every file with its row and takes in what differs, what was written last first. */
-  async function look(signal: AbortSignal, mayGoOn: () => boolean): Promise<void> {
-    const known = await readKnown(signal)
+  /** Compares all files with their rows and indexes the changed ones, most recently written first. */
+  async function scan(signal: AbortSignal, mayGoOn: () => boolean): Promise<void> {
+    const known = await readIndexed(signal)
     const changed: HomeFile[] = []
     for await (const some of files.walk()) {
       for (const file of some) {
         if (isChanged(known.get(file.path), file)) changed.push(file)
         known.delete(file.path)
       }
-      await clock.sleep(shortestPause, signal)
+      await clock.sleep(minPause, signal)
       if (signal.aborted) return
     }
     const newest = changed.sort((a, b) => b.modifiedAt - a.modifiedAt).map(({ path }) => path)
-    // What is left of those that are known was not met: gone, unless it came back meanwhile.
-    const troubles: unknown[] = []
-    for (const path of inTurn(newest, [...known.keys()])) {
-      if (signal.aborted || !mayGoOn() || troubles.length === mostTroubles) break
-      // One that fails keeps none of the others from their turn.
-      await takeIn(path, signal).catch((error) => troubles.push(error))
+    // Indexed files that the walk did not find are gone, unless they came back meanwhile.
+    const failures: unknown[] = []
+    for (const path of interleave(newest, [...known.keys()])) {
+      if (signal.aborted || !mayGoOn() || failures.length === maxFailures) break
+      // A failing file must not stop the others.
+      await indexFile(path, signal).catch((error) => failures.push(error))
     }
-    if (troubles.length > 0) throw troubles[0]
+    if (failures.length > 0) throw failures[0]
   }
 
-  async function readKnown(signal: AbortSignal): Promise<Map<string, KnownFile>> {
+  async function readIndexed(signal: AbortSignal): Promise<Map<string, KnownFile>> {
     const known = new Map<string, KnownFile>()
     for (let after = '', isMore = true; isMore && !signal.aborted; ) {
-      const page = await store.read((rows) => knownFiles(rows, after, rowsAtOnce))
+      const page = await store.read((rows) => knownFiles(rows, after, pageSize))
       for (const file of page) known.set(file.path, file)
       after = page.at(-1)?.path ?? after
-      isMore = page.length === rowsAtOnce
-      if (isMore) await clock.sleep(shortestPause, signal)
+      isMore = page.length === pageSize
+      if (isMore) await clock.sleep(minPause, signal)
     }
     return known
   }
 
-  /** One file, in as many small transactions as it needs; given up between two of them, a later look goes on. */
-  async function takeIn(path: string, signal: AbortSignal): Promise<void> {
+  /** Indexes one file in several small transactions; if stopped in between, a later scan continues. */
+  async function indexFile(path: string, signal: AbortSignal): Promise<void> {
     const file = await files.read(path)
     if (file === 'later') return
-    const passages = file ? passagesIn(file.text).map(digested) : []
+    const passages = file ? passagesIn(file.text).map(withDigest) : []
     for (let isDone = false; !isDone && !signal.aborted; ) {
       const began = clock.monotonic()
       const now = clock.now()
       isDone = await store.write('index', (tx) => (file ? indexStep(tx, file, passages, now) : dropStep(tx, path)))
-      await clock.sleep(Math.min(longestPause, Math.max(shortestPause, clock.monotonic() - began)), signal)
+      await clock.sleep(Math.min(maxPause, Math.max(minPause, clock.monotonic() - began)), signal)
     }
   }
 }
 
-/** One of each as long as there are any: neither many that came nor many that went keep the others waiting. */
-function inTurn(some: readonly string[], others: readonly string[]): string[] {
+/** Interleaves two lists: neither many changed nor many removed files delay the others. */
+function interleave(some: readonly string[], others: readonly string[]): string[] {
   const all = Array.from({ length: Math.max(some.length, others.length) }, (_, at) => [some[at], others[at]])
   return all.flat().filter((each) => each !== undefined)
 }
 
 function isChanged(known: KnownFile | undefined, { size, modifiedAt }: HomeFile): boolean {
-  return known?.size !== size || known.modifiedAt !== modifiedAt || Math.abs(known.indexedAt - known.modifiedAt) < tick
+  return (
+    known?.size !== size ||
+    known.modifiedAt !== modifiedAt ||
+    Math.abs(known.indexedAt - known.modifiedAt) < mtimeGranularity
+  )
 }
 
-function digested(passage: Passage): DigestedPassage {
+function withDigest(passage: Passage): DigestedPassage {
   const { heading, text } = passage
   return { ...passage, digest: hash('sha256', JSON.stringify([heading, text])).slice(0, 32) }
 }

@@ -7,15 +7,15 @@ import { checkedContent } from './remember.ts'
 
 const version = 1
 
-/** A memory as a file tells it. */
-export interface WrittenMemory {
+/** A memory of an export file. */
+export interface FileMemory {
   content: string
   tags: string[]
   keywords: string[]
   score: number
   source: MemorySource
   label: Label
-  /** Undefined where somebody wrote it by hand and did not say. */
+  /** Undefined in a hand-written file without a date. */
   createdAt: number | undefined
   recalledAt: number | undefined
   runId: string | null
@@ -27,12 +27,12 @@ export interface WrittenMemory {
 }
 
 export interface MemoryFile {
-  /** The home that wrote it, if it says so: what numbers mean is known only there. */
+  /** The home that wrote it, if given: numeric ids are valid only there. */
   home: string | null
-  memories: WrittenMemory[]
+  memories: FileMemory[]
 }
 
-/** How a file begins: for people, and one line for us. */
+/** Beginning of a file: text for people and one machine-readable line. */
 export function fileHead(facts: { home: string | null; exportedAt: number }): string {
   const line = { version, home: facts.home, exported: new Date(facts.exportedAt).toISOString() }
   return [
@@ -40,8 +40,8 @@ export function fileHead(facts: { home: string | null; exportedAt: number }): st
     '',
     `<!-- heddle memories ${inComment(line)} -->`,
     '',
-    'Each section is a memory. Change the words as you like; the line below them belongs to them and has to stay.',
-    'To read it back: heddle memory import FILE',
+    'Each section is a memory. Edit the text as you like, but keep the comment line below it.',
+    'Import it with: heddle memory import FILE',
     '',
     '',
   ].join('\n')
@@ -70,7 +70,7 @@ export function memorySection(memory: Memory, { isArchived = false } = {}): stri
   return `## memory:${memory.id}\n\n${words.join('\n')}\n\n<!-- memory ${inComment(line)} -->\n\n`
 }
 
-/** Reads what we wrote, also after people changed it; what cannot be meant is refused with its line. */
+/** Reads an export file, also after people edited it; throws with the line number of an error. */
 export function readMemoryFile(text: string, name: string): MemoryFile {
   const file: MemoryFile = { home: null, memories: [] }
   let section: { line: number; words: string[]; isDone: boolean } | undefined
@@ -80,38 +80,38 @@ export function readMemoryFile(text: string, name: string): MemoryFile {
       if (section && !section.isDone) throw unfinished(name, section.line)
       section = { line: at + 1, words: [], isDone: false }
     } else if (line.startsWith('<!-- memory')) {
-      if (!section || section.isDone) throw bad('this line belongs to no memory', 'put it below the words of one')
-      file.memories.push({ ...wordsOf(section, name), ...toldBy(ownLine.exec(line)?.[1], bad) })
+      if (!section || section.isDone) throw bad('this line belongs to no memory', 'put it below the text of one')
+      file.memories.push({ ...wordsOf(section, name), ...parseFacts(ownLine.exec(line)?.[1], bad) })
       section.isDone = true
     } else if (!section) {
       const head = headLine.exec(line)?.[1]
       if (head !== undefined) file.home = homeOf(head, bad)
     } else if (!section.isDone) section.words.push(line.replace(escaped, '$1'))
     else if (line.trim() !== '')
-      throw bad('these words belong to no memory', 'put them above the line before, or begin with ## memory')
+      throw bad('this text belongs to no memory', 'put it above the line before, or start with ## memory')
   }
   if (section && !section.isDone) throw unfinished(name, section.line)
   if (file.memories.length === 0)
-    throw new HeddleError('bad_import', `${name} holds no memory`, 'name a file that `heddle memory export` wrote')
+    throw new HeddleError('bad_import', `${name} contains no memory`, 'use a file that `heddle memory export` wrote')
   return file
 }
 
 const heading = /^## memory(:\d*)?\s*$/
 const headLine = /^<!-- heddle memories (.*) -->\s*$/
 const ownLine = /^<!-- memory (.*) -->\s*$/
-/** Words that could be taken for our own lines stand behind a backslash, which markdown does not show. */
+/** Text that looks like our own lines is escaped with a backslash, which markdown does not show. */
 const likeOurs = /^\\*(?:## memory|<!-- memory)/
 const escaped = /^\\(\\*(?:## memory|<!-- memory))/
 
-/** Some editors end every line in their own way: the first one tells. */
+/** Splits lines; strips carriage returns if the first line has one. */
 function linesOf(text: string): string[] {
   const lines = text.replace(/^\ufeff/, '').split('\n')
   return lines[0]?.endsWith('\r') ? lines.map((line) => line.replace(/\r$/, '')) : lines
 }
 
-function wordsOf({ line, words }: { line: number; words: string[] }, name: string): Pick<WrittenMemory, 'content'> {
+function wordsOf({ line, words }: { line: number; words: string[] }, name: string): Pick<FileMemory, 'content'> {
   const text = words.join('\n')
-  if (text.includes('\0')) throw badLine(name, line, 'this memory holds a NUL character', 'take it out')
+  if (text.includes('\0')) throw badLine(name, line, 'this memory contains a NUL character', 'remove it')
   try {
     return { content: checkedContent(text) }
   } catch (error) {
@@ -122,9 +122,9 @@ function wordsOf({ line, words }: { line: number; words: string[] }, name: strin
 
 type Bad = (message: string, remedy: string) => HeddleError
 
-function toldBy(json: string | undefined, bad: Bad): Omit<WrittenMemory, 'content'> {
-  const { data, trouble } = parsed(facts, json)
-  if (!data) throw bad(`this line cannot be read: ${trouble}`, 'mend it; <!-- memory {} --> is enough')
+function parseFacts(json: string | undefined, bad: Bad): Omit<FileMemory, 'content'> {
+  const { data, problem } = parseJson(facts, json)
+  if (!data) throw bad(`this line cannot be read: ${problem}`, 'fix it; <!-- memory {} --> is enough')
   return {
     tags: data.tags,
     keywords: data.keywords,
@@ -143,13 +143,13 @@ function toldBy(json: string | undefined, bad: Bad): Omit<WrittenMemory, 'conten
 }
 
 function homeOf(json: string, bad: Bad): string | null {
-  const { data, trouble } = parsed(headFacts, json)
-  if (!data) throw bad(`this line cannot be read: ${trouble}`, 'mend it or take it out')
-  if (data.version > version) throw bad('a newer heddle wrote this file', 'upgrade this one first')
+  const { data, problem } = parseJson(headFacts, json)
+  if (!data) throw bad(`this line cannot be read: ${problem}`, 'fix it or remove it')
+  if (data.version > version) throw bad('a newer heddle wrote this file', 'upgrade heddle first')
   return data.home
 }
 
-const plain = z.string().refine((text) => !text.includes('\0'), 'holds a NUL character')
+const plain = z.string().refine((text) => !text.includes('\0'), 'contains a NUL character')
 const words = z.array(plain.min(1).max(1000)).max(1000).default([])
 const number = z.int().positive().nullable().default(null)
 const id = z.string().regex(idPattern, 'not an id of 20 characters').nullable().default(null)
@@ -175,20 +175,20 @@ const facts = z.strictObject({
 })
 const headFacts = z.object({ version: z.int(), home: z.string().nullable().default(null) })
 
-function parsed<T>(schema: z.ZodType<T>, json: string | undefined): { data?: T; trouble?: string } {
+function parseJson<T>(schema: z.ZodType<T>, json: string | undefined): { data?: T; problem?: string } {
   let value: unknown
   try {
     value = JSON.parse(json ?? '')
   } catch {
-    return { trouble: 'what stands in it is not JSON' }
+    return { problem: 'its content is not JSON' }
   }
   const checked = schema.safeParse(value)
   if (checked.success) return { data: checked.data }
-  const [problem] = checked.error.issues
-  return { trouble: `${problem?.path.join('.') || 'the line'}: ${problem?.message ?? 'not what we write'}` }
+  const [issue] = checked.error.issues
+  return { problem: `${issue?.path.join('.') || 'the line'}: ${issue?.message ?? 'unknown format'}` }
 }
 
-/** JSON that neither ends a comment nor does anything to whoever looks at it. */
+/** JSON that cannot end an HTML comment and has no invisible or control characters. */
 function inComment(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
@@ -200,8 +200,8 @@ function unfinished(name: string, line: number): HeddleError {
   return badLine(
     name,
     line,
-    'below the words of this memory the line of its own is missing',
-    'add one: <!-- memory {} -->; the file may also have been cut off',
+    'the comment line below this memory is missing',
+    'add one: <!-- memory {} -->; the file may also be truncated',
   )
 }
 

@@ -1,14 +1,14 @@
+import type { CitedMemory, NarrativeLine, NarrativeView } from '../api/views/narrative.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
-import type { NarrativeLine, NarrativeView, RestsOn } from '../domain/narrative-views.ts'
-import { fatesOf, narrativesAfter, newestNarratives } from '../store/narrative-chain.ts'
-import { findNarrative, listNarratives, type Narrative } from '../store/narratives.ts'
+import { memoryFatesOf, narrativesAfter, newestNarratives } from '../store/knowledge/narrative-chain.ts'
+import { findNarrative, listNarratives, type Narrative } from '../store/knowledge/narratives.ts'
 import type { Reading } from '../store/store.ts'
 
-/** So often one memory is followed by the next before we stop looking for the last. */
-const mostReplaced = 50
+/** Max replacements followed to find the current memory. */
+const maxReplaced = 50
 
-/** Where the work stands, newest first; of one folder if one is named. */
+/** Narratives, newest first, optionally of one folder. */
 export async function viewNarratives(
   rows: Reading,
   { folder, limit }: { folder?: string; limit: number },
@@ -20,9 +20,9 @@ export async function viewNarratives(
   return found.map(narrativeLine)
 }
 
-/** All of a narrative, and what became of the memories that it rests on. */
+/** Full view of a narrative, with the current state of the memories it cites. */
 export async function describeNarrative(rows: Reading, id: string): Promise<NarrativeView> {
-  const narrative = await narrativeNamed(rows, id)
+  const narrative = await getNarrative(rows, id)
   const before = narrative.previousId === null ? undefined : await findNarrative(rows, narrative.previousId)
   const after = await narrativesOf(rows, await narrativesAfter(rows, narrative.id))
   return {
@@ -35,17 +35,17 @@ export async function describeNarrative(rows: Reading, id: string): Promise<Narr
   }
 }
 
-/** `3` as somebody wrote it. */
-export async function narrativeNamed(rows: Reading, id: string): Promise<Narrative> {
+/** Finds a narrative by its id as typed by the user; throws if there is none. */
+export async function getNarrative(rows: Reading, id: string): Promise<Narrative> {
   const narrative = /^[1-9]\d{0,14}$/.test(id) ? await findNarrative(rows, Number(id)) : undefined
   if (narrative) return narrative
   throw new HeddleError('not_found', `there is no narrative "${id}"`, 'list them with: heddle memory narratives --all')
 }
 
-/** In the order in which they are cited. */
-export async function restsOn(rows: Reading, ids: readonly number[]): Promise<RestsOn[]> {
-  const fates = await fatesOf(rows, ids)
-  const rested: RestsOn[] = []
+/** Current states of cited memories, in the order of the citations. */
+export async function restsOn(rows: Reading, ids: readonly number[]): Promise<CitedMemory[]> {
+  const fates = await memoryFatesOf(rows, ids)
+  const cited: CitedMemory[] = []
   for (const id of ids) {
     const fate = fates.get(id)
     const replacedBy = fate?.supersededBy == null ? undefined : await lastAfter(rows, fate.supersededBy)
@@ -58,16 +58,16 @@ export async function restsOn(rows: Reading, ids: readonly number[]): Promise<Re
           : fate.isArchived
             ? 'archived'
             : 'counts'
-    rested.push({ id, content: fate?.content ?? '', state, ...(replacedBy !== undefined && { replacedBy }) })
+    cited.push({ id, content: fate?.content ?? '', state, ...(replacedBy !== undefined && { replacedBy }) })
   }
-  return rested
+  return cited
 }
 
-/** The last of those that took each other's place. */
+/** Last memory in a chain of replacements. */
 async function lastAfter(rows: Reading, id: number): Promise<number> {
   let last = id
-  for (let followed = 0; followed < mostReplaced; followed++) {
-    const next = (await fatesOf(rows, [last])).get(last)?.supersededBy
+  for (let followed = 0; followed < maxReplaced; followed++) {
+    const next = (await memoryFatesOf(rows, [last])).get(last)?.supersededBy
     if (next == null) break
     last = next
   }

@@ -1,28 +1,28 @@
+import type { PassageMatch, RecalledPassageView } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
-import { weightOf } from '../domain/memory.ts'
-import type { PassageFound, RemindedPassage } from '../domain/memory-views.ts'
-import { askedWords } from '../domain/words.ts'
-import { countPassages, type FoundPassage, passagesOf } from '../store/home-files.ts'
-import { searchPassages } from '../store/memory-search.ts'
-import { passagesShown } from '../store/passage-recalls.ts'
+import { memoryWeight } from '../domain/memory.ts'
+import { searchWords } from '../domain/text/words.ts'
+import { countPassages, type FoundPassage, passagesOf } from '../store/knowledge/home-files.ts'
+import { searchPassages } from '../store/knowledge/memory-search.ts'
+import { passageRecallsIn } from '../store/knowledge/passage-recalls.ts'
 import type { Reading } from '../store/store.ts'
 
-/** Found before they are weighed by how new they are. */
-const lookedAt = 50
-/** What somebody wrote down counts as much as a memory that has not proved right or wrong yet. */
+/** Min hits that are fetched before ranking by recency. */
+const minFetched = 50
+/** A passage has the score of a new memory. */
 const score = 1
 
-/** A passage that fits, and why. */
+/** A passage that matches a query, and why. */
 export interface RecalledPassage {
   passage: FoundPassage
   /** Relevance × recency, on the scale of memories. */
   rank: number
   relevance: number
-  /** Words of the question that it has, or its heading. */
+  /** Words of the query that it or its heading contains. */
   words: string[]
 }
 
-/** What the files of the home say that fits a question, best first. No text is an error. */
+/** Passages of the home's files that match a query, best first. No query is an error. */
 export async function recallPassages(
   rows: Reading,
   question: string,
@@ -31,7 +31,7 @@ export async function recallPassages(
 ): Promise<RecalledPassage[]> {
   const total = await countPassages(rows)
   if (total === 0) return []
-  const hits = await searchPassages(rows, askedWords(question), total, Math.max(limit, lookedAt))
+  const hits = await searchPassages(rows, searchWords(question), total, Math.max(limit, minFetched))
   const found = await passagesOf(
     rows,
     hits.map(({ id }) => id),
@@ -40,27 +40,29 @@ export async function recallPassages(
     .flatMap(({ id, relevance, words }): RecalledPassage[] => {
       const passage = found.get(id)
       if (!passage) return []
-      return [{ passage, relevance, words, rank: relevance * weightOf({ score, recalledAt: passage.modifiedAt }, now) }]
+      return [
+        { passage, relevance, words, rank: relevance * memoryWeight({ score, recalledAt: passage.modifiedAt }, now) },
+      ]
     })
     .sort((a, b) => b.rank - a.rank || a.passage.line - b.passage.line || a.passage.id - b.passage.id)
     .slice(0, limit)
 }
 
-/** One as it is listed. */
-export function passageFound({ passage, rank, words }: RecalledPassage): PassageFound {
+/** Passage for a list. */
+export function passageFound({ passage, rank, words }: RecalledPassage): PassageMatch {
   const { path, line, heading, text } = passage
   return { path, line, ...(heading !== null && { heading }), text, rank: Number(rank.toFixed(3)), words }
 }
 
-/** What a run was reminded of out of files, best first. */
-export async function remindedOfPassages(rows: Reading, runId: string): Promise<RemindedPassage[]> {
-  const shown = await passagesShown(rows, runId)
-  const still = await passagesOf(
+/** Passages that a run was given, best first. */
+export async function remindedOfPassages(rows: Reading, runId: string): Promise<RecalledPassageView[]> {
+  const recalls = await passageRecallsIn(rows, runId)
+  const current = await passagesOf(
     rows,
-    shown.map(({ passageId }) => passageId),
+    recalls.map(({ passageId }) => passageId),
   )
-  return shown.map(({ passageId, path, line, rank, words }) => {
-    const { heading = null, text = '' } = still.get(passageId) ?? {}
+  return recalls.map(({ passageId, path, line, rank, words }) => {
+    const { heading = null, text = '' } = current.get(passageId) ?? {}
     return { path, line, ...(heading !== null && { heading }), text, rank: Number(rank.toFixed(3)), words }
   })
 }

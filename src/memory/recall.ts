@@ -1,56 +1,56 @@
 import type { Millis } from '../domain/clock.ts'
-import { type Memory, weightOf } from '../domain/memory.ts'
-import { askedWords } from '../domain/words.ts'
-import { memoriesOf, newestMemory } from '../store/memories.ts'
-import { searchMemories } from '../store/memory-search.ts'
+import { type Memory, memoryWeight } from '../domain/memory.ts'
+import { searchWords } from '../domain/text/words.ts'
+import { memoriesOf, newestMemory } from '../store/knowledge/memories.ts'
+import { searchMemories } from '../store/knowledge/memory-search.ts'
 import type { Reading } from '../store/store.ts'
-import type { Meant } from './meaning.ts'
 import { byWords, byWordsAndMeaning } from './merge.ts'
+import type { SemanticMatches } from './semantic-index.ts'
 
-/** Found before they are weighed by what proved right and what is new. */
-const lookedAt = 50
+/** Min hits that are fetched before ranking by score and recency. */
+const minFetched = 50
 
-/** A memory that fits, and why. */
-export interface Recalled {
+/** A memory that matches a query, and why. */
+export interface RecalledMemory {
   memory: Memory
-  /** Relevance × standing × recency; where meaning was asked, relevance as both lists together tell it. */
+  /** Relevance × score × recency; with semantic matches, the merged relevance of both lists. */
   rank: number
-  /** How well it fits, 0 to 1: by its words, or by its meaning where that is more than chance. */
+  /** Match quality, 0 to 1: by words, or by meaning if that is better than chance. */
   relevance: number
-  /** Words of the question that it has; none of one that was found by its meaning alone. */
+  /** Words of the query that it contains; empty if found by meaning alone. */
   words: string[]
-  /** How well it fits by its meaning, if it was found by that. */
+  /** Match quality by meaning, if found that way. */
   meaning?: number
 }
 
 /**
- * What is known that fits a question, best first. No text is an error; one without words fits nothing. `meant` is what
- * an embedder makes of the question, where there is one: it was asked before, since rows are not kept waiting for it.
+ * Memories that match a query, best first. No query is an error; one without words matches nothing. `matches` are the
+ * semantic matches, fetched beforehand: a transaction must not wait for the embedder.
  */
 export async function recall(
   rows: Reading,
   question: string,
   now: Millis,
   limit: number,
-  meant?: Meant,
-): Promise<Recalled[]> {
+  matches?: SemanticMatches,
+): Promise<RecalledMemory[]> {
   const total = await newestMemory(rows)
   if (total === undefined) return []
-  const hits = await searchMemories(rows, askedWords(question), total, Math.max(limit, lookedAt))
-  const fits = meant ? byWordsAndMeaning(hits, meant.near) : byWords(hits)
+  const hits = await searchMemories(rows, searchWords(question), total, Math.max(limit, minFetched))
+  const merged = matches ? byWordsAndMeaning(hits, matches.near) : byWords(hits)
   const found = await memoriesOf(
     rows,
-    fits.map(({ id }) => id),
+    merged.map(({ id }) => id),
   )
-  return fits
-    .flatMap(({ id, relevance, words, meaning, merged }): Recalled[] => {
+  return merged
+    .flatMap(({ id, relevance, words, meaning, merged: baseRank }): RecalledMemory[] => {
       const memory = found.get(id)
-      // Rows have the last word: another process may have forgotten what lies near.
+      // Rows are authoritative: another process may have forgotten the memory.
       if (!memory || memory.supersededBy !== null || memory.forgottenAt !== null) {
-        meant?.drop(id)
+        matches?.drop(id)
         return []
       }
-      const rank = merged * weightOf(memory, now)
+      const rank = baseRank * memoryWeight(memory, now)
       return [{ memory, relevance, words, rank, ...(meaning !== undefined && { meaning }) }]
     })
     .sort((a, b) => b.rank - a.rank || b.memory.id - a.memory.id)

@@ -1,76 +1,76 @@
 import type { Millis } from '../domain/clock.ts'
-import { Misuse } from '../domain/errors.ts'
+import { UsageError } from '../domain/errors.ts'
 import { isUntrusted, type Label } from '../domain/label.ts'
 import type { Memory, MemoryDraft } from '../domain/memory.ts'
 import { foldStatement, looksAlike } from '../domain/statement.ts'
-import { wordsIn } from '../domain/words.ts'
+import { wordsIn } from '../domain/text/words.ts'
 import {
   addScore,
   archiveMemories,
   countMemories,
   findMemory,
-  holdMemories,
   insertMemory,
+  lockMemories,
   memoriesOf,
   newestMemory,
+  retagMemory,
   supersede,
   unarchiveMemory,
-  widenMemory,
-} from '../store/memories.ts'
-import { searchMemories } from '../store/memory-search.ts'
+} from '../store/knowledge/memories.ts'
+import { searchMemories } from '../store/knowledge/memory-search.ts'
 import type { Reading, Tx } from '../store/store.ts'
 
-/** Search hits that a new statement is compared with: the same one shares all words and is among the first. */
+/** Max search hits that a new statement is compared with: an equal one shares all words and is among the first. */
 const maxCompared = 50
-/** Of those that look alike, so many are pointed out. */
+/** Max similar memories that are reported. */
 const maxNear = 12
-const longestMemory = 20_000
-/** When there are too many, so many go at once: making room is not done for each. */
-const archivedAtOnce = 100
+const maxLength = 20_000
+/** Memories archived at once when there are too many. */
+const archiveBatch = 100
 
-/** What became of something that was to be remembered. */
-export interface Remembered {
+/** Result of storing a memory. */
+export interface StoredMemory {
   id: number
-  /** The text that is kept under this id. */
+  /** Stored text. */
   content: string
-  /** The same statement was there already: it counts more now. */
+  /** Whether the same statement existed already: its score was raised. */
   isMerged: boolean
-  /** Those that it replaced: the one that was named, and the same words of strangers. They stay readable. */
+  /** Memories that it replaced: the given one, and untrusted ones with the same text. They stay readable. */
   superseded: Memory[]
-  /** Those that look alike and stay as they are: whoever stores it should look whether all hold. */
+  /** Similar memories, unchanged: the caller should check whether all still hold. */
   near: Memory[]
 }
 
 /**
- * Keeps a statement. The same statement again strengthens the one that is there. Nothing else is decided by words: what
- * looks alike is kept and pointed out, and only the memory that `draft.replaces` names gives way.
+ * Stores a statement. An equal statement raises the score of the existing one. Similar ones are kept and reported; only
+ * the memory given as `draft.replaces` is replaced.
  */
-export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, most: number): Promise<Remembered> {
+export async function remember(tx: Tx, draft: MemoryDraft, now: Millis, maxMemories: number): Promise<StoredMemory> {
   const content = checkedContent(draft.content)
-  await holdMemories(tx)
-  const replaced = draft.replaces === undefined ? undefined : await mustChange(tx, draft.replaces, draft.label)
-  return keep(tx, { ...draft, content }, replaced, now, most)
+  await lockMemories(tx)
+  const replaced = draft.replaces === undefined ? undefined : await getChangeableMemory(tx, draft.replaces, draft.label)
+  return keep(tx, { ...draft, content }, replaced, now, maxMemories)
 }
 
-/** Gives a memory new words, tags or keywords: new words replace the old ones, which stay readable. */
+/** Changes text, tags or keywords of a memory. A new text becomes a new memory that replaces the old one. */
 export async function rewrite(
   tx: Tx,
   id: number,
   change: { content?: string; tags?: string[]; keywords?: string[] },
   by: Pick<MemoryDraft, 'source' | 'label' | 'runId' | 'turnId'>,
   now: Millis,
-  most: number,
-): Promise<Remembered> {
-  const old = await mustChange(tx, id, by.label)
+  maxMemories: number,
+): Promise<StoredMemory> {
+  const old = await getChangeableMemory(tx, id, by.label)
   const tags = change.tags ?? old.tags
   const keywords = change.keywords ?? old.keywords
   const content = change.content === undefined ? old.content : checkedContent(change.content)
   if (content === old.content) {
-    await widenMemory(tx, { ...old, tags, keywords })
+    await retagMemory(tx, { ...old, tags, keywords })
     return { id, content, isMerged: false, superseded: [], near: [] }
   }
   const { taskId, resultId } = old
-  return keep(tx, { ...by, content, tags, keywords, taskId, resultId }, old, now, most)
+  return keep(tx, { ...by, content, tags, keywords, taskId, resultId }, old, now, maxMemories)
 }
 
 async function keep(
@@ -78,68 +78,70 @@ async function keep(
   draft: MemoryDraft,
   replaced: Memory | undefined,
   now: Millis,
-  most: number,
-): Promise<Remembered> {
+  maxMemories: number,
+): Promise<StoredMemory> {
   const { content } = draft
-  const isStrange = isUntrusted(draft.label)
+  const isDraftUntrusted = isUntrusted(draft.label)
   const found = (await searchLike(tx, content)).filter(({ id }) => id !== replaced?.id)
   const folded = foldStatement(content)
   const equal = found.filter((each) => foldStatement(each.content) === folded)
-  const again = replaced?.content === content ? [replaced, ...equal] : equal
-  const same = again.find((each) => isUntrusted(each.label) === isStrange)
-  // The same words of strangers say nothing that the trusted ones do not, and would make whoever is shown them untrusted.
-  const strangers = isStrange ? [] : equal.filter((each) => isUntrusted(each.label))
-  const superseded = [...(replaced && replaced !== same ? [replaced] : []), ...strangers]
+  const candidates = replaced?.content === content ? [replaced, ...equal] : equal
+  const same = candidates.find((each) => isUntrusted(each.label) === isDraftUntrusted)
+  // Untrusted memories with the same text add nothing, and would taint every run that recalls them.
+  const untrustedEqual = isDraftUntrusted ? [] : equal.filter((each) => isUntrusted(each.label))
+  const superseded = [...(replaced && replaced !== same ? [replaced] : []), ...untrustedEqual]
   const id = same?.id ?? (await insertMemory(tx, draft, now))
-  if (same) await widen(tx, same, draft)
+  if (same) await addTags(tx, same, draft)
   for (const older of superseded) await supersede(tx, older.id, id)
-  // What proved right stays so in new words.
+  // A new text keeps the score of the old one.
   const gained = replaced && replaced !== same ? replaced.score - 1 : same ? 1 : 0
   if (gained !== 0) await addScore(tx, id, gained)
-  if (!same && id % archivedAtOnce === 0 && (await countMemories(tx)) > most) await archiveMemories(tx, archivedAtOnce)
+  if (!same && id % archiveBatch === 0 && (await countMemories(tx)) > maxMemories)
+    await archiveMemories(tx, archiveBatch)
   if (same) return { id, content: same.content, isMerged: true, superseded, near: [] }
-  const near = found.filter((each) => !strangers.includes(each) && looksAlike(each.content, content)).slice(0, maxNear)
+  const near = found
+    .filter((each) => !untrustedEqual.includes(each) && looksAlike(each.content, content))
+    .slice(0, maxNear)
   return { id, content, isMerged: false, superseded, near }
 }
 
 /**
- * One that is to be changed, back where it is found. What strangers said changes nothing that is trusted, however it
- * came into the talk.
+ * Finds a memory for a change and moves it out of the archive. Throws if an untrusted run would change a trusted memory.
  */
-export async function mustChange(tx: Tx, id: number, by: Label): Promise<Memory> {
-  await holdMemories(tx)
-  const memory = await mustFind(tx, id)
+export async function getChangeableMemory(tx: Tx, id: number, by: Label): Promise<Memory> {
+  await lockMemories(tx)
+  const memory = await getActiveMemory(tx, id)
   if (isUntrusted(by) && !isUntrusted(memory.label))
-    throw new Misuse(
-      `memory:${id} is trusted, and this talk has words in it that are not`,
-      'keep what was found as a memory of its own; the person can change it: heddle memory edit',
+    throw new UsageError(
+      `memory:${id} is trusted, and this session contains untrusted content`,
+      'store it as a new memory; the user can change this one: heddle memory edit',
       'not_trusted',
     )
   await unarchiveMemory(tx, id)
   return memory
 }
 
-/** What is kept of something that somebody says; nothing, and too much, is refused. */
-export function checkedContent(said: string): string {
-  const content = said.trim()
-  if (content === '') throw new Misuse('there is nothing to remember', 'say it in a sentence', 'empty_memory')
-  if (content.length > longestMemory)
-    throw new Misuse(
-      `a memory has at most ${longestMemory} characters`,
+/** Trims the text of a memory; throws if it is empty or too long. */
+export function checkedContent(text: string): string {
+  const content = text.trim()
+  if (content === '') throw new UsageError('there is nothing to remember', 'write it as a sentence', 'empty_memory')
+  if (content.length > maxLength)
+    throw new UsageError(
+      `a memory has at most ${maxLength} characters`,
       'keep what matters, and say where the rest is',
       'long_memory',
     )
   return content
 }
 
-/** One that counts, by its number; one that does not says why. */
-export async function mustFind(rows: Reading, id: number): Promise<Memory> {
+/** Finds an active memory by id; throws if it is missing, forgotten or replaced. */
+export async function getActiveMemory(rows: Reading, id: number): Promise<Memory> {
   const memory = await findMemory(rows, id)
-  if (!memory) throw new Misuse(`there is no memory ${id}`, 'heddle memory lists them', 'not_found')
+  if (!memory) throw new UsageError(`there is no memory ${id}`, 'heddle memory lists them', 'not_found')
   if (memory.forgottenAt !== null)
-    throw new Misuse(`memory:${id} was forgotten`, 'heddle memory lists them', 'forgotten')
+    throw new UsageError(`memory:${id} was forgotten`, 'heddle memory lists them', 'forgotten')
   if (memory.supersededBy !== null)
-    throw new Misuse(
+    throw new UsageError(
       `memory:${id} was replaced by memory:${memory.supersededBy}`,
       `use that one: heddle show memory:${memory.supersededBy}`,
       'superseded',
@@ -147,12 +149,12 @@ export async function mustFind(rows: Reading, id: number): Promise<Memory> {
   return memory
 }
 
-/** Adds tags and keywords to one that is there already. */
-async function widen(tx: Tx, same: Memory, draft: MemoryDraft): Promise<void> {
+/** Adds tags and keywords to an existing memory. */
+async function addTags(tx: Tx, same: Memory, draft: MemoryDraft): Promise<void> {
   const tags = [...new Set([...same.tags, ...(draft.tags ?? [])])]
   const keywords = [...new Set([...same.keywords, ...(draft.keywords ?? [])])]
   if (tags.length > same.tags.length || keywords.length > same.keywords.length)
-    await widenMemory(tx, { ...same, tags, keywords })
+    await retagMemory(tx, { ...same, tags, keywords })
 }
 
 async function searchLike(rows: Reading, content: string): Promise<Memory[]> {

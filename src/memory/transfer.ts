@@ -1,22 +1,28 @@
+import type { MemoryImport } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
 import type { Memory } from '../domain/memory.ts'
-import type { MemoryImport } from '../domain/memory-views.ts'
 import { looksAlike } from '../domain/statement.ts'
-import { archiveMemories, countMemories, holdMemories, listArchived, listMemories } from '../store/memories.ts'
-import { type ImportedMemory, insertImported, knownAmong } from '../store/memory-import.ts'
-import { metaValue } from '../store/meta.ts'
+import {
+  archiveMemories,
+  countMemories,
+  listArchived,
+  listMemories,
+  lockMemories,
+} from '../store/knowledge/memories.ts'
+import { existingContents, type ImportedMemory, insertImported } from '../store/knowledge/memory-import.ts'
+import { metaValue } from '../store/rows/meta.ts'
 import type { Store } from '../store/store.ts'
-import { fileHead, memorySection, readMemoryFile, type WrittenMemory } from './memory-file.ts'
+import { type FileMemory, fileHead, memorySection, readMemoryFile } from './memory-file.ts'
 import { recall } from './recall.ts'
 
-/** So many go into one transaction. */
+/** Memories written in one transaction. */
 const pageSize = 200
-/** How many that are alike are looked at. */
-const mostCompared = 12
+/** Max similar memories to compare with. */
+const maxCompared = 12
 const firstScore = 1
 
-/** Everything that counts as a file for people, in pieces; newest first. With `all`, the archive behind it. */
+/** Exports active memories as markdown, newest first, in chunks; with `all` the archive follows. */
 export async function* exportMemories(store: Store, now: Millis, { all = false } = {}): AsyncIterable<string> {
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
   yield fileHead({ home, exportedAt: now })
@@ -36,29 +42,28 @@ async function* pageByPage(store: Store, list: typeof listMemories): AsyncIterab
 }
 
 /**
- * Reads such a file. What is here word for word is left alone, and nothing that is here gives way to what comes: a file
- * can be made by anybody. For the same reason its word counts, who said it, whether they are to be trusted and how often
- * it proved right, only if the owner vouches for it. What is too much then goes to the archive, whoever's it is.
+ * Imports an export file. Skips memories that exist word for word and replaces none. A file can come from anyone, so its
+ * source, trust and score are accepted only with `trust`. Memories beyond the max are archived.
  */
 export async function importMemories(
   store: Store,
   text: string,
-  { name, trust, now, most }: { name: string; trust: boolean; now: Millis; most: number },
+  { name, trust, now, maxMemories }: { name: string; trust: boolean; now: Millis; maxMemories: number },
 ): Promise<MemoryImport> {
   const file = readMemoryFile(text, name)
   const home = (await store.read((rows) => metaValue(rows, 'database_id'))) ?? null
   const alike: MemoryImport['alike'] = []
   const report: MemoryImport = { imported: [], skipped: 0, distrusted: 0, alike, contradicting: alike, archived: 0 }
-  // The oldest first, so that the newest has the highest number again.
+  // Oldest first, so that the newest gets the highest id again.
   const drafts = file.memories
     .map((written) => draftOf(written, { name, trust, now, isOurs: home !== null && file.home === home }))
     .reverse()
   for (let from = 0; from < drafts.length; from += pageSize) {
     const page = drafts.slice(from, from + pageSize)
-    const near = await Promise.all(page.map((draft) => alikeBefore(store, draft, now, report.imported)))
+    const near = await Promise.all(page.map((draft) => similarExisting(store, draft, now, report.imported)))
     const { ids, archived } = await store.write('import', async (tx) => {
-      await holdMemories(tx)
-      const known = await knownAmong(
+      await lockMemories(tx)
+      const known = await existingContents(
         tx,
         page.map(({ content }) => content),
       )
@@ -67,7 +72,7 @@ export async function importMemories(
         written.push(known.has(draft.content) ? undefined : await insertImported(tx, draft))
         known.add(draft.content)
       }
-      const tooMany = (await countMemories(tx)) - most
+      const tooMany = (await countMemories(tx)) - maxMemories
       return { ids: written, archived: tooMany > 0 ? await archiveMemories(tx, tooMany) : 0 }
     })
     report.archived += archived
@@ -84,12 +89,12 @@ export async function importMemories(
 }
 
 interface Draft extends ImportedMemory {
-  /** The file calls it trusted, and nobody vouched for that. */
+  /** The file marks it as trusted, but the user did not. */
   isDistrusted: boolean
 }
 
 function draftOf(
-  written: WrittenMemory,
+  written: FileMemory,
   { name, trust, now, isOurs }: { name: string; trust: boolean; now: Millis; isOurs: boolean },
 ): Draft {
   const { content, tags, keywords, runId, turnId, createdAt = now, recalledAt = createdAt } = written
@@ -100,8 +105,8 @@ function draftOf(
     keywords,
     score: trust ? written.score : Math.min(written.score, firstScore),
     source: trust ? written.source : 'import',
-    label: isDistrusted || isNobodys(written.label) ? strangers(written.label, name) : written.label,
-    // These are the same everywhere; numbers mean something else in another home.
+    label: isDistrusted || hasNoSource(written.label) ? withFileSource(written.label, name) : written.label,
+    // These ids are globally unique; numeric ids are valid in one home only.
     runId,
     turnId,
     taskId: isOurs ? written.taskId : null,
@@ -114,19 +119,24 @@ function draftOf(
   }
 }
 
-/** Untrusted, and nothing says why. */
-function isNobodys(label: Label): boolean {
+/** Untrusted without a source. */
+function hasNoSource(label: Label): boolean {
   return isUntrusted(label) && label.sources.length === 0
 }
 
-function strangers(label: Label, name: string): Label {
+function withFileSource(label: Label, name: string): Label {
   return joinLabels([label, { integrity: 'untrusted', sources: [`file:${name}`] }])
 }
 
-/** What was here before and looks like it. */
-async function alikeBefore(store: Store, { content }: Draft, now: Millis, came: number[]): Promise<number[]> {
-  const found = await store.read((rows) => recall(rows, content, now, mostCompared))
-  const own = new Set(came)
+/** Existing memories that look similar. */
+async function similarExisting(
+  store: Store,
+  { content }: Draft,
+  now: Millis,
+  importedIds: number[],
+): Promise<number[]> {
+  const found = await store.read((rows) => recall(rows, content, now, maxCompared))
+  const own = new Set(importedIds)
   return found
     .filter(({ memory }) => !own.has(memory.id) && looksAlike(memory.content, content))
     .map(({ memory }) => memory.id)

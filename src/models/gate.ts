@@ -1,8 +1,8 @@
-/** A place where a scripted model waits until a test lets it go on. */
+/** A point at which a scripted model waits until a test opens it. */
 export interface Gate {
-  /** Resolves when somebody waits at the gate, so that a test knows that the moment has come. */
+  /** Resolves when a model waits at the gate. */
   readonly reached: Promise<void>
-  /** Lets through whoever waits, and whoever comes later. */
+  /** Lets all waiting and later models pass. */
   open(): void
   /** Resolves when the gate is open; rejects with the signal's reason when that aborts. */
   pass(signal: AbortSignal): Promise<void>

@@ -1,22 +1,22 @@
 import type { Clock, Millis } from '../domain/clock.ts'
 import { ModelFailure } from '../domain/model.ts'
 import type { Usage } from '../domain/turn.ts'
-import { retryAfter } from './retry-after.ts'
-import { toldWords } from './told-words.ts'
+import { cleanProviderText } from './stream/provider-message.ts'
+import { retryAfter } from './stream/retry-after.ts'
 
-/** Whose trouble it is, for the sentence that tells of it. */
+/** Settings of a provider that its error messages need. */
 export interface Provider {
   name: string
   model: string
   baseURL: string
-  /** The wire format, for the sentence about a server that does not speak it. */
+  /** Wire format, for the message about a server that does not speak it. */
   speaks: string
   apiKey?: string
   idleTimeout: Millis
   totalTimeout: Millis
 }
 
-/** What the provider packages throw for an answer that is not a reply, and for none at all. */
+/** Error that the provider packages throw for an error status or a failed connection. */
 interface CallError {
   statusCode?: number
   responseHeaders?: Record<string, string>
@@ -25,7 +25,11 @@ interface CallError {
   cause?: unknown
 }
 
-/** Everything that can go wrong in a call, as a failure that says whose it is and what to do. No text of it has the key. */
+/** Provider messages for a request that exceeds the context window. */
+const contextOverflow =
+  /context.{0,20}(length|window|size)|prompt is too long|maximum context|too many tokens|exceeds? the (context|maximum)/i
+
+/** Maps everything that can go wrong in a call to a ModelFailure with a remedy. No message contains the key. */
 export class ProviderFailures {
   readonly #provider: Provider
   readonly #clock: Clock
@@ -35,16 +39,16 @@ export class ProviderFailures {
     this.#clock = clock
   }
 
-  /** The provider did not begin to reply. */
+  /** Failure before the reply began. */
   ofRequest(error: unknown): ModelFailure {
     const known = modelFailureIn(error)
     if (known) return known
-    if (!isCallError(error)) return isOfReply(error) ? this.malformed(undefined) : this.#unsendable(error)
+    if (!isCallError(error)) return isParseFailure(error) ? this.malformed(undefined) : this.#unsendable(error)
     if (error.statusCode === undefined || error.statusCode < 300) return this.#unreachable(error.cause)
-    return this.#refused(error.statusCode, providerWords(error), retryAfter(error.responseHeaders, this.#clock))
+    return this.#refused(error.statusCode, providerMessage(error), retryAfter(error.responseHeaders, this.#clock))
   }
 
-  /** The reply began and ended before it was whole. */
+  /** Failure in the middle of the reply. */
   ofStream(error: unknown, usage: Usage | undefined): ModelFailure {
     const known = modelFailureIn(error)
     if (known) return withUsage(known, usage)
@@ -52,7 +56,12 @@ export class ProviderFailures {
   }
 
   cut(usage: Usage | undefined): ModelFailure {
-    return this.#later('stream_cut', 'broke off in the middle of a reply', 'ask again; what came is not used', usage)
+    return this.#later(
+      'stream_cut',
+      'closed the connection in the middle of a reply',
+      'ask again; what it said before that is not a whole answer',
+      usage,
+    )
   }
 
   malformed(usage: Usage | undefined): ModelFailure {
@@ -69,37 +78,42 @@ export class ProviderFailures {
     return this.#later('provider_timeout', what, remedy, usage)
   }
 
-  /** The provider told of an error instead of going on with its reply. */
-  told(error: unknown, usage: Usage | undefined): ModelFailure {
+  /** The provider sent an error event in the stream. */
+  errorEvent(error: unknown, usage: Usage | undefined): ModelFailure {
     const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
-    const said = typeof error === 'string' ? error : typeof message === 'string' ? message : ''
+    const text = typeof error === 'string' ? error : typeof message === 'string' ? message : ''
     const status = Number(statusCode ?? code)
-    if (status >= 400 && status < 600) return this.#refused(status, said, undefined, { usage, mayHaveCost: true })
-    return this.#later('provider_failed', `stopped replying${quoting(this.#clean(said))}`, this.#waitOrElse(), usage)
+    if (status >= 400 && status < 600) return this.#refused(status, text, undefined, { usage, mayHaveCost: true })
+    return this.#later('provider_failed', `stopped replying${quoted(this.#clean(text))}`, this.#retryRemedy(), usage)
   }
 
   contextCut(sent: number, usage: Usage): ModelFailure {
     const { name } = this.#provider
     return new ModelFailure(
       'context_cut',
-      `${this.#who()} read only ${usage.inputTokens} of about ${sent} tokens that were sent, so its answer is not used.`,
+      `${this.#modelName()} read only ${usage.inputTokens} of about ${sent} tokens that were sent, so its answer is not used.`,
       `raise the context window of the server (Ollama: num_ctx), or lower models.${name}.contextWindow to what it has`,
       { retry: 'never', usage },
     )
   }
 
   tooLarge(what: string): ModelFailure {
-    return new ModelFailure('reply_too_large', `${this.#who()} sent ${what}.`, 'use another model, or ask for less', {
-      retry: 'never',
-      mayHaveCost: true,
-    })
+    return new ModelFailure(
+      'reply_too_large',
+      `${this.#modelName()} sent ${what}.`,
+      'use another model, or ask for less',
+      {
+        retry: 'never',
+        mayHaveCost: true,
+      },
+    )
   }
 
-  /** An answer, but not a stream: a web page, or a server that cannot stream. */
+  /** An answer that is not a stream: an HTML page, or a server that cannot stream. */
   notAStream(contentType: string): ModelFailure {
     return new ModelFailure(
       'provider_rejected',
-      `${this.#who()} answered with ${this.#clean(contentType)} instead of a stream.`,
+      `${this.#modelName()} answered with ${this.#clean(contentType)} instead of a stream.`,
       `check models.${this.#provider.name}.baseURL in heddle.yaml; it usually ends with /v1`,
       { retry: 'never', mayHaveCost: contentType.includes('json') },
     )
@@ -107,22 +121,36 @@ export class ProviderFailures {
 
   #refused(status: number, words: string, after: Millis | undefined, cost: Cost = {}): ModelFailure {
     const { name, model, apiKey } = this.#provider
-    const said = `${status}${quoting(this.#clean(words))}`
+    const text = `${status}${quoted(this.#clean(words))}`
     const never = (code: string, what: string, remedy: string) =>
-      new ModelFailure(code, `${this.#who()} ${what}: ${said}.`, remedy, { retry: 'never', ...costOf(cost) })
+      new ModelFailure(code, `${this.#modelName()} ${what}: ${text}.`, remedy, { retry: 'never', ...costOf(cost) })
     const key = `models.${name}.apiKey in heddle.yaml`
     if (status === 401 || status === 403 || (status === 400 && /api[ _]key[ _](not[ _]valid|invalid)/i.test(words)))
       return apiKey === undefined
-        ? never('provider_refused_key', 'wants a key', `set ${key}`)
-        : never('provider_refused_key', 'does not accept the key', `correct ${key}, or the variable or secret it names`)
+        ? never(
+            'provider_refused_key',
+            'needs a key',
+            `store a key: heddle secret set ${name}; then set ${key} to \${secret:${name}}`,
+          )
+        : never(
+            'provider_refused_key',
+            'does not accept the key',
+            `correct ${key}, or the variable or secret it names (heddle secret set NAME)`,
+          )
     if (status === 404)
       return never('model_unknown', `does not know ${model}`, `correct models.${name}.model or models.${name}.baseURL`)
+    if (status === 413 || (status === 400 && contextOverflow.test(words)))
+      return never(
+        'provider_rejected',
+        'says that the request is too long',
+        `lower models.${name}.contextWindow to what the model has, ask for less, or start a new session`,
+      )
     if (status < 500 && !isBusy(status))
       return never('provider_rejected', 'rejects the request', `check models.${name} in heddle.yaml`)
     return new ModelFailure(
       isBusy(status) ? 'provider_busy' : 'provider_failed',
-      `${this.#who()} ${isBusy(status) ? 'is busy' : 'failed'}: ${said}.`,
-      this.#waitOrElse(),
+      `${this.#modelName()} ${isBusy(status) ? 'is busy' : 'failed'}: ${text}.`,
+      this.#retryRemedy(),
       { retry: 'later', ...(after !== undefined && { retryAfter: after }), ...costOf(cost) },
     )
   }
@@ -134,43 +162,43 @@ export class ProviderFailures {
     if (cause instanceof Error && /^(bad port|unknown scheme)$/.test(cause.message)) return this.#unsendable(cause)
     const remedy = `check that the server runs and that models.${name}.baseURL is right`
     const what = `cannot be reached (${code ?? 'connection failed'})`
-    return this.#later('provider_unreachable', what, remedy, undefined, isLostOnTheWay(code))
+    return this.#later('provider_unreachable', what, remedy, undefined, isConnectionBroken(code))
   }
 
-  /** Nothing was sent: what `fetch` says of it may quote the key, so it is not repeated. */
+  /** Nothing was sent. The message of `fetch` may quote the key, so it is not shown. */
   #unsendable(error: unknown): ModelFailure {
     const { name, apiKey } = this.#provider
     if (apiKey !== undefined && /[^\x21-\x7e]/.test(apiKey)) {
-      const message = `The key of model ${name} has characters that no key has, such as a space or a line break.`
+      const message = `The key of model ${name} contains invalid characters, such as a space or a line break.`
       const remedy = `correct models.${name}.apiKey in heddle.yaml, or the variable or secret it names`
       return new ModelFailure('provider_refused_key', message, remedy, { retry: 'never' })
     }
     const why = error instanceof Error ? error.name : 'unknown error'
-    const message = `No request can be sent to ${this.#who()} (${why}).`
+    const message = `No request can be sent to ${this.#modelName()} (${why}).`
     const remedy = `correct models.${name}.baseURL in heddle.yaml: http or https, no password, a usual port`
     return new ModelFailure('provider_unreachable', message, remedy, { retry: 'never' })
   }
 
   #later(code: string, what: string, remedy: string, usage: Usage | undefined, mayHaveCost = true): ModelFailure {
     const cost = costOf({ usage, mayHaveCost })
-    return new ModelFailure(code, `${this.#who()} ${what}.`, remedy, { retry: 'later', ...cost })
+    return new ModelFailure(code, `${this.#modelName()} ${what}.`, remedy, { retry: 'later', ...cost })
   }
 
-  #who(): string {
+  #modelName(): string {
     const { name, baseURL } = this.#provider
-    return `Model ${name} (${URL.parse(baseURL)?.host ?? 'an address that is none'})`
+    return `Model ${name} (${URL.parse(baseURL)?.host ?? 'invalid address'})`
   }
 
-  #waitOrElse(): string {
+  #retryRemedy(): string {
     return 'wait and ask again, or name another model in agent.fallbacks'
   }
 
   #clean(words: string): string {
-    return toldWords(words, this.#provider.apiKey)
+    return cleanProviderText(words, this.#provider.apiKey)
   }
 }
 
-/** A failure that was named before anybody had counted. */
+/** Adds the usage to a failure that was created before it was known. */
 function withUsage(failure: ModelFailure, usage: Usage | undefined): ModelFailure {
   if (failure.usage || !usage) return failure
   const { code, message, remedy, retry, retryAfter, mayHaveCost } = failure
@@ -178,7 +206,7 @@ function withUsage(failure: ModelFailure, usage: Usage | undefined): ModelFailur
   return new ModelFailure(code, message, remedy, { retry, usage, ...more })
 }
 
-/** What a failure has cost: as much as was told, and perhaps more. */
+/** Cost of a failed call: the reported usage, and whether there may be more. */
 interface Cost {
   usage?: Usage | undefined
   mayHaveCost?: boolean
@@ -188,24 +216,24 @@ function costOf({ usage, mayHaveCost = false }: Cost) {
   return { ...(usage && { usage }), mayHaveCost }
 }
 
-/** A connection that was there and broke: the request may have arrived. */
-function isLostOnTheWay(code: string | undefined): boolean {
+/** Whether an established connection broke: the request may have arrived. */
+function isConnectionBroken(code: string | undefined): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET'
 }
 
-/** The answers that mean "not now". */
+/** Status codes that mean "retry later". */
 function isBusy(status: number): boolean {
   return [408, 409, 425, 429, 503, 529].includes(status)
 }
 
-function quoting(words: string): string {
+function quoted(words: string): string {
   return words === '' ? '' : ` "${words}"`
 }
 
-function providerWords({ data, responseBody, statusCode }: CallError): string {
+function providerMessage({ data, responseBody, statusCode }: CallError): string {
   const message = (data as { error?: { message?: unknown } } | undefined)?.error?.message
   if (typeof message === 'string') return message
-  // A redirect or a web page says nothing that helps.
+  // A redirect or an HTML page has no useful message.
   return statusCode === undefined || statusCode < 400 || /^\s*</.test(responseBody ?? '<') ? '' : (responseBody ?? '')
 }
 
@@ -213,13 +241,13 @@ function isCallError(error: unknown): error is CallError {
   return error instanceof Error && error.name === 'AI_APICallError'
 }
 
-/** The request went out, and what came back cannot be read. */
-function isOfReply(error: unknown): boolean {
+/** Whether the request was sent and the answer cannot be parsed. */
+function isParseFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return /^AI_(JSONParse|TypeValidation|InvalidResponseData)Error$/.test(error.name) || /normalized/.test(error.message)
 }
 
-/** Our own failures come back wrapped when they were thrown inside a stream. */
+/** Unwraps our own failures, which are wrapped when thrown inside a stream. */
 function modelFailureIn(error: unknown): ModelFailure | undefined {
   return causes(error).find((found) => found instanceof ModelFailure)
 }

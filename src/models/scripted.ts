@@ -9,23 +9,23 @@ import {
 } from '../domain/model.ts'
 import type { Usage } from '../domain/turn.ts'
 import type { Gate } from './gate.ts'
-import { priced, textsOf, tokensIn } from './usage.ts'
+import { estimateTokensOf, textsOf, withCost } from './stream/usage.ts'
 
-/** What a scripted model does with one request. */
+/** Scripted reply to one request. */
 export interface ScriptedReply {
   text?: string
-  /** The text as it streams, instead of `text`; at a gate it waits. */
+  /** Streamed pieces instead of `text`; waits at each gate. */
   pieces?: (string | Gate)[]
   thinking?: string
-  /** An id that is left out is made from the number of the request. */
+  /** Default id: from the number of the request. */
   calls?: { id?: string; name: string; input?: unknown }[]
-  /** Without it `calls` or `stop`, as the reply has calls or not. */
+  /** Default: `calls` if there are calls, else `stop`. */
   finish?: ModelReply['finish']
-  /** Figures that differ from the count of a quarter of the characters. */
+  /** Overrides of the default, a quarter of the characters. */
   usage?: Partial<Usage>
   model?: string
   metadata?: unknown
-  /** Waited at before anything is said. */
+  /** Gate before the reply starts. */
   gate?: Gate
   /** Thrown at the end, instead of a reply. */
   fail?: ModelFailure
@@ -35,11 +35,11 @@ export interface ScriptedReply {
 export type Script = readonly ScriptedReply[] | ((request: ModelRequest, n: number) => ScriptedReply)
 
 export interface ScriptedModel extends Model {
-  /** Every request it was given, as it was at that moment. */
+  /** Copies of all requests. */
   readonly requests: readonly ModelRequest[]
 }
 
-/** A model that says what a script says: for tests, without a network, and without ever sleeping. */
+/** A model that replies from a script: for tests, without network and without delays. */
 export function scriptedModel(
   script: Script,
   settings: Partial<Pick<Model, 'name' | 'window' | 'price' | 'sees' | 'readsPdf'>> = {},
@@ -55,7 +55,7 @@ export function scriptedModel(
     async reply(request, onDelta) {
       request.signal.throwIfAborted()
       const n = requests.push(copyOf(request))
-      const scripted = typeof script === 'function' ? script(request, n) : (script[n - 1] ?? beyond(n))
+      const scripted = typeof script === 'function' ? script(request, n) : (script[n - 1] ?? scriptEnded(n))
       await scripted.gate?.pass(request.signal)
       if (scripted.thinking) onDelta({ kind: 'thinking', text: scripted.thinking })
       const text = await stream(scripted, request.signal, onDelta)
@@ -66,7 +66,7 @@ export function scriptedModel(
       const finish = scripted.finish ?? (calls.length > 0 ? 'calls' : 'stop')
       return {
         text,
-        // As with every model, the calls of a reply that was stopped are not handed on.
+        // As with every model, the calls of a truncated reply are dropped.
         calls: finish === 'calls' ? calls : [],
         finish,
         usage: usageOf(request, text, calls, price, scripted.usage),
@@ -78,20 +78,20 @@ export function scriptedModel(
 }
 
 async function stream(
-  { text, pieces = text ? [text] : [] }: ScriptedReply,
+  { text: whole, pieces = whole ? [whole] : [] }: ScriptedReply,
   signal: AbortSignal,
   onDelta: (delta: Delta) => void,
 ): Promise<string> {
-  let said = ''
+  let text = ''
   for (const piece of pieces) {
     if (typeof piece !== 'string') {
       await piece.pass(signal)
       continue
     }
-    said += piece
+    text += piece
     onDelta({ kind: 'text', text: piece })
   }
-  return said
+  return text
 }
 
 function usageOf(
@@ -99,18 +99,24 @@ function usageOf(
   text: string,
   calls: RequestedCall[],
   price: Price,
-  given: Partial<Usage> = {},
+  overrides: Partial<Usage> = {},
 ): Usage {
-  const inputTokens = tokensIn([...textsOf(request), request.tools.length > 0 ? JSON.stringify(request.tools) : ''])
-  const outputTokens = tokensIn([text, ...calls.flatMap((call) => [call.name, JSON.stringify(call.input) ?? ''])])
-  return { ...priced({ inputTokens, outputTokens, cachedTokens: 0, ...given }, price), ...given }
+  const inputTokens = estimateTokensOf([
+    ...textsOf(request),
+    request.tools.length > 0 ? JSON.stringify(request.tools) : '',
+  ])
+  const outputTokens = estimateTokensOf([
+    text,
+    ...calls.flatMap((call) => [call.name, JSON.stringify(call.input) ?? '']),
+  ])
+  return { ...withCost({ inputTokens, outputTokens, cachedTokens: 0, ...overrides }, price), ...overrides }
 }
 
 function copyOf({ signal, ...request }: ModelRequest): ModelRequest {
   return { ...structuredClone(request), signal }
 }
 
-function beyond(n: number): never {
+function scriptEnded(n: number): never {
   throw new ModelFailure('script_ended', `The script has no reply number ${n}.`, 'give scriptedModel one more reply', {
     retry: 'never',
   })

@@ -1,45 +1,46 @@
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { Model, ModelFailure, Price } from '../domain/model.ts'
 import { isLoopback } from './loopback.ts'
-import { patience } from './patience.ts'
-import { type Asked, callOptions } from './prompt.ts'
 import type { ProviderFailures } from './provider-failures.ts'
 import type { CallOptions, ProviderModel } from './provider-package.ts'
-import { ReplyParts } from './reply-parts.ts'
+import { callOptions, type PromptTarget } from './stream/prompt.ts'
+import { ReplyParts } from './stream/reply-parts.ts'
+import { replyTimeouts } from './stream/reply-timeouts.ts'
 
-/** A model as its owner configured it and its provider makes it. */
-export interface ProviderSettings extends Omit<Asked, 'kind'> {
-  /** As the owner names it in `models`. */
+/** Settings of a configured model. */
+export interface ProviderSettings extends Omit<PromptTarget, 'kind'> {
+  /** Name in the `models` section. */
   name: string
-  /** As the provider names it. */
+  /** The provider's name of the model. */
   model: string
   baseURL: string
   apiKey?: string
   window: number
   price: Price
-  /** How long the provider may send nothing that belongs to a reply. */
+  /** Max silence between two parts of a reply. */
   idleTimeout: Millis
   totalTimeout: Millis
 }
 
-/** The half of a model that differs from provider to provider. */
-export interface Wire extends Pick<Asked, 'kind'> {
+/** Provider-specific half of a model. */
+export interface Wire extends Pick<PromptTarget, 'kind'> {
   failures: ProviderFailures
-  /** Loads the provider's package: at the first request, since commands that ask nothing must start quickly. */
+  /** Loads the provider's package at the first request, so that other commands start fast. */
   load(): Promise<ProviderModel>
-  /** What this provider is always told. */
+  /** Options sent with every request. */
   options?: CallOptions['providerOptions']
 }
 
-/** The Model port over a provider package: one streamed request per call, and a reply only if all of it came. */
+/** Model port over a provider package: one streamed request per call; a partial reply is a failure. */
 export function streamedModel(settings: ProviderSettings, wire: Wire, clock: Clock): Model {
   const { name, window, price, idleTimeout, totalTimeout, sees, readsPdf, thinks } = settings
   const { failures, kind, options } = wire
-  // Which run a request belongs to is nobody's business but that of a server on this machine.
+  // Only a server on this machine may know the run id.
   const sendsRunId = isLoopback(settings.baseURL)
   let loading: Promise<ProviderModel> | undefined
   return {
     name,
+    modelId: settings.model,
     window,
     price,
     ...(sees !== undefined && { sees }),
@@ -54,13 +55,13 @@ export function streamedModel(settings: ProviderSettings, wire: Wire, clock: Clo
       const parts = new ReplyParts(request, { ...settings, kind }, failures, onDelta)
       const connection = new AbortController()
       let expired: ModelFailure | undefined
-      let hasBegun = false
+      let hasStarted = false
 
-      const hangUp = () => connection.abort()
-      signal.addEventListener('abort', hangUp)
-      const waiting = patience(clock, { idle: idleTimeout, total: totalTimeout }, (limit) => {
+      const abort = () => connection.abort()
+      signal.addEventListener('abort', abort)
+      const timeouts = replyTimeouts(clock, { idle: idleTimeout, total: totalTimeout }, (limit) => {
         expired = failures.timeout(limit, parts.usage)
-        hangUp()
+        abort()
       })
       try {
         const { stream } = await provider.doStream({
@@ -70,20 +71,20 @@ export function streamedModel(settings: ProviderSettings, wire: Wire, clock: Clo
           abortSignal: connection.signal,
           includeRawChunks: true,
         })
-        hasBegun = true
+        hasStarted = true
         for await (const part of stream) {
-          // An event that brings no part of a reply is a sign of life of the server, not of the model.
-          if (part.type !== 'raw') waiting.heard()
+          // A raw event shows that the server is alive, not the model.
+          if (part.type !== 'raw') timeouts.heard()
           parts.take(part)
         }
         return parts.whole()
       } catch (error) {
-        hangUp()
+        abort()
         signal.throwIfAborted()
-        throw expired ?? (hasBegun ? failures.ofStream(error, parts.usage) : failures.ofRequest(error))
+        throw expired ?? (hasStarted ? failures.ofStream(error, parts.usage) : failures.ofRequest(error))
       } finally {
-        waiting.end()
-        signal.removeEventListener('abort', hangUp)
+        timeouts.end()
+        signal.removeEventListener('abort', abort)
       }
     },
   }

@@ -13,7 +13,7 @@ import {
 import type { Millis } from '../domain/clock.ts'
 import type { Tables } from './tables.ts'
 
-/** Words of the schema that the two databases spell differently. */
+/** Schema keywords that differ between the two databases. */
 export interface ColumnTypes {
   int: string
   text: string
@@ -21,7 +21,7 @@ export interface ColumnTypes {
   /** The transaction that wrote an event; see `EventOrder`. */
   xid: string
   sequence: string
-  /** Small numbers that people copy, given in order. */
+  /** Small sequential ids that people type. */
   sequenceKey: string
   eventKey: string
   /** Rows stored in the order of the primary key. */
@@ -29,7 +29,7 @@ export interface ColumnTypes {
   strict: string
 }
 
-/** Builds queries; running them is the connection's business. */
+/** Builds queries; connections run them. */
 export type Builder = Kysely<Tables>
 
 /** Every difference between SQLite and PostgreSQL, by name. */
@@ -37,24 +37,24 @@ export interface Dialect {
   name: 'sqlite' | 'postgres'
   types: ColumnTypes
   builder: Builder
-  /** Held until the transaction ends: only one process at a time chooses what to run next. */
+  /** Claim lock, held until the transaction ends: only one process at a time picks the next run. */
   claimLock: RawBuilder<unknown>
-  /** The same where waiting would break the order of locks: tells whether it is held now. */
+  /** Claim lock without waiting, for use where waiting would break the lock order; returns whether it was taken. */
   tryClaimLock: RawBuilder<{ held: number }>
-  /** Held until the transaction ends: only one process at a time takes from the day's budget. The last lock of its transaction. */
+  /** Day budget lock, held until the transaction ends. Must be the last lock of its transaction. */
   dayLock: RawBuilder<unknown>
-  /** Held until the transaction ends: what is kept is compared with what is known. No lock of rows is asked for behind it. */
+  /** Memory lock, held until the transaction ends: serializes duplicate checks. Row locks must be taken before it. */
   memoryLock: RawBuilder<unknown>
-  /** The moment by which leases are judged: PostgreSQL's own clock, which all its users share; else the caller's. */
+  /** Clock for leases: PostgreSQL's own, which all processes share; with SQLite the caller's. */
   leaseClock(now: Millis): RawBuilder<number>
   /** Appended to a SELECT that must hold its rows until the transaction ends. */
   lockRows: RawBuilder<unknown>
-  /** The same, but rows that another transaction holds are left out instead of waited for. */
+  /** The same, but skips rows that another transaction holds. */
   lockFreeRows: RawBuilder<unknown>
   events: EventOrder
 }
 
-/** A place in the order of events. */
+/** Position in the order of events. */
 export interface Position {
   xid: string
   seq: number
@@ -62,8 +62,8 @@ export interface Position {
 
 /**
  * The order in which followers see events. SQLite's one writer commits in the order of `seq`. PostgreSQL does not: a
- * transaction with a smaller number may commit later, so the transaction comes first, and events of those that are
- * not older than every open one wait.
+ * transaction with a smaller number may commit later, so events are ordered by transaction first, and those of a
+ * transaction that is not older than every open one are held back.
  */
 export interface EventOrder {
   order: RawBuilder<unknown>
@@ -133,7 +133,7 @@ export const postgres: Dialect = {
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   }),
-  // Not FOR UPDATE: that also waits for whoever inserts a row that refers to this one, such as a join that names a run.
+  // Not FOR UPDATE: that also waits for transactions that insert a reference to this row, such as a join to its run.
   lockRows: sql`for no key update`,
   lockFreeRows: sql`for no key update skip locked`,
   // Keyed by schema: several heddles may share a server without waiting for each other.

@@ -2,7 +2,7 @@ import { HeddleError, StorageFailure } from '../domain/errors.ts'
 
 export type Constraint = 'unique' | 'foreign_key' | 'check' | 'not_null'
 
-/** A row that the schema refuses; the same on both databases. */
+/** A row that violates a constraint; the same for both databases. */
 export class ConstraintViolated extends HeddleError {
   readonly constraint: Constraint
   constructor(constraint: Constraint, cause: Error) {
@@ -11,20 +11,20 @@ export class ConstraintViolated extends HeddleError {
   }
 }
 
-/** A body that broke the rules of `write`: always a bug in the caller. */
-export class BodyMisbehaved extends Error {
+/** Violation of the rules of `Store.write`: always a bug in the caller. */
+export class TransactionMisuse extends Error {
   override readonly name = 'BodyMisbehaved'
 }
 
-/** True where the database asks for the whole transaction to be tried again. */
-export function wantsRetry(error: unknown): boolean {
+/** True when the whole transaction should be retried (serialization failure or deadlock). */
+export function isSerializationFailure(error: unknown): boolean {
   return isPgError(error) && (error.code === '40001' || error.code === '40P01')
 }
 
 /** SQLite's primary result code, or undefined for anything that did not come from SQLite. */
 export function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined
-  // The index of the log finds no space: SQLite calls that an I/O error, but the disk has not failed.
+  // SQLite reports a full disk as an I/O error when the WAL index cannot grow; the disk has not failed.
   return error.errcode === indexCannotGrow ? sqliteFull : error.errcode & 0xff
 }
 
@@ -36,7 +36,7 @@ export const sqliteCorrupt = 11
 export const sqliteFull = 13
 export const sqliteNotADatabase = 26
 
-/** Says in our words what went wrong with the file, and what to do; passes on what is not SQLite's. */
+/** Maps a SQLite error to a Heddle error with a remedy; returns other errors unchanged. */
 export function explainSqlite(error: unknown, file: string): unknown {
   const code = sqliteCode(error)
   if (code === undefined || !(error instanceof Error)) return error
@@ -81,7 +81,7 @@ export function explainSqlite(error: unknown, file: string): unknown {
   }
 }
 
-/** The refusal that every kind of damage ends in, with the way back. */
+/** Error for every kind of damage, with the way back to a backup. */
 export function databaseCorrupt(file: string, reason: string, cause?: unknown): StorageFailure {
   return new StorageFailure(
     'database_corrupt',
@@ -91,8 +91,8 @@ export function databaseCorrupt(file: string, reason: string, cause?: unknown): 
   )
 }
 
-/** Says in our words what PostgreSQL or the way to it reported. */
-export function explainPostgres(error: unknown, place: string): unknown {
+/** Maps a PostgreSQL or connection error to a Heddle error with a remedy. */
+export function explainPostgres(error: unknown, location: string): unknown {
   if (!(error instanceof Error) || error instanceof HeddleError) return error
   if (isPgError(error)) {
     const constraint = pgConstraints.get(error.code)
@@ -100,7 +100,7 @@ export function explainPostgres(error: unknown, place: string): unknown {
     if (error.code === '53100')
       return new StorageFailure(
         'disk_full',
-        `the server of ${place} has no space left`,
+        `the server of ${location} has no space left`,
         'free some space there and try again',
         {
           retry: 'later',
@@ -110,7 +110,7 @@ export function explainPostgres(error: unknown, place: string): unknown {
     if (/^(28|3D|42501)/.test(error.code))
       return new StorageFailure(
         'database_refused',
-        `${place}: ${error.message}`,
+        `${location}: ${error.message}`,
         'check user, password and name in the `database` key of heddle.yaml',
         {
           cause: error,
@@ -119,27 +119,27 @@ export function explainPostgres(error: unknown, place: string): unknown {
     if (error.code === '25006')
       return new StorageFailure(
         'database_not_writable',
-        `${place} may only be read at the moment (${error.message})`,
-        'wait until it may be written again, or name the primary server in the `database` key of heddle.yaml',
+        `${location} is read-only at the moment (${error.message})`,
+        'wait until it is writable again, or set the primary server in the `database` key of heddle.yaml',
         { retry: 'later', cause: error },
       )
     if (error.code === '0A000' && error.message.includes('cached plan'))
       return new StorageFailure(
         'schema_newer',
-        `a newer heddle has changed the tables of ${place} while this one was running`,
+        `a newer heddle has changed the tables of ${location} while this one was running`,
         'stop this one and start the newer version',
         { cause: error },
       )
-    if (error.code === '53300') return tooManyConnections(place, error)
+    if (error.code === '53300') return tooManyConnections(location, error)
     if (!/^(08|57P)/.test(error.code)) return error
   } else {
-    if (error.message.startsWith('timeout exceeded')) return tooManyConnections(place, error)
+    if (error.message.startsWith('timeout exceeded')) return tooManyConnections(location, error)
     if (!connectionLost.test(`${(error as NodeJS.ErrnoException).code} ${error.message}`)) return error
   }
   return new StorageFailure(
     'database_unreachable',
-    // Where a name stands for several addresses, only the code says what happened.
-    `${place} does not answer (${error.message || (error as NodeJS.ErrnoException).code})`,
+    // The message is empty when a host name resolves to several addresses; the code is not.
+    `${location} does not answer (${error.message || (error as NodeJS.ErrnoException).code})`,
     'start PostgreSQL, or correct the `database` key of heddle.yaml',
     {
       retry: 'later',
@@ -148,11 +148,11 @@ export function explainPostgres(error: unknown, place: string): unknown {
   )
 }
 
-function tooManyConnections(place: string, cause: Error): StorageFailure {
+function tooManyConnections(location: string, cause: Error): StorageFailure {
   return new StorageFailure(
     'database_busy',
-    `no connection to ${place} is free (${cause.message})`,
-    'try again; if it stays so, look in pg_stat_activity for who holds them, or raise max_connections of the server',
+    `no connection to ${location} is free (${cause.message})`,
+    'try again; if it persists, see pg_stat_activity for open connections, or raise max_connections of the server',
     { retry: 'later', cause },
   )
 }
@@ -176,7 +176,7 @@ const pgConstraints = new Map<string, Constraint>([
   ['23502', 'not_null'],
 ])
 
-/** PostgreSQL's codes have a digit, which tells them from EPIPE. */
+/** PostgreSQL codes contain a digit, which distinguishes them from EPIPE. */
 function isPgError(error: unknown): error is Error & { code: string } {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false
   return /^(?=.*\d)[0-9A-Z]{5}$/.test(error.code)

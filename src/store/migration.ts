@@ -1,6 +1,6 @@
 import type { ColumnTypes } from './dialect.ts'
 
-/** One step of the schema, in the words of either database. Once released it is never edited. */
+/** One schema migration, for both databases. Never edited once released. */
 export interface Migration {
   id: number
   name: string

@@ -2,51 +2,55 @@ import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { HeddleError } from '../domain/errors.ts'
 import { databaseCorrupt, explainPostgres } from './failures.ts'
-import { identify, metaValue } from './meta.ts'
 import type { Migration } from './migration.ts'
-import { aloneOnPostgres, migratePostgres, postgresVersion } from './postgres-migrate.ts'
-import { connectPool, openPostgresStore, schemaOf, shownUrl } from './postgres-store.ts'
+import { migratePostgres, postgresVersion, withSchemaLock } from './postgres/migrate.ts'
+import { connectPool, openPostgresStore, redactedUrl, schemaOf } from './postgres/store.ts'
+import { metaValue, setDatabaseId } from './rows/meta.ts'
 import { migrations, missingMigrations } from './schema-version.ts'
-import { aloneOnSqlite } from './sqlite-alone.ts'
-import type { SqliteConnection } from './sqlite-connection.ts'
-import { checkStructure, inspectFile } from './sqlite-file.ts'
-import { createSqliteFile, migrateSqlite, sqliteVersion } from './sqlite-migrate.ts'
-import { connect, openSqliteStore, whenFree } from './sqlite-store.ts'
+import type { SqliteConnection } from './sqlite/connection.ts'
+import { checkStructure, inspectFile } from './sqlite/file.ts'
+import { createSqliteFile, migrateSqlite, sqliteVersion } from './sqlite/migrate.ts'
+import { connect, openSqliteStore, retryWhileBusy } from './sqlite/store.ts'
+import { withUpgradeLock } from './sqlite/upgrade-lock.ts'
 import type { Store, StoreContext } from './store.ts'
 
-/** Where the rows live. */
-export type Place =
+/** Location of the database: a SQLite file or a PostgreSQL server. */
+export type DatabaseLocation =
   | { kind: 'sqlite'; file: string; durability: 'full' | 'normal' }
   | { kind: 'postgres'; url: string; poolSize?: number }
 
-/** A name for a place that stays the same when a home is moved or a password changes. */
-export function nameOfPlace(place: Place): string {
-  if (place.kind === 'sqlite') return `sqlite ${basename(place.file)}`
-  const { hostname, port, pathname } = new URL(place.url)
-  return `postgres ${hostname}:${port || 5432}${pathname} ${schemaOf(place.url)}`
+/** Name of a database that stays the same when the home moves or the password changes. */
+export function databaseName(location: DatabaseLocation): string {
+  if (location.kind === 'sqlite') return `sqlite ${basename(location.file)}`
+  const { hostname, port, pathname } = new URL(location.url)
+  return `postgres ${hostname}:${port || 5432}${pathname} ${schemaOf(location.url)}`
 }
 
-/** Where the rows are, as it may be printed. */
-export function shownPlace(place: Place): string {
-  return place.kind === 'sqlite' ? place.file : shownUrl(place.url)
+/** Location for display, without a password. */
+export function printableLocation(location: DatabaseLocation): string {
+  return location.kind === 'sqlite' ? location.file : redactedUrl(location.url)
 }
 
 export interface OpenOptions {
   migrations?: readonly Migration[]
-  /** What to refuse with if there is no database, asked before the look for one; without it a new one is made. */
+  /** Error to throw if the database is missing; called before the file is checked. Without it a new one is created. */
   refusalIfMissing?(): Promise<HeddleError | undefined>
-  /** Called with the database as it is, before its schema changes; must leave a verified copy or throw. */
+  /** Called with the old database before its schema is migrated; must write a verified backup or throw. */
   beforeUpgrade?(store: Store, from: number, to: number): Promise<void>
 }
 
-/** Opens the store of a place: made if missing, checked, brought up to date; or refused with the reason and the way back. */
-export async function openStore(place: Place, context: StoreContext, options: OpenOptions = {}): Promise<Store> {
-  const store = await (place.kind === 'sqlite'
-    ? openFile(place, context, options)
-    : openServer(place, context, options))
+/** Opens a store: creates a missing database, checks and migrates an existing one, or throws with the remedy. */
+export async function openStore(
+  location: DatabaseLocation,
+  context: StoreContext,
+  options: OpenOptions = {},
+): Promise<Store> {
+  const store = await (location.kind === 'sqlite'
+    ? openFile(location, context, options)
+    : openServer(location, context, options))
   try {
     if ((await store.read((rows) => metaValue(rows, 'database_id'))) === undefined)
-      await store.write('identify', (tx) => identify(tx, Buffer.from(context.random.bytes(6)).toString('hex')))
+      await store.write('identify', (tx) => setDatabaseId(tx, Buffer.from(context.random.bytes(6)).toString('hex')))
     return store
   } catch (error) {
     await store.close()
@@ -55,11 +59,11 @@ export async function openStore(place: Place, context: StoreContext, options: Op
 }
 
 async function openFile(
-  place: Place & { kind: 'sqlite' },
+  location: DatabaseLocation & { kind: 'sqlite' },
   context: StoreContext,
   options: OpenOptions,
 ): Promise<Store> {
-  const { file } = place
+  const { file } = location
   const known = options.migrations ?? migrations
   for (;;) {
     const refusal = await options.refusalIfMissing?.()
@@ -69,32 +73,32 @@ async function openFile(
     }
     const found = inode(file)
     try {
-      await whenFree(file, context, () => checkStructure(file))
-      await upgradeFile(place, known, context, options.beforeUpgrade)
-      return await whenFree(file, context, () => openSqliteStore(place, context))
+      await retryWhileBusy(file, context, () => checkStructure(file))
+      await upgradeFile(location, known, context, options.beforeUpgrade)
+      return await retryWhileBusy(file, context, () => openSqliteStore(location, context))
     } catch (error) {
-      // A restore put another file here meanwhile; SQLite refuses to write to one that has lost its name.
+      // Retry if a restore replaced the file: SQLite refuses to write to a file that was renamed.
       if (inode(file) === found) throw error
     }
   }
 }
 
 async function upgradeFile(
-  place: Place & { kind: 'sqlite' },
+  location: DatabaseLocation & { kind: 'sqlite' },
   known: readonly Migration[],
   context: StoreContext,
   beforeUpgrade: OpenOptions['beforeUpgrade'],
 ): Promise<void> {
-  const { file, durability } = place
-  const connection = await whenFree(file, context, () => connect(file, durability))
+  const { file, durability } = location
+  const connection = await retryWhileBusy(file, context, () => connect(file, durability))
   try {
-    const version = () => whenFree(file, context, () => versionOf(connection, file))
+    const version = () => retryWhileBusy(file, context, () => versionOf(connection, file))
     if (missingMigrations(await version(), known, file).length === 0) return
-    await aloneOnSqlite(file, context, async () => {
+    await withUpgradeLock(file, context, async () => {
       const from = await version()
       if (missingMigrations(from, known, file).length > 0)
-        await showBefore(
-          await whenFree(file, context, () => openSqliteStore(place, context)),
+        await runBeforeUpgrade(
+          await retryWhileBusy(file, context, () => openSqliteStore(location, context)),
           from,
           known,
           beforeUpgrade,
@@ -107,34 +111,34 @@ async function upgradeFile(
 }
 
 async function openServer(
-  place: Place & { kind: 'postgres' },
+  location: DatabaseLocation & { kind: 'postgres' },
   context: StoreContext,
   { migrations: known = migrations, beforeUpgrade, refusalIfMissing }: OpenOptions,
 ): Promise<Store> {
-  const shown = shownUrl(place.url)
-  const schema = schemaOf(place.url)
-  const pool = connectPool({ ...place, poolSize: 1 })
+  const printable = redactedUrl(location.url)
+  const schema = schemaOf(location.url)
+  const pool = connectPool({ ...location, poolSize: 1 })
   try {
     const refusal = await refusalIfMissing?.()
-    const version = await postgresVersion(pool, schema, shown)
+    const version = await postgresVersion(pool, schema, printable)
     if (version === 0 && refusal) throw refusal
-    if (missingMigrations(version, known, shown).length > 0)
-      await aloneOnPostgres(pool, async (client) => {
-        const from = await postgresVersion(client, schema, shown)
-        if (from > 0 && missingMigrations(from, known, shown).length > 0)
-          await showBefore(openPostgresStore(place, context), from, known, beforeUpgrade)
-        await migratePostgres(client, schema, shown, known, context)
+    if (missingMigrations(version, known, printable).length > 0)
+      await withSchemaLock(pool, async (client) => {
+        const from = await postgresVersion(client, schema, printable)
+        if (from > 0 && missingMigrations(from, known, printable).length > 0)
+          await runBeforeUpgrade(openPostgresStore(location, context), from, known, beforeUpgrade)
+        await migratePostgres(client, schema, printable, known, context)
       })
   } catch (error) {
-    throw explainPostgres(error, shown)
+    throw explainPostgres(error, printable)
   } finally {
     await pool.end()
   }
-  return openPostgresStore(place, context)
+  return openPostgresStore(location, context)
 }
 
-/** Shows the database as it is to whoever wants to copy it; only the one process that upgrades does. */
-async function showBefore(
+/** Calls `beforeUpgrade` with the old database; only the process that holds the upgrade lock gets here. */
+async function runBeforeUpgrade(
   store: Store,
   from: number,
   known: readonly Migration[],
@@ -153,7 +157,7 @@ function versionOf(connection: SqliteConnection, file: string): number {
   return version
 }
 
-/** Tells one file from another that later has the same name. */
+/** Distinguishes a file from one that replaced it under the same name. */
 function inode(file: string): bigint | undefined {
   return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
 }

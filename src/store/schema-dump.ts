@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Reading, Store } from './store.ts'
 
-/** The schema that a database really has, as text that is the same on every machine: a migration shows as its diff. */
+/** Dumps the actual schema as text that is the same on every machine, so that a migration shows as a diff. */
 export function dumpSchema(store: Store): Promise<string> {
   return store.read((rows) => (rows.dialect.name === 'sqlite' ? dumpSqlite(rows) : dumpPostgres(rows)))
 }
@@ -51,7 +51,7 @@ async function columnsOf(rows: Reading, table: number): Promise<string[]> {
   return found.map(({ text }) => text)
 }
 
-// Newer servers also list NOT NULL among the constraints; the columns say it already.
+// Newer servers also list NOT NULL as constraints; the columns already show it.
 async function constraintsOf(rows: Reading, table: number): Promise<string[]> {
   const found = await all<{ text: string }>(
     rows,

@@ -3,52 +3,56 @@ import type { Migration } from './migration.ts'
 import { tree } from './migrations/0001-tree.ts'
 import { runs } from './migrations/0002-runs.ts'
 import { compaction } from './migrations/0003-compaction.ts'
-import { arrival } from './migrations/0004-arrival.ts'
-import { hands } from './migrations/0005-hands.ts'
+import { inboxOrder } from './migrations/0004-inbox-order.ts'
+import { approvalsAndFileChanges } from './migrations/0005-approvals-and-file-changes.ts'
 import { plans } from './migrations/0006-plans.ts'
 import { memory } from './migrations/0007-memory.ts'
 import { requestTotals } from './migrations/0008-request-totals.ts'
 import { narrator } from './migrations/0009-narrator.ts'
-import { finding } from './migrations/0010-finding.ts'
-import { homeFiles } from './migrations/0011-home-files.ts'
-import { meaning } from './migrations/0012-meaning.ts'
+import { lookupIndexes } from './migrations/0010-lookup-indexes.ts'
+import { homeFileTables } from './migrations/0011-home-files.ts'
+import { memoryVectorTables } from './migrations/0012-memory-vectors.ts'
 import { approvals } from './migrations/0013-approvals.ts'
 import { clientKeys } from './migrations/0014-client-keys.ts'
 import { replacedMemories } from './migrations/0015-replaced-memories.ts'
 import { money } from './migrations/0016-money.ts'
+import { crashesAlone } from './migrations/0017-crashes-alone.ts'
+import { assumedPrices } from './migrations/0018-assumed-prices.ts'
 
-/** Every step of the schema, in order. */
+/** All migrations, in order. */
 export const migrations: readonly Migration[] = [
   tree,
   runs,
   compaction,
-  arrival,
-  hands,
+  inboxOrder,
+  approvalsAndFileChanges,
   plans,
   memory,
   requestTotals,
   narrator,
-  finding,
-  homeFiles,
-  meaning,
+  lookupIndexes,
+  homeFileTables,
+  memoryVectorTables,
   approvals,
   clientKeys,
   replacedMemories,
   money,
+  crashesAlone,
+  assumedPrices,
 ]
 
-/** The migrations that a database at this version still lacks; refuses one that a newer program has changed. */
-export function missingMigrations(version: number, known: readonly Migration[], place: string): Migration[] {
+/** Migrations that a database at this version lacks; throws for a version newer than this program. */
+export function missingMigrations(version: number, known: readonly Migration[], location: string): Migration[] {
   if (version > newest(known))
     throw new HeddleError(
       'schema_newer',
-      `${place} was written by a newer heddle (schema ${version}; this one knows ${newest(known)})`,
+      `${location} was written by a newer heddle (schema ${version}; this one knows ${newest(known)})`,
       'use that newer version, or go back with: heddle restore FILE (a backup was made before the upgrade)',
     )
   return known.filter(({ id }) => id > version)
 }
 
-/** The migrations that lead to the schema of a backup; refuses one that only a newer program knows. */
+/** Migrations up to the schema of a backup; throws for a schema newer than this program. */
 export function migrationsUpTo(version: number, known: readonly Migration[], backup: string): Migration[] {
   if (version > newest(known))
     throw new HeddleError(

@@ -1,6 +1,6 @@
 import type { Compilable } from 'kysely'
-import { Misuse } from '../domain/errors.ts'
-import { isStorable, storable } from '../domain/storable.ts'
+import { UsageError } from '../domain/errors.ts'
+import { isStorable, storable } from '../domain/text/storable.ts'
 import type { Builder, Dialect } from './dialect.ts'
 
 /** Something a connection can run; `name` marks a statement worth preparing once per connection. */
@@ -54,10 +54,10 @@ export function statement<A extends object, R>(
   })
 }
 
-/** What becomes of text that cannot be stored as it is. */
+/** Policy for text that cannot be stored unchanged. */
 export type Unstorable = 'refuse' | 'replace'
 
-/** The text and values of any query, in the words of one database. */
+/** Compiles a query for one database, checking that its text values can be stored. */
 export function prepare(query: Query<unknown>, dialect: Dialect, unstorable: Unstorable = 'refuse'): Prepared {
   const prepared = 'prepare' in query ? query.prepare(dialect) : query.compile()
   if (prepared.parameters.every((value) => typeof value !== 'string' || isStorable(value))) return prepared
@@ -66,13 +66,13 @@ export function prepare(query: Query<unknown>, dialect: Dialect, unstorable: Uns
   return { ...prepared, parameters: replaced }
 }
 
-/** What is stored comes back as it was. */
+/** Throws on text that would not be read back unchanged. */
 function refuseUnstorable(parameters: readonly unknown[]): void {
   for (const text of parameters) {
     if (typeof text !== 'string' || isStorable(text)) continue
-    throw new Misuse(
-      `${JSON.stringify(text.slice(0, 80))} holds a NUL or half a character`,
-      'remove it; only the content of messages and calls may hold anything',
+    throw new UsageError(
+      `${JSON.stringify(text.slice(0, 80))} contains a NUL or a lone surrogate`,
+      'remove it; only message content and tool calls may contain such characters',
       'bad_text',
     )
   }

@@ -4,8 +4,8 @@ import type { Builder, Dialect } from './dialect.ts'
 import type { Query } from './statement.ts'
 
 /**
- * "Something changed": sent after COMMIT, may be lost, carries nothing that matters. `ended:` names the request one of
- * whose runs has ended, so that of many who wait only the right ones look.
+ * "Something changed": sent after COMMIT, may be lost, carries no data. `ended:` names the request of a run that has
+ * ended, so that only the waiters of that request re-read.
  */
 export type Hint = 'events' | 'runs' | 'cancel' | `ended:${string}`
 
@@ -21,48 +21,48 @@ export interface Reading {
   first<R>(query: Query<R>): Promise<R | undefined>
 }
 
-/** All of the database at one moment, table by table. */
+/** A consistent snapshot of the whole database, read table by table. */
 export interface Snapshot extends Reading {
   /** Names of our tables, parents before children. */
   tables(): Promise<string[]>
-  /** Every row of a table, a page at a time; writers go on meanwhile. */
+  /** Every row of a table, a page at a time; does not block writers. */
   pages(table: string): AsyncIterable<Record<string, unknown>[]>
 }
 
-/** One transaction, usable only inside its body: the first statement that fails dooms it, and its end revokes it. */
+/** One transaction, usable only inside its body. The first failed statement dooms it; using it after the end throws. */
 export interface Tx extends Reading {
-  /** Runs a statement and tells how many rows it touched. */
+  /** Runs a statement and returns the number of affected rows. */
   run(query: Query<unknown>): Promise<number>
-  /** Declares that rows of this level are locked next; going back in `lockOrder` is a bug and throws. */
+  /** Declares that rows of this level are locked next. Throws when that goes back in `lockOrder`: a bug in the caller. */
   locking(level: LockLevel): void
-  /** Sends the hint after COMMIT, if there is one. */
+  /** Sends the hint after COMMIT; drops it on rollback. */
   hint(hint: Hint): void
 }
 
-/** The only way to rows. */
+/** Database access: all reads and writes of rows go through a store. */
 export interface Store {
   readonly dialect: Dialect
-  /** Where the rows are, fit to be shown: a file, or a server without its password. */
+  /** Location for display: a file path, or a server URL without its password. */
   readonly place: string
   /**
-   * Runs the body in one transaction and resolves after COMMIT.
-   * The body awaits nothing but `tx`, has no effect outside it, and may run again.
+   * Runs the body in one transaction and resolves after COMMIT. The body must await nothing but `tx` and have no side
+   * effects: it may run more than once.
    */
   write<T>(area: WriteArea, body: (tx: Tx) => Promise<T>): Promise<T>
   /** Each query sees the newest committed rows. */
   read<T>(body: (rows: Reading) => Promise<T>): Promise<T>
-  /** All queries see the same moment; writers go on meanwhile. */
+  /** All queries see the same snapshot; does not block writers. */
   snapshot<T>(body: (rows: Snapshot) => Promise<T>): Promise<T>
-  /** Listens to hints until the returned function is called. The listener must not throw. */
+  /** Subscribes to hints; returns the unsubscribe function. The listener must not throw. */
   onHint(listener: (hint: Hint) => void): () => void
-  /** Finishes what was begun, refuses what comes later. */
+  /** Drains running transactions and refuses new ones. */
   close(): Promise<void>
 }
 
-/** What a store needs from outside. */
+/** Dependencies of a store. */
 export interface StoreContext {
   clock: Clock
   random: Random
-  /** Called at every named crash point; kills the process when that was asked for. */
+  /** Called at every named crash point; kills the process when a test requests it. */
   crash(point: CrashPoint): void
 }

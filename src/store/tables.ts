@@ -29,7 +29,7 @@ export interface MemoryColumns {
   forgotten_at: number | null
 }
 
-/** The rows as both databases hold them. Columns named `…_json` are text; 0 and 1 stand for no and yes. */
+/** Row types, the same in both databases. Columns named `…_json` are text; 0 and 1 are booleans. */
 export interface Tables {
   meta: { key: string; value: string }
   personas: {
@@ -71,6 +71,7 @@ export interface Tables {
     owner_id: string | null
     epoch: number
     crashes: number
+    crashes_alone: Generated<number>
     tries: number
     active_ms: number
     timeout_ms: number | null
@@ -99,7 +100,7 @@ export interface Tables {
     run_id: string | null
     consumed_by_turn: string | null
     created_at: number
-    /** Orders what a session has not answered yet: each comes after all that were there before it. */
+    /** Order of a session's unanswered items: greater than that of all items before it. */
     seq: Generated<number>
     result_id: number | null
   }
@@ -136,7 +137,7 @@ export interface Tables {
     title: string
     context: string
     skill: string
-    /** Ids as JSON, as others expect to find them; `task_edges` is the truth. */
+    /** Ids as JSON, for external readers; `task_edges` is authoritative. */
     depends_on: string
     status: TaskStatus
     priority: number
@@ -145,7 +146,7 @@ export interface Tables {
     run_id: string | null
     reason: string | null
     revision: number
-    /** The planning that left it out: it does not count any more. */
+    /** Plan revision that dropped the task; null while it is part of the plan. */
     dropped_in: number | null
     created_at: number
   }
@@ -197,7 +198,7 @@ export interface Tables {
     root_run_id: string
     fired_at: number | null
     created_at: number
-    /** The run whose end opened it; not known of the oldest. */
+    /** The run whose end opened the join; null in the oldest rows. */
     run_id: string | null
   }
   join_members: { run_id: string; join_id: string; session_id: string; done_at: number | null }
@@ -211,11 +212,11 @@ export interface Tables {
     change_text: string
     reason: string
     hash: string
-    /** What a wider answer would cover, in words; `coverage_json` is what counts. */
+    /** Description of what a grant would cover; `coverage_json` is authoritative. */
     pattern: string
     coverage_json: string | null
     asked_again: number
-    /** The files of the folder when it was asked, packed. Large: read it only to compare. */
+    /** Packed listing of the folder's files at the time of the question. Large: read it only to compare. */
     baseline: string | null
     integrity: Integrity
     sources_json: string
@@ -237,17 +238,17 @@ export interface Tables {
     approval_id: number
     created_at: number
     revoked_at: number | null
-    /** Why it ended without anybody taking it back. */
+    /** Reason for a grant that ended without being revoked by a user. */
     lapsed_why: string | null
   }
-  /** By a run's call, or by nobody's: an undo. */
+  /** Changes made by a run's tool call, or by an undo (no run). */
   file_changes: {
     id: Generated<number>
     run_id: string | null
     call_id: string | null
     folder: string
     path: string
-    /** Of the content; null where there was no file, or is none. */
+    /** Content hashes; null where the file did not exist or was deleted. */
     before_hash: string | null
     after_hash: string | null
     mode: number | null
@@ -267,6 +268,7 @@ export interface Tables {
     cost_usd: number
     at: number
     counted: Generated<number>
+    price_assumed: Generated<number>
   }
   request_totals: { root_run_id: string; tokens: number; cost_usd: number; steps: number }
   steps: {
@@ -275,7 +277,7 @@ export interface Tables {
     kind: StepKind
     payload_json: string
     at: number | null
-    /** The folder in which the call that ended was seen to change files, or may have. */
+    /** Folder in which the ended call changed files, or may have. */
     touched_folder: string | null
   }
   turns: {
@@ -299,7 +301,7 @@ export interface Tables {
     integrity: Integrity
     sources_json: string
     timestamp: number
-    /** What of its cost nobody told. */
+    /** Estimated and lost parts of the cost; null when all of it is known. */
     unsure_json: string | null
   }
   threads: {

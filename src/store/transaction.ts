@@ -1,6 +1,6 @@
 import type { WriteArea } from '../domain/crash-points.ts'
 import type { Dialect } from './dialect.ts'
-import { BodyMisbehaved } from './failures.ts'
+import { TransactionMisuse } from './failures.ts'
 import { type Prepared, prepare, type Query, type Unstorable } from './statement.ts'
 import { type Hint, type LockLevel, lockOrder, type Tx } from './store.ts'
 
@@ -11,12 +11,12 @@ export interface Executor {
 }
 
 /**
- * Transactions in which the runtime claims and ends runs. No text from outside may refuse one of these: the run could
- * never end. Whatever came in without being checked is stored with replacement characters instead.
+ * Transactions in which the engine claims and ends runs. Unstorable text must not fail one of these, or the run could
+ * never end: it is stored with replacement characters instead.
  */
 const mustSucceed: ReadonlySet<WriteArea> = new Set(['claim', 'settle', 'recover', 'park', 'compact'])
 
-/** The `tx` of one body, the same on both databases. */
+/** The `tx` passed to one body, the same for both databases. */
 export class Transaction implements Tx {
   readonly dialect: Dialect
   readonly hints = new Set<Hint>()
@@ -28,7 +28,7 @@ export class Transaction implements Tx {
   #failure: { error: unknown } | undefined
   #level = 0
 
-  /** `explain` puts a database's error into our words, the same for both. */
+  /** `explain` maps a driver's error to a Heddle error. */
   constructor(area: WriteArea, dialect: Dialect, executor: Executor, explain: (error: unknown) => unknown) {
     this.#area = area
     this.dialect = dialect
@@ -57,7 +57,7 @@ export class Transaction implements Tx {
     this.#mustBeOpen()
     const next = lockOrder.indexOf(level)
     if (next < this.#level)
-      throw new BodyMisbehaved(`${this.#area}: ${level} must be locked before ${lockOrder[this.#level]}`)
+      throw new TransactionMisuse(`${this.#area}: ${level} must be locked before ${lockOrder[this.#level]}`)
     this.#level = next
   }
 
@@ -66,17 +66,17 @@ export class Transaction implements Tx {
     this.hints.add(hint)
   }
 
-  /** Revokes the transaction: whoever kept it can do no harm. */
+  /** Revokes the transaction: a body that kept a reference can no longer use it. */
   end(): void {
     this.#ended = true
   }
 
-  /** The error of the statement that doomed this transaction, whatever its body made of it. */
+  /** Error of the first failed statement, even if the body caught it. */
   get failure(): { error: unknown } | undefined {
     return this.#failure
   }
 
-  // PostgreSQL refuses every statement after a failed one; SQLite would go on. One rule for both: the first failure dooms.
+  // PostgreSQL refuses every statement after a failed one, SQLite does not. Same rule for both: the first failure dooms.
   async #execute<T>(statement: () => T | Promise<T>): Promise<T> {
     this.#mustBeOpen()
     if (this.#failure) throw this.#failure.error
@@ -89,6 +89,6 @@ export class Transaction implements Tx {
     }
   }
   #mustBeOpen(): void {
-    if (this.#ended) throw new BodyMisbehaved(`${this.#area}: tx was used after its body had ended`)
+    if (this.#ended) throw new TransactionMisuse(`${this.#area}: tx was used after its body had ended`)
   }
 }

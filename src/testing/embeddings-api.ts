@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { ProviderFaults } from './provider-wire.ts'
 
-/** What the embeddings of a test provider are like. */
+/** Behaviour of the embeddings of a test provider. */
 export interface TestEmbeddings {
-  /** Numbers in each vector; 128 unless said otherwise. */
+  /** Dimensions of the vectors; default 128. */
   dimensions?: number
-  /** Words of one list mean the same. */
+  /** Lists of words with the same meaning. */
   synonyms?: string[][]
-  /** What goes wrong with a request, asked for each: `status`, `reset`, or another body than the right one. */
+  /** Faults of a request: `status`, `reset`, or a wrong body. */
   faults?(request: EmbeddingsRequest): EmbeddingsFaults | undefined
 }
 
@@ -17,13 +17,13 @@ export interface EmbeddingsRequest {
 }
 
 export interface EmbeddingsFaults extends Pick<ProviderFaults, 'status' | 'reset'> {
-  /** Sent instead of the right answer. */
+  /** Sent instead of the correct answer. */
   body?: unknown
-  /** Nothing is ever sent. */
+  /** Never answers. */
   silent?: boolean
 }
 
-/** A request for embeddings as OpenAI's format has it; anything else is undefined. */
+/** Parses an embeddings request in OpenAI's format; undefined for anything else. */
 export function readEmbeddings(body: unknown): EmbeddingsRequest | undefined {
   const { model, input } = (body ?? {}) as { model?: unknown; input?: unknown }
   const texts = typeof input === 'string' ? [input] : input
@@ -31,7 +31,7 @@ export function readEmbeddings(body: unknown): EmbeddingsRequest | undefined {
   return texts.every((text) => typeof text === 'string') ? { model, texts } : undefined
 }
 
-/** The vectors of these texts: the same for the same words, near for texts that share some or their synonyms. */
+/** Vectors of texts: equal for equal words, near for texts that share words or synonyms. */
 export function embeddingsOf({ model, texts }: EmbeddingsRequest, { dimensions = 128, synonyms = [] }: TestEmbeddings) {
   const same = new Map(synonyms.flatMap((words) => words.map((word) => [word.toLowerCase(), words[0] ?? word])))
   const vector = (text: string) => {
@@ -41,7 +41,7 @@ export function embeddingsOf({ model, texts }: EmbeddingsRequest, { dimensions =
       for (let at = 0; at < dimensions; at++) sum[at] = (sum[at] ?? 0) + next()
     }
     const length = Math.hypot(...sum)
-    // A text without a word lies where no other does.
+    // A text without words gets a vector of its own.
     return length === 0 ? sum.map((_, at) => (at === 0 ? 1 : 0)) : sum.map((number) => number / length)
   }
   return {
@@ -51,26 +51,26 @@ export function embeddingsOf({ model, texts }: EmbeddingsRequest, { dimensions =
   }
 }
 
-/** Answers, or fails as the test wants it; tells what became of it. */
+/** Answers, or fails as configured; returns the outcome. */
 export function sendEmbeddings(
   response: ServerResponse,
-  asked: EmbeddingsRequest,
+  request: EmbeddingsRequest,
   options: TestEmbeddings,
 ): 'answered' | 'silent' | 'broken' | number {
-  const { status, reset, silent, body } = options.faults?.(asked) ?? {}
+  const { status, reset, silent, body } = options.faults?.(request) ?? {}
   if (silent) return 'silent'
   if (reset) {
     response.socket?.resetAndDestroy()
     return 'broken'
   }
-  const usual = { error: { message: `status ${status?.code}, as asked` } }
-  const answer = body ?? (status ? (status.body ?? usual) : embeddingsOf(asked, options))
+  const defaultBody = { error: { message: `status ${status?.code}, as asked` } }
+  const answer = body ?? (status ? (status.body ?? defaultBody) : embeddingsOf(request, options))
   response.writeHead(status?.code ?? 200, { 'content-type': 'application/json', ...status?.headers })
   response.end(typeof answer === 'string' ? answer : JSON.stringify(answer))
   return status?.code ?? 'answered'
 }
 
-/** Numbers between -1 and 1 that a word alone decides. */
+/** Pseudo-random numbers between -1 and 1, seeded by a word. */
 function numbersFrom(word: string): () => number {
   let state = 2166136261
   for (const character of word) state = Math.imul(state ^ (character.codePointAt(0) ?? 0), 16777619) >>> 0

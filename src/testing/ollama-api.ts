@@ -1,33 +1,33 @@
-/** A model that an Ollama-like server has. */
+/** A model of an Ollama-like server. */
 export interface OllamaModel {
   name: string
-  /** What it can do besides completing text: `tools`, `vision`, `thinking`. */
+  /** Capabilities besides completion: `tools`, `vision`, `thinking`. */
   capabilities?: string[]
-  /** The longest window it supports. */
+  /** Max context window. */
   contextLength?: number
-  /** The window it is set to; without it the server's own. */
+  /** Configured context window; default: the server's. */
   numCtx?: number
   bytes?: number
 }
 
-/** As much of Ollama's own API as finding its models needs. Undefined for what it does not know. */
+/** The part of Ollama's API that finding its models needs; undefined for other requests. */
 export function ollamaAnswer(models: OllamaModel[], method: string, path: string, body: unknown): unknown {
-  const named = ((body ?? {}) as { model?: unknown }).model
+  const modelName = ((body ?? {}) as { model?: unknown }).model
   switch (`${method} ${path}`) {
     case 'GET /api/version':
       return { version: '0.31.0' }
     case 'GET /api/tags':
       return { models: models.map(({ name, bytes = 0 }) => ({ name, model: name, size: bytes })) }
     case 'POST /api/show': {
-      const found = models.find(({ name }) => name === named)
-      return found && shown(found)
+      const found = models.find(({ name }) => name === modelName)
+      return found && showAnswer(found)
     }
     case 'POST /api/create': {
       const { from, parameters } = body as { from?: string; parameters?: { num_ctx?: number } }
       const base = models.find(({ name }) => name === from)
       if (!base) return undefined
       const numCtx = parameters?.num_ctx
-      models.push({ ...base, name: String(named), ...(numCtx !== undefined && { numCtx }) })
+      models.push({ ...base, name: String(modelName), ...(numCtx !== undefined && { numCtx }) })
       return { status: 'success' }
     }
     default:
@@ -35,7 +35,7 @@ export function ollamaAnswer(models: OllamaModel[], method: string, path: string
   }
 }
 
-function shown({ capabilities = [], contextLength = 4096, numCtx }: OllamaModel): object {
+function showAnswer({ capabilities = [], contextLength = 4096, numCtx }: OllamaModel): object {
   return {
     parameters: numCtx === undefined ? '' : `num_ctx                        ${numCtx}`,
     capabilities: ['completion', ...capabilities],

@@ -1,31 +1,31 @@
-import type { ProviderAnswer, TokenCounts, Wire, WireName } from './provider-wire.ts'
+import type { ProviderAnswer, TokenCounts, WireFormat, WireName } from './provider-wire.ts'
 import { chatWire } from './wire-chat.ts'
 import { geminiWire } from './wire-gemini.ts'
 import { messagesWire } from './wire-messages.ts'
 import { responsesWire } from './wire-responses.ts'
 
-/** Each format by its name. */
-export const wires: Record<WireName, Wire> = {
+/** Wire formats by name. */
+export const wires: Record<WireName, WireFormat> = {
   chat: chatWire,
   messages: messagesWire,
   responses: responsesWire,
   gemini: geminiWire,
 }
 
-/** A reply as server-sent events, and where in its bytes things are. */
+/** A reply as server-sent events, with positions in its bytes. */
 export interface ReplyBytes {
   bytes: Buffer
-  /** How many bytes the client must have got to know the usage; endless when it is never told. */
+  /** Bytes after which the client knows the usage; infinite when it is not sent. */
   usageEnd: number
-  /** How many bytes make a whole reply, even if more would come. */
+  /** Bytes after which the reply is complete. */
   wholeEnd: number
 }
 
-/** Writes an answer as a format does, with the faults it is to have. */
+/** Encodes an answer in a wire format, with its faults. */
 export function replyBytes(wire: WireName, answer: ProviderAnswer, model: string, usage: TokenCounts): ReplyBytes {
   const faults = answer.faults ?? {}
-  const { said, counted, last, text, error } = wires[wire].write(answer, model, usage)
-  const events = [...said]
+  const { content, counted, last, text, error } = wires[wire].write(answer, model, usage)
+  const events = [...content]
   const middle = Math.ceil(events.length / 2)
   const put = (event: Buffer) => events.splice(middle, 0, event)
   if (faults.brokenEvent) put(Buffer.from('data: {"type":"message_delta","choices":[{"delta":{"conten\n\n'))
@@ -40,10 +40,10 @@ export function replyBytes(wire: WireName, answer: ProviderAnswer, model: string
   const ends = faults.noDone ? [] : last
   const saidEnd = Buffer.concat(events).length
   const bytes = Buffer.concat([...events, ...counted, ...ends])
-  // Two formats say with a last event that the reply is whole; the others with its reason.
+  // Two formats end a reply with a last event, the others with the finish reason.
   const wholeEnd = wire === 'messages' || wire === 'responses' ? bytes.length : saidEnd
-  const told = wire === 'responses' ? bytes.length : saidEnd + Buffer.concat(counted).length
-  return { bytes, usageEnd: faults.noUsage ? Number.POSITIVE_INFINITY : told, wholeEnd }
+  const usageSent = wire === 'responses' ? bytes.length : saidEnd + Buffer.concat(counted).length
+  return { bytes, usageEnd: faults.noUsage ? Number.POSITIVE_INFINITY : usageSent, wholeEnd }
 }
 
 function halfCharacter(event: Buffer): Buffer {

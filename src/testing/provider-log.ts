@@ -3,24 +3,24 @@ import type { Clock, Millis } from '../domain/clock.ts'
 import type { TokenCounts } from './provider-wire.ts'
 
 /**
- * What a provider saw. `answered` is written before the last byte is sent, so that the log is never behind a client;
- * `lost` may follow it when the client left before it had everything. Every `received` has one or more of the others.
+ * Log line of a provider. `answered` is written before the last byte is sent, so that the log is never behind a client;
+ * `lost` may follow when the client disconnected before. Every `received` is followed by one or more of the others.
  */
 export type ProviderLogLine = {
-  /** Which request, from 1. */
+  /** Number of the request, from 1. */
   n: number
   at: Millis
   /** The header `x-heddle-run`. */
   run: string | null
-} /** `body` is the whole request, as it came. */ & (
+} /** `body` is the whole request. */ & (
   | { kind: 'received'; model: string; lastUserText: string; body: unknown }
-  /** `usage` is what the reply said of it. */
+  /** `usage` as sent in the reply. */
   | { kind: 'answered'; usage: TokenCounts | null }
   /** An HTTP status instead of a reply. */
   | { kind: 'refused'; status: number }
-  /** The provider broke off; `usage` if the client may have got it before. */
+  /** The provider cut the reply; `usage` if the client may have received it. */
   | { kind: 'broken'; usage: TokenCounts | null }
-  /** The client hung up. */
+  /** The client disconnected. */
   | { kind: 'lost' }
 )
 
@@ -47,7 +47,7 @@ export class ProviderLog {
     for (const { resolve } of due) resolve(stamped)
   }
 
-  /** The first line that passes the test, once it is there. */
+  /** Resolves with the first line that passes the test. */
   until(test: (line: ProviderLogLine) => boolean): Promise<ProviderLogLine> {
     const found = this.lines.find(test)
     if (found) return Promise.resolve(found)

@@ -8,5 +8,5 @@ const [port = '0', script = 'plain', log] = process.argv.slice(2)
 const answer = scriptNamed(script) ?? followRules(JSON.parse(readFileSync(script, 'utf8')))
 const provider = await startProvider({ answer, port: Number(port), ...(log !== undefined && { log }) })
 process.stdout.write(`${provider.url}\n`)
-// Whoever started it with a channel takes it along when it goes.
+// Ends with the parent process if that has an IPC channel to it.
 process.on('disconnect', () => process.exit())

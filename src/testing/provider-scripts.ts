@@ -1,26 +1,26 @@
 import type { ProviderAnswer, ProviderRequest } from './provider-wire.ts'
 
-/** How a provider answers: depends on nothing but the request, so that a request sent again gets the same answer. */
+/** Rule by which a provider answers. Depends only on the request, so that a repeated request gets the same answer. */
 export type ProviderRule = (request: ProviderRequest) => ProviderAnswer | Promise<ProviderAnswer>
 
-/** One line of a rules file: the first whose `when` is part of the last user text answers. */
+/** One rule of a rules file: the first whose `when` is part of the last user text answers. */
 export interface WrittenRule {
   when?: string
-  /** Answers only attempts below this number; later ones go to the next rule. */
+  /** Answers only this many attempts; later ones go to the next rule. */
   attempts?: number
   /** Answers only after tools have answered, or only before. */
   after?: 'tools' | 'user'
   answer: ProviderAnswer
 }
 
-/** Says back what was asked. */
+/** Echoes the last user text. */
 export function answerPlainly(request: ProviderRequest): ProviderAnswer {
   return { text: `answer to: ${lastUserText(request)}` }
 }
 
 /**
- * Calls what the user names, `call a({"x":1}) and b({})`, all at once; `then` begins another round. When nothing is left
- * to call it answers with what the tools said.
+ * Makes the calls that the user text contains, `call a({"x":1}) and b({})`, all at once; `then` starts another round. At
+ * the end it answers with the tool results.
  */
 export function callTools(request: ProviderRequest): ProviderAnswer {
   const since = sinceLastUser(request)
@@ -47,14 +47,14 @@ export function failThenAnswer(failures: number): ProviderRule {
   return (request) => (request.attempt < failures ? { faults: { status: { code: 503 } } } : callTools(request))
 }
 
-/** Rules that a file can hold; what none of them answers is answered plainly. */
+/** Answers by rules of a file; `answerPlainly` is the fallback. */
 export function followRules(rules: readonly WrittenRule[]): ProviderRule {
   return (request) => {
-    const asked = lastUserText(request)
-    const place = request.messages.at(-1)?.role === 'tool' ? 'tools' : 'user'
+    const userText = lastUserText(request)
+    const lastRole = request.messages.at(-1)?.role === 'tool' ? 'tools' : 'user'
     const rule = rules.find(
-      ({ when = '', after = place, attempts = Number.POSITIVE_INFINITY }) =>
-        asked.includes(when) && after === place && request.attempt < attempts,
+      ({ when = '', after = lastRole, attempts = Number.POSITIVE_INFINITY }) =>
+        userText.includes(when) && after === lastRole && request.attempt < attempts,
     )
     return rule?.answer ?? answerPlainly(request)
   }
@@ -76,7 +76,7 @@ function sinceLastUser({ messages }: ProviderRequest): ProviderRequest['messages
   return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
 }
 
-/** Every `name({…})` in a text. */
+/** All `name({…})` in a text. */
 function callsIn(text: string): { name: string; input: unknown }[] {
   return [...text.matchAll(/([A-Za-z_][\w-]*)\(/g)].flatMap(({ 1: name = '', index, 0: head }) => {
     const input = jsonAt(text, index + head.length)
@@ -84,7 +84,7 @@ function callsIn(text: string): { name: string; input: unknown }[] {
   })
 }
 
-/** The JSON between here and the first closing bracket that makes it whole. */
+/** Parses JSON up to the first closing bracket that completes it. */
 function jsonAt(text: string, from: number): unknown {
   for (let end = text.indexOf(')', from); end !== -1; end = text.indexOf(')', end + 1)) {
     const inside = text.slice(from, end).trim()

@@ -13,39 +13,39 @@ import { splitNote } from './trailing-note.ts'
 
 export interface ProviderOptions {
   answer: ProviderRule
-  /** 0, the default, takes a free one. */
+  /** Default 0: a free port. */
   port?: number
-  /** A file of JSON lines that the log is also written to. */
+  /** File of JSON lines to which the log is also written. */
   log?: string
-  /** The key that clients must have; others are refused in a sentence that quotes theirs, as real providers do. */
+  /** Required key; a wrong key is refused with a message that quotes it, as real providers do. */
   key?: string
-  /** Makes it answer as Ollama does, too, with these models. */
+  /** Also answers Ollama's API, with these models. */
   ollama?: OllamaModel[]
-  /** How it answers at `/v1/embeddings`; without it, with vectors in which words stand for themselves. */
+  /** Behaviour of `/v1/embeddings`; default: vectors by words. */
   embeddings?: TestEmbeddings
-  /** The names that `GET /v1/models` tells. */
+  /** Model names for `GET /v1/models`. */
   serves?: string[]
   clock?: Clock
 }
 
-/** A provider of models on this machine, with a log of what it was asked and what it answered. */
+/** A local model provider for tests, with a log of requests and answers. */
 export interface TestProvider {
   /** The `baseURL` for clients of every format but Google's. */
   url: string
   /** The `baseURL` for clients of Google's format. */
   googleUrl: string
-  /** Where Ollama's own API is. */
+  /** Base of Ollama's API. */
   origin: string
   log: readonly ProviderLogLine[]
-  /** The first line of the log that passes the test, once it is there. */
+  /** Resolves with the first log line that passes the test. */
   until(test: (line: ProviderLogLine) => boolean): Promise<ProviderLogLine>
-  /** Hangs up on everybody and stops. */
+  /** Closes all connections and stops; then the log is complete. */
   close(): Promise<void>
 }
 
 /**
  * Starts a server that speaks OpenAI's chat completions and responses, Anthropic's messages and Google's format, all
- * streamed, and OpenAI's embeddings, with real sockets and whatever faults are asked for.
+ * streamed, and OpenAI's embeddings, with real sockets and configurable faults.
  */
 export async function startProvider(options: ProviderOptions): Promise<TestProvider> {
   const clock = options.clock ?? systemClock
@@ -57,8 +57,8 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     const body = await readBody(request)
     const { method = '', url = '' } = request
     const path = url.replace(/\?.*$/, '')
-    const lookedUp = lookUp(options, method, path, body)
-    if (lookedUp !== undefined) return refuse(response, 200, lookedUp)
+    const listing = answerListing(options, method, path, body)
+    if (listing !== undefined) return refuse(response, 200, listing)
     const texts = method === 'POST' && path === '/v1/embeddings' ? readEmbeddings(body) : undefined
     if (texts) return embed(texts, body, request, response)
     const wire = method === 'POST' ? wireAt(path) : undefined
@@ -69,54 +69,63 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
         'send POST to /v1/chat/completions, /v1/messages, /v1/responses, …:streamGenerateContent or /v1/embeddings'
       return refuse(response, wire ? 400 : 404, { error: { message } })
     }
-    const asked = { ...read, wire, ...(note !== undefined && { note }) }
+    const parsed = { ...read, wire, ...(note !== undefined && { note }) }
     const n = ++received
     const header = request.headers['x-heddle-run']
     const stamp = { n, run: typeof header === 'string' ? header : null }
-    const asking = lastUserText(asked)
-    const attempt = attempts.get(asking) ?? 0
-    attempts.set(asking, attempt + 1)
-    log.add({ ...stamp, kind: 'received', model: asked.model, lastUserText: asking, body })
+    const userText = lastUserText(parsed)
+    const attempt = attempts.get(userText) ?? 0
+    attempts.set(userText, attempt + 1)
+    log.add({ ...stamp, kind: 'received', model: parsed.model, lastUserText: userText, body })
 
-    const given = wires[wire].key(request.headers)
-    if (options.key !== undefined && given !== options.key) {
+    const key = wires[wire].key(request.headers)
+    if (options.key !== undefined && key !== options.key) {
       log.add({ ...stamp, kind: 'refused', status: 401 })
-      return refuse(response, 401, wires[wire].refusal(401, `Incorrect API key provided: ${given}`))
+      return refuse(response, 401, wires[wire].refusal(401, `Incorrect API key provided: ${key}`))
     }
-    await answer({ ...asked, attempt }, stamp, response)
+    await answer({ ...parsed, attempt }, stamp, response)
   }
 
-  const embed = (asked: EmbeddingsRequest, body: unknown, { headers }: IncomingMessage, response: ServerResponse) => {
+  const embed = (
+    embeddings: EmbeddingsRequest,
+    body: unknown,
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+  ) => {
     const stamp = { n: ++received, run: null }
-    log.add({ ...stamp, kind: 'received', model: asked.model, lastUserText: asked.texts.at(-1) ?? '', body })
-    const given = wires.chat.key(headers)
-    if (options.key !== undefined && given !== options.key) {
+    log.add({ ...stamp, kind: 'received', model: embeddings.model, lastUserText: embeddings.texts.at(-1) ?? '', body })
+    const key = wires.chat.key(headers)
+    if (options.key !== undefined && key !== options.key) {
       log.add({ ...stamp, kind: 'refused', status: 401 })
-      return refuse(response, 401, wires.chat.refusal(401, `Incorrect API key provided: ${given}`))
+      return refuse(response, 401, wires.chat.refusal(401, `Incorrect API key provided: ${key}`))
     }
     response.once('close', () => !response.writableFinished && log.add({ ...stamp, kind: 'lost' }))
-    const sent = sendEmbeddings(response, asked, options.embeddings ?? {})
+    const sent = sendEmbeddings(response, embeddings, options.embeddings ?? {})
     if (sent === 'answered' || sent === 'broken') log.add({ ...stamp, kind: sent, usage: null })
     else if (sent !== 'silent') log.add({ ...stamp, kind: 'refused', status: sent })
   }
 
-  const answer = async (asked: ProviderRequest, stamp: { n: number; run: string | null }, response: ServerResponse) => {
-    const hungUp = new Promise<undefined>((resolve) => response.once('close', () => resolve(undefined)))
-    const given = await Promise.race([options.answer(asked), hungUp])
-    if (given === undefined || response.destroyed) return log.add({ ...stamp, kind: 'lost' })
-    const { faults = {} } = given
+  const answer = async (
+    request: ProviderRequest,
+    stamp: { n: number; run: string | null },
+    response: ServerResponse,
+  ) => {
+    const disconnected = new Promise<undefined>((resolve) => response.once('close', () => resolve(undefined)))
+    const reply = await Promise.race([options.answer(request), disconnected])
+    if (reply === undefined || response.destroyed) return log.add({ ...stamp, kind: 'lost' })
+    const { faults = {} } = reply
     if (faults.reset) {
       log.add({ ...stamp, kind: 'broken', usage: null })
       return response.socket?.resetAndDestroy()
     }
     if (faults.status) {
-      const usual = wires[asked.wire].refusal(faults.status.code, `status ${faults.status.code}, as asked`)
-      const { code, headers = {}, body = usual } = faults.status
+      const defaultBody = wires[request.wire].refusal(faults.status.code, `status ${faults.status.code}, as asked`)
+      const { code, headers = {}, body = defaultBody } = faults.status
       log.add({ ...stamp, kind: 'refused', status: code })
       return refuse(response, code, body, headers)
     }
-    const counted = countTokens(asked, given)
-    const { bytes, usageEnd } = replyBytes(asked.wire, given, given.model ?? asked.model, counted)
+    const counted = countTokens(request, reply)
+    const { bytes, usageEnd } = replyBytes(request.wire, reply, reply.model ?? request.model, counted)
     const usage = faults.noUsage ? null : counted
     const isWhole = await sendReply(response, bytes, faults, clock, () =>
       log.add({ ...stamp, kind: 'answered', usage }),
@@ -127,13 +136,17 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     log.add({ ...stamp, kind: 'lost' })
   }
 
+  const receiving = new Set<Promise<unknown>>()
   const server = createServer((request, response) => {
-    receive(request, response).catch((error) => {
-      process.stderr.write(`provider: ${error instanceof Error ? error.stack : error}\n`)
-      response.destroy()
-    })
+    const received = receive(request, response)
+      .catch((error) => {
+        process.stderr.write(`provider: ${error instanceof Error ? error.stack : error}\n`)
+        response.destroy()
+      })
+      .finally(() => receiving.delete(received))
+    receiving.add(received)
   })
-  // A connection that is closed while idle looks like a fault that nobody asked for.
+  // A connection closed while idle would look like a fault.
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -146,11 +159,13 @@ export async function startProvider(options: ProviderOptions): Promise<TestProvi
     origin,
     log: log.lines,
     until: (test) => log.until(test),
-    close: () =>
-      new Promise((resolve) => {
+    async close() {
+      await new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
-      }),
+      })
+      await Promise.all(receiving)
+    },
   }
 }
 
@@ -161,8 +176,8 @@ function wireAt(path: string): WireName | undefined {
   return path.endsWith(':streamGenerateContent') ? 'gemini' : undefined
 }
 
-/** What is not a request for a reply. */
-function lookUp({ ollama, serves }: ProviderOptions, method: string, path: string, body: unknown): unknown {
+/** Answers requests other than completions: model lists and Ollama's API. */
+function answerListing({ ollama, serves }: ProviderOptions, method: string, path: string, body: unknown): unknown {
   if (method === 'GET' && path === '/v1/models' && serves)
     return { object: 'list', data: serves.map((id) => ({ id, object: 'model' })) }
   return ollama && ollamaAnswer(ollama, method, path, body)

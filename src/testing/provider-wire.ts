@@ -1,27 +1,27 @@
-/** The formats that the server speaks: OpenAI's chat completions and responses, Anthropic's messages, Google's. */
+/** Wire formats of the server: OpenAI's chat completions and responses, Anthropic's messages, Google's. */
 export const wireNames = ['chat', 'messages', 'responses', 'gemini'] as const
 export type WireName = (typeof wireNames)[number]
 
-/** A request for a reply in any format, as far as an answer depends on it. */
+/** A request in any format, reduced to what answers depend on. */
 export interface ProviderRequest {
   wire: WireName
   model: string
   messages: WireMessage[]
-  /** What the runtime said after them, such as the time. */
+  /** Trailing note of the runtime, such as the time. */
   note?: string
   tools: { name: string; description?: string }[]
   maxTokens: number | null
-  /** How many requests with the same last user text came before: 0 at first. */
+  /** Number of earlier requests with the same last user text. */
   attempt: number
 }
 
 export interface WireMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string
-  /** Kinds of media that came with it, such as image/png. */
+  /** Media types of attachments, such as image/png. */
   media?: string[]
   calls: { id: string; name: string; arguments: string }[]
-  /** Which call a tool's message answers. */
+  /** Call that a tool message answers. */
   callId: string | null
 }
 
@@ -29,94 +29,94 @@ export interface TokenCounts {
   inputTokens: number
   outputTokens: number
   cachedTokens: number
-  /** Written to a cache; told only where the format has a word for it. */
+  /** Tokens written to a cache; sent only in formats that support it. */
   cacheWriteTokens?: number
 }
 
-/** What the provider replies; faults are how it fails while it does. */
+/** Reply of the provider, with its faults. */
 export interface ProviderAnswer {
   text?: string
   thinking?: string
-  /** What the provider wants back with its thinking, where the format knows such a thing. */
+  /** Signature of the thinking, in formats that support it. */
   signature?: string
   refusal?: string
-  /** `arguments` instead of `input` for text that is no JSON; an id of '' is left out of the reply. */
+  /** `arguments` instead of `input` for text that is not JSON; an empty id is omitted. */
   calls?: { id?: string; name: string; input?: unknown; arguments?: string; signature?: string }[]
-  /** `stop`, `tool_calls`, `length` and `content_filter` in the wire's own word; any other as it is. */
+  /** `stop`, `tool_calls`, `length` and `content_filter` are translated to the format; others are sent as they are. */
   finish?: string
-  /** Without it a quarter of the characters. */
+  /** Default: a quarter of the characters. */
   usage?: Partial<TokenCounts>
-  /** The model that it says answered. */
+  /** Model name in the reply. */
   model?: string
   faults?: ProviderFaults
 }
 
 export interface ProviderFaults {
-  /** An HTTP answer instead of a reply. */
+  /** HTTP status instead of a reply. */
   status?: { code: number; headers?: Record<string, string>; body?: unknown }
-  /** The connection is reset before any answer. */
+  /** Resets the connection before any answer. */
   reset?: boolean
-  /** After this many bytes of the body the connection is lost. */
+  /** Drops the connection after this many bytes of the body. */
   cutAt?: number
-  /** With `cutAt`: the connection is closed in good order, so that the end looks like one. */
+  /** With `cutAt`: closes the connection cleanly, so that the end looks regular. */
   cutQuietly?: boolean
-  /** After this many bytes of the body nothing more comes. */
+  /** Sends nothing after this many bytes of the body. */
   silentAt?: number
-  /** Comments instead of a reply, one every so many milliseconds, for ever. */
+  /** Sends comments instead of a reply, one per interval in milliseconds, forever. */
   pings?: number
-  /** The body in pieces of so many bytes. */
+  /** Size of the pieces in bytes. */
   pieceBytes?: number
   /** Milliseconds between pieces. */
   pause?: number
   noDone?: boolean
   noUsage?: boolean
-  /** Events that no specification knows, between the others. */
+  /** Inserts unknown events. */
   unknownEvents?: boolean
-  /** An event whose data is no JSON. */
+  /** Inserts an event whose data is not JSON. */
   brokenEvent?: boolean
-  /** An error told in the middle of the stream. */
+  /** Inserts an error event. */
   errorEvent?: unknown
-  /** Half a character in the middle of the text. */
+  /** Inserts half a character into the text. */
   invalidUtf8?: boolean
-  /** Every call has index 0, or they come last first. */
+  /** All calls have index 0, or come in reverse order. */
   indexes?: 'same' | 'reversed'
-  /** A line of so many bytes instead of a reply. */
+  /** Sends a line of this many bytes instead of a reply. */
   lineBytes?: number
 }
 
-/** A quarter of the characters that were sent and answered, unless the answer says otherwise. */
+/** Counts a quarter of the characters, unless the answer overrides it. */
 export function countTokens(request: Pick<ProviderRequest, 'messages'>, answer: ProviderAnswer): TokenCounts {
   const sent = request.messages.flatMap(({ content, calls }) => [content, ...calls.map((call) => call.arguments)])
-  const said = [answer.text ?? '', answer.thinking ?? '', answer.refusal ?? '']
+  const texts = [answer.text ?? '', answer.thinking ?? '', answer.refusal ?? '']
   const called = (answer.calls ?? []).map((call) => call.name + argumentsOf(call))
   const quarter = (texts: string[]) => Math.ceil(texts.join('').length / 4)
-  return { inputTokens: quarter(sent), outputTokens: quarter([...said, ...called]), cachedTokens: 0, ...answer.usage }
+  return { inputTokens: quarter(sent), outputTokens: quarter([...texts, ...called]), cachedTokens: 0, ...answer.usage }
 }
 
-/** A call's arguments as they go over the wire. */
+/** Arguments of a call as JSON text. */
 export function argumentsOf(call: NonNullable<ProviderAnswer['calls']>[number]): string {
   return call.arguments ?? JSON.stringify(call.input ?? {})
 }
 
-/** A format: how a request is read and how an answer is written. */
-export interface Wire {
-  /** Reads a request's body; anything that is not one is undefined. `path` is the address it was sent to. */
+/** A wire format: reads requests and writes answers. */
+export interface WireFormat {
+  /** Reads a request's body; undefined if it is invalid. `path` is the path of the URL. */
   read(body: unknown, path: string): Omit<ProviderRequest, 'attempt' | 'wire' | 'note'> | undefined
   key(headers: Record<string, string | string[] | undefined>): string
-  /** An error as the body of an answer. */
+  /** Body of an error answer. */
   refusal(status: number, message: string): unknown
   write(answer: ProviderAnswer, model: string, usage: TokenCounts): WireEvents
 }
 
-/** A reply in the events of a format, in the order they are sent. */
+/** Events of a reply, in the order they are sent. */
 export interface WireEvents {
-  /** Everything up to the reason of the end. */
-  said: Buffer[]
-  /** After these the client knows what was counted; empty when the reason says it. */
+  /** Events up to the finish reason. */
+  content: Buffer[]
+  /** Usage events; empty when the finish event contains the usage. */
   counted: Buffer[]
-  /** What says that nothing more comes. */
+  /** End-of-stream events. */
   last: Buffer[]
-  /** A piece of text, and an error in the middle of the stream. */
+  /** Event for a piece of text, and for an error. */
   text(text: string): Buffer
   error(error: unknown): Buffer
 }
@@ -126,8 +126,8 @@ export function dataEvent(value: unknown, name?: string): Buffer {
   return Buffer.from(`${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(value)}\n\n`, 'utf8')
 }
 
-/** About eight pieces, cut between characters. */
-export function inPieces(text: string): string[] {
+/** Splits a text into about eight pieces, between characters. */
+export function splitIntoPieces(text: string): string[] {
   const characters = Array.from(text)
   const size = Math.max(1, Math.ceil(characters.length / 8))
   return Array.from({ length: Math.ceil(characters.length / size) }, (_, i) =>
@@ -135,7 +135,7 @@ export function inPieces(text: string): string[] {
   )
 }
 
-/** Calls with their ids, in the order they are sent. */
+/** Calls with ids, in the order they are sent. */
 export function callsToSend({ calls = [], faults = {} }: ProviderAnswer) {
   const sent = calls.map((call, place) => ({
     ...call,
@@ -145,13 +145,13 @@ export function callsToSend({ calls = [], faults = {} }: ProviderAnswer) {
   return faults.indexes === 'reversed' ? sent.reverse() : sent
 }
 
-/** The reason of the end, in chat's words. */
+/** Finish reason in the terms of chat completions. */
 export function finishOf(answer: ProviderAnswer): string {
   return answer.finish ?? (answer.calls?.length ? 'tool_calls' : 'stop')
 }
 
-/** The texts of a message's parts. */
-export function textIn(parts: unknown): string {
+/** Concatenated text of a message's parts. */
+export function textOfParts(parts: unknown): string {
   if (typeof parts === 'string') return parts
   return Array.isArray(parts) ? parts.map((part) => (typeof part?.text === 'string' ? part.text : '')).join('') : ''
 }

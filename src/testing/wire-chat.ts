@@ -3,25 +3,25 @@ import {
   callsToSend,
   dataEvent,
   finishOf,
-  inPieces,
   type ProviderAnswer,
+  splitIntoPieces,
   type TokenCounts,
-  textIn,
-  type Wire,
+  textOfParts,
+  type WireFormat,
   type WireMessage,
 } from './provider-wire.ts'
 
-/** OpenAI's streaming chat completions: small deltas, the reason, the usage, [DONE]. */
-export const chatWire: Wire = {
+/** OpenAI's streaming chat completions: small deltas, finish reason, usage, [DONE]. */
+export const chatWire: WireFormat = {
   read(body) {
     const { model, messages, tools, max_tokens, max_completion_tokens } = (body ?? {}) as Record<string, unknown>
     if (typeof model !== 'string' || !Array.isArray(messages)) return undefined
-    const most = max_tokens ?? max_completion_tokens
+    const limit = max_tokens ?? max_completion_tokens
     return {
       model,
       messages: messages.map(readMessage),
       tools: (Array.isArray(tools) ? tools : []).map((tool) => tool?.function ?? {}),
-      maxTokens: typeof most === 'number' ? most : null,
+      maxTokens: typeof limit === 'number' ? limit : null,
     }
   },
   key: (headers) => String(headers['authorization'] ?? '').replace(/^Bearer /, ''),
@@ -32,7 +32,7 @@ export const chatWire: Wire = {
       dataEvent({ ...common, choices: [{ index: 0, delta, finish_reason: reason }] })
     const deltas = [{ role: 'assistant', content: '' }, ...textDeltas(answer), ...callDeltas(answer)]
     return {
-      said: [...deltas.map((delta) => chunk(delta)), chunk({}, finishOf(answer))],
+      content: [...deltas.map((delta) => chunk(delta)), chunk({}, finishOf(answer))],
       counted: answer.faults?.noUsage ? [] : [dataEvent({ ...common, choices: [], usage: wireUsage(usage) })],
       last: [Buffer.from('data: [DONE]\n\n')],
       text: (text) => chunk({ content: text }),
@@ -48,7 +48,7 @@ function readMessage(message: Record<string, unknown>): WireMessage {
   )
   return {
     role: role as WireMessage['role'],
-    content: textIn(content),
+    content: textOfParts(content),
     ...(media.length > 0 && { media }),
     calls: (Array.isArray(calls) ? calls : []).map((call) => ({ id: call.id, ...call.function })),
     callId: typeof callId === 'string' ? callId : null,
@@ -57,13 +57,13 @@ function readMessage(message: Record<string, unknown>): WireMessage {
 
 function textDeltas({ text = '', thinking = '', refusal = '' }: ProviderAnswer): object[] {
   return [
-    ...inPieces(thinking).map((piece) => ({ reasoning_content: piece })),
-    ...inPieces(text).map((piece) => ({ content: piece })),
-    ...inPieces(refusal).map((piece) => ({ refusal: piece })),
+    ...splitIntoPieces(thinking).map((piece) => ({ reasoning_content: piece })),
+    ...splitIntoPieces(text).map((piece) => ({ content: piece })),
+    ...splitIntoPieces(refusal).map((piece) => ({ refusal: piece })),
   ]
 }
 
-/** Each call begins with its name and goes on with its arguments in pieces, one call after the other. */
+/** Each call starts with its name, followed by its arguments in pieces. */
 function callDeltas(answer: ProviderAnswer): object[] {
   return callsToSend(answer).flatMap((call) => {
     const { id, index, signature } = call
@@ -74,7 +74,7 @@ function callDeltas(answer: ProviderAnswer): object[] {
       function: { name: call.name, arguments: '' },
       ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
     }
-    const rest = inPieces(argumentsOf(call)).map((piece) => ({ index, function: { arguments: piece } }))
+    const rest = splitIntoPieces(argumentsOf(call)).map((piece) => ({ index, function: { arguments: piece } }))
     return [begin, ...rest].map((delta) => ({ tool_calls: [delta] }))
   })
 }

@@ -3,11 +3,11 @@ import {
   callsToSend,
   dataEvent,
   finishOf,
-  inPieces,
   type ProviderAnswer,
+  splitIntoPieces,
   type TokenCounts,
-  textIn,
-  type Wire,
+  textOfParts,
+  type WireFormat,
   type WireMessage,
 } from './provider-wire.ts'
 
@@ -18,19 +18,19 @@ const reasons: Record<string, string> = {
   content_filter: 'SAFETY',
 }
 
-/** Google's streaming generateContent: candidates in pieces; the last has the reason, and no event says the end. */
-export const geminiWire: Wire = {
+/** Google's streaming generateContent: candidates in pieces; the last has the finish reason, and there is no end event. */
+export const geminiWire: WireFormat = {
   read(body, path) {
     const model = /\/models\/([^/:]+):streamGenerateContent/.exec(path)?.[1]
     const { systemInstruction, contents, tools, generationConfig } = (body ?? {}) as GeminiBody
     if (model === undefined || !Array.isArray(contents)) return undefined
-    const prompt: WireMessage[] = systemInstruction ? [plain('system', textIn(systemInstruction.parts))] : []
-    const most = generationConfig?.maxOutputTokens
+    const prompt: WireMessage[] = systemInstruction ? [plain('system', textOfParts(systemInstruction.parts))] : []
+    const limit = generationConfig?.maxOutputTokens
     return {
       model,
       messages: [...prompt, ...contents.flatMap(readContent)],
       tools: (Array.isArray(tools) ? tools : []).flatMap((tool) => tool?.functionDeclarations ?? []),
-      maxTokens: typeof most === 'number' ? most : null,
+      maxTokens: typeof limit === 'number' ? limit : null,
     }
   },
   key: (headers) => String(headers['x-goog-api-key'] ?? ''),
@@ -48,7 +48,7 @@ export const geminiWire: Wire = {
       ...(!answer.faults?.noUsage && { usageMetadata: wireUsage(usage) }),
     }
     return {
-      said: [...partsOf(answer).map((part) => chunk([part])), dataEvent(end)],
+      content: [...partsOf(answer).map((part) => chunk([part])), dataEvent(end)],
       counted: [],
       last: [],
       text: (text) => chunk([{ text }]),
@@ -75,7 +75,7 @@ function wireError(error: unknown): object {
 function readContent({ role, parts = [] }: { role?: string; parts?: Record<string, never>[] }): WireMessage[] {
   const answers = parts.flatMap(({ functionResponse }) =>
     functionResponse
-      ? [{ ...plain('tool', answered(functionResponse['response'])), callId: String(functionResponse['id'] ?? '') }]
+      ? [{ ...plain('tool', responseText(functionResponse['response'])), callId: String(functionResponse['id'] ?? '') }]
       : [],
   )
   if (answers.length > 0) return answers
@@ -92,10 +92,10 @@ function readContent({ role, parts = [] }: { role?: string; parts?: Record<strin
       : [],
   )
   const who = role === 'model' ? 'assistant' : 'user'
-  return [{ ...plain(who, textIn(parts)), calls, ...(media.length > 0 && { media }) }]
+  return [{ ...plain(who, textOfParts(parts)), calls, ...(media.length > 0 && { media }) }]
 }
 
-function answered(response: unknown): string {
+function responseText(response: unknown): string {
   const { content } = (response ?? {}) as { content?: unknown }
   return typeof content === 'string' ? content : JSON.stringify(response)
 }
@@ -107,9 +107,9 @@ function plain(role: WireMessage['role'], content: string): WireMessage {
 function partsOf(answer: ProviderAnswer): object[] {
   const { text = '', thinking = '', refusal = '', signature } = answer
   return [
-    ...inPieces(thinking).map((piece) => ({ text: piece, thought: true })),
-    ...inPieces(text + refusal).map((piece) => ({ text: piece })),
-    // A call comes whole; arguments that are no JSON cannot be said in this format.
+    ...splitIntoPieces(thinking).map((piece) => ({ text: piece, thought: true })),
+    ...splitIntoPieces(text + refusal).map((piece) => ({ text: piece })),
+    // Calls are sent whole; this format cannot carry arguments that are not JSON.
     ...callsToSend(answer).map((call, place) => ({
       functionCall: { ...(call.id !== '' && { id: call.id }), name: call.name, args: JSON.parse(argumentsOf(call)) },
       ...((call.signature ?? (place === 0 ? signature : undefined)) !== undefined && {

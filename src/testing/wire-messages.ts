@@ -3,11 +3,11 @@ import {
   callsToSend,
   dataEvent,
   finishOf,
-  inPieces,
   type ProviderAnswer,
+  splitIntoPieces,
   type TokenCounts,
-  textIn,
-  type Wire,
+  textOfParts,
+  type WireFormat,
   type WireMessage,
 } from './provider-wire.ts'
 
@@ -26,12 +26,12 @@ const errorTypes: Record<number, string> = {
   529: 'overloaded_error',
 }
 
-/** Anthropic's streaming messages: blocks with a beginning, deltas and an end, the reason, message_stop. */
-export const messagesWire: Wire = {
+/** Anthropic's streaming messages: blocks with start, deltas and stop, finish reason, message_stop. */
+export const messagesWire: WireFormat = {
   read(body) {
     const { model, system, messages, tools, max_tokens } = (body ?? {}) as Record<string, unknown>
     if (typeof model !== 'string' || !Array.isArray(messages)) return undefined
-    const prompt: WireMessage[] = system ? [plain('system', textIn(system))] : []
+    const prompt: WireMessage[] = system ? [plain('system', textOfParts(system))] : []
     return {
       model,
       messages: [...prompt, ...messages.flatMap(readMessage)],
@@ -43,11 +43,11 @@ export const messagesWire: Wire = {
   refusal: (status, message) => ({ type: 'error', error: { type: errorTypes[status] ?? 'api_error', message } }),
   write(answer, model, usage) {
     const event = (value: { type: string; [key: string]: unknown }) => dataEvent(value, value.type)
-    const told = wireUsage(answer.faults?.noUsage ? { inputTokens: 0, outputTokens: 0, cachedTokens: 0 } : usage)
+    const usageFields = wireUsage(answer.faults?.noUsage ? { inputTokens: 0, outputTokens: 0, cachedTokens: 0 } : usage)
     const message = { id: 'msg_1', type: 'message', role: 'assistant', model, content: [], stop_reason: null }
     const finish = finishOf(answer)
     const blocks = [...textBlocks(answer), ...callBlocks(answer)]
-    const said = blocks.flatMap(({ begin, deltas, index: own }, place) => {
+    const blockEvents = blocks.flatMap(({ begin, deltas, index: own }, place) => {
       const index = own ?? place
       return [
         { type: 'content_block_start', index, content_block: begin },
@@ -55,11 +55,11 @@ export const messagesWire: Wire = {
         { type: 'content_block_stop', index },
       ].map(event)
     })
-    const begun = event({ type: 'message_start', message: { ...message, usage: { ...told, output_tokens: 0 } } })
+    const start = event({ type: 'message_start', message: { ...message, usage: { ...usageFields, output_tokens: 0 } } })
     const delta = { stop_reason: reasons[finish] ?? finish, stop_sequence: null }
     return {
-      said: [begun, ...said],
-      counted: [event({ type: 'message_delta', delta, usage: { output_tokens: told.output_tokens } })],
+      content: [start, ...blockEvents],
+      counted: [event({ type: 'message_delta', delta, usage: { output_tokens: usageFields.output_tokens } })],
       last: [event({ type: 'message_stop' })],
       text: (text) => event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
       error: (error) => event({ type: 'error', error: wireError(error) }),
@@ -75,18 +75,21 @@ function wireError(error: unknown): { type: string; message: string } {
   return { type: errorTypes[code ?? 0] ?? 'overloaded_error', message }
 }
 
-/** Results of tools stand among what the user said; they are told as messages of their own. */
+/** Splits tool results off the user's message into messages of their own. */
 function readMessage({ role, content }: { role: 'user' | 'assistant'; content: unknown }): WireMessage[] {
-  if (!Array.isArray(content)) return [plain(role, textIn(content))]
+  if (!Array.isArray(content)) return [plain(role, textOfParts(content))]
   const results = content.filter(({ type }) => type === 'tool_result')
   const others = content.filter(({ type }) => type !== 'tool_result')
   const media = others.flatMap(({ source }) => (source?.media_type ? [source.media_type] : []))
   const calls = others
     .filter(({ type }) => type === 'tool_use')
     .map(({ id, name, input }) => ({ id, name, arguments: JSON.stringify(input) }))
-  const told = results.map((result) => ({ ...plain('tool', textIn(result.content)), callId: result.tool_use_id }))
-  if (others.length === 0) return told
-  return [...told, { ...plain(role, textIn(others)), calls, ...(media.length > 0 && { media }) }]
+  const toolMessages = results.map((result) => ({
+    ...plain('tool', textOfParts(result.content)),
+    callId: result.tool_use_id,
+  }))
+  if (others.length === 0) return toolMessages
+  return [...toolMessages, { ...plain(role, textOfParts(others)), calls, ...(media.length > 0 && { media }) }]
 }
 
 function plain(role: WireMessage['role'], content: string): WireMessage {
@@ -102,15 +105,15 @@ interface Block {
 function textBlocks({ text = '', thinking, signature, refusal = '' }: ProviderAnswer): Block[] {
   const blocks: Block[] = []
   if (thinking !== undefined) {
-    const deltas: object[] = inPieces(thinking).map((piece) => ({ type: 'thinking_delta', thinking: piece }))
+    const deltas: object[] = splitIntoPieces(thinking).map((piece) => ({ type: 'thinking_delta', thinking: piece }))
     if (signature !== undefined) deltas.push({ type: 'signature_delta', signature })
     blocks.push({ begin: { type: 'thinking', thinking: '', signature: '' }, deltas })
   }
-  const said = text + refusal
-  if (said !== '')
+  const shown = text + refusal
+  if (shown !== '')
     blocks.push({
       begin: { type: 'text', text: '' },
-      deltas: inPieces(said).map((piece) => ({ type: 'text_delta', text: piece })),
+      deltas: splitIntoPieces(shown).map((piece) => ({ type: 'text_delta', text: piece })),
     })
   return blocks
 }
@@ -118,12 +121,12 @@ function textBlocks({ text = '', thinking, signature, refusal = '' }: ProviderAn
 function callBlocks(answer: ProviderAnswer): Block[] {
   return callsToSend(answer).map((call) => ({
     begin: { type: 'tool_use', id: call.id, name: call.name, input: {} },
-    deltas: inPieces(argumentsOf(call)).map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
+    deltas: splitIntoPieces(argumentsOf(call)).map((piece) => ({ type: 'input_json_delta', partial_json: piece })),
     ...(answer.faults?.indexes === 'same' && { index: 0 }),
   }))
 }
 
-/** Caches stand beside the plain input, not in it. */
+/** Cached tokens are counted separately from the input. */
 function wireUsage({ inputTokens, outputTokens, cachedTokens, cacheWriteTokens = 0 }: TokenCounts) {
   return {
     input_tokens: Math.max(0, inputTokens - cachedTokens - cacheWriteTokens),

@@ -3,24 +3,24 @@ import {
   callsToSend,
   dataEvent,
   finishOf,
-  inPieces,
   type ProviderAnswer,
+  splitIntoPieces,
   type TokenCounts,
-  textIn,
-  type Wire,
+  textOfParts,
+  type WireFormat,
   type WireMessage,
 } from './provider-wire.ts'
 
 const reasons: Record<string, string> = { length: 'max_output_tokens', content_filter: 'content_filter' }
 
-/** OpenAI's streaming responses: items with a beginning, deltas and an end, then the whole. */
-export const responsesWire: Wire = {
+/** OpenAI's streaming responses: items with start, deltas and end, then the whole response. */
+export const responsesWire: WireFormat = {
   read(body) {
     const { model, input, tools, max_output_tokens } = (body ?? {}) as Record<string, unknown>
     if (typeof model !== 'string' || !Array.isArray(input)) return undefined
     return {
       model,
-      messages: joined(input.flatMap(readItem)),
+      messages: mergeAssistantItems(input.flatMap(readItem)),
       tools: Array.isArray(tools) ? tools : [],
       maxTokens: typeof max_output_tokens === 'number' ? max_output_tokens : null,
     }
@@ -39,13 +39,13 @@ export const responsesWire: Wire = {
       usage: answer.faults?.noUsage ? null : wireUsage(usage),
     }
     const items = [...textItems(answer), ...callItems(answer)]
-    const said = items.flatMap(({ begin, deltas, end }, place) => [
+    const itemEvents = items.flatMap(({ begin, deltas, end }, place) => [
       event({ type: 'response.output_item.added', output_index: place, item: begin }),
       ...deltas.map((delta) => event({ ...delta, output_index: place })),
       event({ type: 'response.output_item.done', output_index: place, item: end }),
     ])
     return {
-      said: [event({ type: 'response.created', response }), ...said],
+      content: [event({ type: 'response.created', response }), ...itemEvents],
       counted: [],
       last: [event({ type: ended, response: whole })],
       text: (text) => event({ type: 'response.output_text.delta', item_id: 'msg_1', delta: text }),
@@ -76,20 +76,20 @@ function readItem(item: Record<string, unknown>): WireMessage[] {
     url ? [String(url).replace(/^data:([^;]*);.*$/s, '$1')] : [],
   )
   const known = role === 'developer' ? 'system' : (role as WireMessage['role'])
-  return [{ role: known, content: textIn(content), calls: [], callId: null, ...(media.length > 0 && { media }) }]
+  return [{ role: known, content: textOfParts(content), calls: [], callId: null, ...(media.length > 0 && { media }) }]
 }
 
-/** What an assistant said and called in a row is one message. */
-function joined(messages: WireMessage[]): WireMessage[] {
-  const made: WireMessage[] = []
+/** Merges consecutive assistant items into one message. */
+function mergeAssistantItems(messages: WireMessage[]): WireMessage[] {
+  const merged: WireMessage[] = []
   for (const message of messages) {
-    const before = made.at(-1)
+    const before = merged.at(-1)
     if (before?.role === 'assistant' && message.role === 'assistant') {
       before.content += message.content
       before.calls.push(...message.calls)
-    } else made.push(message)
+    } else merged.push(message)
   }
-  return made
+  return merged
 }
 
 interface Item {
@@ -102,7 +102,7 @@ function textItems({ text = '', thinking, signature, refusal = '' }: ProviderAns
   const items: Item[] = []
   if (thinking !== undefined) {
     const begin = { type: 'reasoning', id: 'rs_1', encrypted_content: signature ?? null }
-    const deltas = inPieces(thinking).map((delta) => ({
+    const deltas = splitIntoPieces(thinking).map((delta) => ({
       type: 'response.reasoning_summary_text.delta',
       item_id: 'rs_1',
       summary_index: 0,
@@ -113,9 +113,17 @@ function textItems({ text = '', thinking, signature, refusal = '' }: ProviderAns
   }
   if (text + refusal !== '') {
     const message = { type: 'message', id: 'msg_1' }
-    const said = inPieces(text).map((delta) => ({ type: 'response.output_text.delta', item_id: 'msg_1', delta }))
-    const refused = inPieces(refusal).map((delta) => ({ type: 'response.refusal.delta', item_id: 'msg_1', delta }))
-    items.push({ begin: message, deltas: [...said, ...refused], end: message })
+    const deltas = splitIntoPieces(text).map((delta) => ({
+      type: 'response.output_text.delta',
+      item_id: 'msg_1',
+      delta,
+    }))
+    const refused = splitIntoPieces(refusal).map((delta) => ({
+      type: 'response.refusal.delta',
+      item_id: 'msg_1',
+      delta,
+    }))
+    items.push({ begin: message, deltas: [...deltas, ...refused], end: message })
   }
   return items
 }
@@ -127,7 +135,11 @@ function callItems(answer: ProviderAnswer): Item[] {
     const written = argumentsOf(call)
     return {
       begin: { ...item, arguments: '' },
-      deltas: inPieces(written).map((delta) => ({ type: 'response.function_call_arguments.delta', item_id, delta })),
+      deltas: splitIntoPieces(written).map((delta) => ({
+        type: 'response.function_call_arguments.delta',
+        item_id,
+        delta,
+      })),
       end: { ...item, arguments: written, status: 'completed' },
     }
   })

@@ -1,22 +1,21 @@
 import type { Coverage } from '../domain/approval.ts'
 import { HeddleError, StorageFailure } from '../domain/errors.ts'
 import type { RequestedCall } from '../domain/model.ts'
-import type { Call, CallContext, Effect, OwnChanges, Preview, Tool, ToolOutcome } from '../domain/tool.ts'
-import { visible } from '../domain/visible.ts'
-import { pathHandle } from './handle.ts'
+import { visible } from '../domain/text/visible.ts'
+import type { Call, CallContext, Effect, OwnChanges, Preview, Tool, ToolOutcome } from '../domain/tools/tool.ts'
+import { pathHandle } from './files/handle.ts'
 
-/** A call that may be made: its tool, and its input as the tool understands it. */
+/** A validated call: its tool and parsed input. */
 export interface ReadyCall {
   call: RequestedCall
   tool: Tool
   value: unknown
-  /** What allowed it, where that ends as soon as a file is changed: it is made alone, and looked at again before. */
+  /** The grant that allowed it, if a file change ends that grant: the call runs alone, after another check. */
   grant?: Coverage
 }
 
 /**
- * Decides about a call before anything happens: a tool that was not given to this run does not exist for it, and input
- * that does not fit is told to the model instead of being tried.
+ * Validates a call before it runs: a run can call only the tools it was given, and invalid input is reported to the model.
  */
 export function prepareCall(
   call: RequestedCall,
@@ -25,8 +24,8 @@ export function prepareCall(
 ): ReadyCall | { refused: ToolOutcome } {
   const tool = effective.includes(call.name) ? tools.get(call.name) : undefined
   if (!tool) {
-    const known = effective.length > 0 ? `you have: ${effective.join(', ')}` : 'you have no tools'
-    return { refused: failed('forbidden', `there is no tool "${call.name}" here; ${known}`) }
+    const available = effective.length > 0 ? `you have: ${effective.join(', ')}` : 'you have no tools'
+    return { refused: failed('forbidden', `there is no tool "${call.name}" here; ${available}`) }
   }
   const parsed = tool.parse(call.input)
   if (!parsed.ok) return { refused: failed('error', `the input of ${call.name} does not fit: ${parsed.why}`) }
@@ -34,8 +33,8 @@ export function prepareCall(
 }
 
 /**
- * Makes a call that has no rows of its own. Throws only when its run was stopped or the database failed: everything else is
- * an answer, which the journal needs.
+ * Runs a non-transactional call. Throws only when its run was aborted or the database failed: every other failure becomes
+ * an outcome, which the journal needs.
  */
 export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
@@ -44,11 +43,11 @@ export async function makeCall({ tool, value }: ReadyCall, context: CallContext)
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
     if (error instanceof StorageFailure) throw error
-    return explained(error)
+    return toErrorOutcome(error)
   }
 }
 
-/** What a call would do, for whoever is asked about it. Tools without a preview are shown as they are called. */
+/** Preview of a call for its approval. For tools without a preview it is the input. */
 export async function previewCall({ call, tool, value }: ReadyCall, context: CallContext): Promise<Preview> {
   const plain = { facts: [], change: visible(JSON.stringify(call.input ?? {}, null, 2)), frozen: null }
   if (!tool.preview) return plain
@@ -56,7 +55,7 @@ export async function previewCall({ call, tool, value }: ReadyCall, context: Cal
   return tool.preview(value, callFor({ tool, value }, context))
 }
 
-/** What an answer for more than one call would cover. */
+/** The calls that a grant for this one would cover. */
 export async function coverageOf({ call, tool, value }: ReadyCall, context: CallContext): Promise<Coverage> {
   const { folder } = context
   if (tool.effect !== 'transactional' && tool.covers) return tool.covers(value, callFor({ tool, value }, context))
@@ -64,7 +63,7 @@ export async function coverageOf({ call, tool, value }: ReadyCall, context: Call
   return { tool: call.name, folder, cwd: folder, pattern, confinement: null }
 }
 
-/** What became of the folder since a call was previewed, one line each. */
+/** Changes in the folder since the preview of a call, one line each. */
 export async function changedSincePreview(
   { tool, value }: ReadyCall,
   baseline: string,
@@ -75,31 +74,31 @@ export async function changedSincePreview(
   return tool.changedSince(baseline, value, callFor({ tool, value }, context), own)
 }
 
-/** A call with what its tool may reach: the paths and URLs that it was asked for, and nothing else. */
+/** Gives a tool access to the paths and URLs in its input, and to nothing else. */
 export function callFor({ tool, value }: Pick<ReadyCall, 'tool' | 'value'>, context: CallContext): Call {
   const { network: _, ...rest } = context
   return { ...rest, handle: handlesFor(tool, value, context), fetch: fetchFor(tool, value, context) }
 }
 
-/** Makes a call that only writes our rows, in the transaction that also stores its answer. */
+/** Runs a transactional call, in the transaction that also stores its outcome. */
 export async function writeCall({ tool, value }: ReadyCall, tx: unknown, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect !== 'transactional') throw new Error(`${tool.name} must not be made in a transaction`)
   return tool.write(tx, value, context)
 }
 
-/** Whether a call that began before a crash, and has no end, may simply be made again. */
+/** Whether a call that a crash interrupted may be repeated. */
 export function mayRepeat(effect: Effect): boolean {
   return effect !== 'unsafe'
 }
 
-/** A failure as the model is told of it. */
-export function explained(error: unknown): ToolOutcome {
+/** Converts an error to the outcome that the model gets. */
+export function toErrorOutcome(error: unknown): ToolOutcome {
   const message = error instanceof Error ? error.message : String(error)
   if (!(error instanceof HeddleError)) return failed('error', message)
   return failed(error.code === 'forbidden' ? 'forbidden' : 'error', message, error.remedy)
 }
 
-/** Resolves the paths of a call: a tool gets to files by these handles, and by nothing else. */
+/** Resolves the path parameters of a call: the tool's only access to files. */
 function handlesFor(
   { name, paths = [] }: { name: string; paths?: readonly string[] },
   input: unknown,
@@ -119,7 +118,7 @@ function handlesFor(
   }
 }
 
-/** Lets a call fetch the URLs that it was asked for: a tool gets to the network by this, and by nothing else. */
+/** Fetches the URL parameters of a call: the tool's only network access. */
 function fetchFor(
   { name, urls = [] }: { name: string; urls?: readonly string[] },
   input: unknown,

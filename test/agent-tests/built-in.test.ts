@@ -7,7 +7,7 @@ import { fixturePath, hasFixture, readFixture } from '../../src/agent-tests/fixt
 import { folderState } from '../../src/agent-tests/folder-state.ts'
 import { judge } from '../../src/agent-tests/judge.ts'
 import { makeScratch } from '../../src/agent-tests/scratch.ts'
-import { openAgents } from '../../src/app-agents.ts'
+import { openAgents } from '../../src/app/agents.ts'
 import { systemClock } from '../../src/system.ts'
 import { goodWork, type Work } from './good-work.ts'
 

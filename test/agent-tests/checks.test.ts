@@ -75,7 +75,7 @@ describe('an answer', () => {
     [{ check: 'first_paragraph' }, '', 'FAILED no answer'],
     [{ check: 'places' }, 'see `src/a.mjs:3`, and https://files.example:80', 'ok src/a.mjs:3'],
     [{ check: 'places' }, 'see src/b.mjs:3', 'FAILED none'],
-    [{ check: 'places' }, 'see src/a.mjs:4', 'FAILED lines that are not there: src/a.mjs:4'],
+    [{ check: 'places' }, 'see src/a.mjs:4', 'FAILED lines that do not exist: src/a.mjs:4'],
     [{ check: 'places', atLeast: 2 }, 'src/a.mjs:1, src/a.mjs:1', 'FAILED src/a.mjs:1'],
     [{ check: 'place', path: 'src/a.mjs', from: 2, to: 2 }, './src/a.mjs:1-3', 'ok src/a.mjs:1-3'],
     [{ check: 'place', path: 'src/a.mjs', from: 2, to: 2 }, 'src/a.mjs:3', 'FAILED src/a.mjs:3'],
@@ -157,7 +157,7 @@ describe('a test that cannot be used says everything that is wrong with it', () 
       '{"checks":[{"check":"file_exist"},{"check":"file_exists","path":"../a"},{},7]}',
       [
         'check 1: there is no check "file_exist"; did you mean file_exists?',
-        'check 2 (file_exists): path: must be a path from the folder on, such as src/a.js',
+        'check 2 (file_exists): path: must be a path relative to the folder, such as src/a.js',
         expect.stringMatching(/^check 3: there is no check without a name; there are: file_exists, /),
         'check 4: must be an object such as { "check": "file_exists", … }',
       ],

@@ -81,7 +81,7 @@ export const goodWork: Record<string, Work> = {
     text:
       'Verdict: not ready. It keeps one value too many, and failures are lost.\n\n' +
       '1. blocks, src/cache.mjs:35: the failure is swallowed\n2. blocks, `src/cache.mjs:21-24`: one too many\n' +
-      '3. should be mended, src/cache.mjs:15: reading is no use',
+      '3. should be fixed, src/cache.mjs:15: reading is no use',
     calls: ['read_file', 'exec'],
   },
   writer: {

@@ -100,7 +100,7 @@ describe('trust', () => {
     place = newPlace({ 'folder/.claude/agents/a.md': whole('a') })
     const agents = place.open()
     const [untrusted] = agents.list(place.folder)
-    expect(said(untrusted as Agent)).toEqual(['note: it lies in the folder and nobody trusts it yet'])
+    expect(said(untrusted as Agent)).toEqual(['note: it is in the folder and is not trusted yet'])
     expect(agents.find('a', place.folder)).toBeUndefined()
 
     agents.trust(untrusted as Agent)
@@ -150,7 +150,7 @@ describe('trust', () => {
     expect([settled(-1000), settled(0), settled(50), settled(1000)]).toEqual([false, false, false, true])
   })
 
-  test('a directory that the configuration names needs trust where it lies in the folder', () => {
+  test('a directory that the configuration names needs trust where it is in the folder', () => {
     place = newPlace({ 'named/a.md': whole('a') })
     const agents = place.open()
     expect(agents.find('a', place.folder)?.status).toBe('ready')
@@ -169,7 +169,7 @@ describe('trust', () => {
     chmodSync(place.trustFile, 0o622)
     expect(agents.find('a', place.folder)).toBeUndefined()
     expect(agents.look(place.folder).diagnostics).toMatchObject([
-      { level: 'error', message: 'others can write it, so no agent of a folder is trusted' },
+      { level: 'error', message: 'other users can write it, so no agent of a folder is trusted' },
     ])
     chmodSync(place.trustFile, 0o600)
     expect(agents.find('a', place.folder)?.status).toBe('ready')
@@ -235,8 +235,8 @@ describe('the next look sees what has changed', () => {
     const kept = agents.find('a') as Agent
     expect(kept).toMatchObject({ status: 'degraded', body: good.body, hash: good.hash, tools: good.tools })
     expect(said(kept)).toEqual([
-      'warning: the file is broken now: what it said before is used until it is mended',
-      'warning 1: the head never ends',
+      'warning: the file is broken now: its last good version is used until you fix it',
+      'warning 1: the frontmatter never ends',
     ])
     expect(agents.find('a')).toBe(kept)
     place.write({ 'home/skills/a.md': whole('a') })

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { agentTemplate } from '../../src/agents/agent-template.ts'
-import { openAgents } from '../../src/app-agents.ts'
+import { openAgents } from '../../src/app/agents.ts'
 import { systemClock } from '../../src/system.ts'
 import { read } from './place.ts'
 

@@ -58,8 +58,8 @@ describe('files that are no agents are told, and disturb nobody', () => {
     expect(agents.map(({ name, status, diagnostics: [first] }) => [name, status, first?.message])).toEqual([
       ['a', 'ready', 'it is called a, its file also-a'],
       ['a', 'ready', expect.stringContaining('comes first')],
-      ['circle', 'broken', 'it is a link that leads nowhere'],
-      ['nowhere', 'broken', 'it is a link that leads nowhere'],
+      ['circle', 'broken', 'it is a broken link'],
+      ['nowhere', 'broken', 'it is a broken link'],
       ['secret', 'broken', expect.stringContaining('it is a link out of its directory')],
     ])
     expect(diagnostics).toMatchObject([{ path: inHome('elsewhere'), message: expect.stringContaining('not followed') }])
@@ -111,26 +111,26 @@ describe('files that are no agents are told, and disturb nobody', () => {
     })
     const { agents, diagnostics } = place.open().look()
     expect(agents.map(({ name }) => name)).toEqual(['in'])
-    const hidden = 'it lies in a hidden folder and was left out'
-    const deep = 'it lies deeper than 6 levels and was left out'
+    const hidden = 'it is in a hidden folder and was skipped'
+    const deep = 'it is deeper than 6 levels and was skipped'
     expect(diagnostics).toEqual([
       {
         level: 'warning',
         message: hidden,
         path: inHome('.system/pdf/SKILL.md'),
-        remedy: `move it, or name its directory in skills: of heddle.yaml: ${inHome('.system/pdf')}`,
+        remedy: `move it, or add its directory to skills: in heddle.yaml: ${inHome('.system/pdf')}`,
       },
       {
         level: 'warning',
         message: deep,
         path: inHome('1/2/3/4/5/6/7/8/9/SKILL.md'),
-        remedy: `move it, or name its directory in skills: of heddle.yaml: ${inHome('1/2/3/4/5/6/7/8/9')}`,
+        remedy: `move it, or add its directory to skills: in heddle.yaml: ${inHome('1/2/3/4/5/6/7/8/9')}`,
       },
       {
         level: 'warning',
         message: deep,
         path: inHome('1/2/3/4/5/6/7/out.md'),
-        remedy: `move it, or name its directory in skills: of heddle.yaml: ${inHome('1/2/3/4/5/6/7')}`,
+        remedy: `move it, or add its directory to skills: in heddle.yaml: ${inHome('1/2/3/4/5/6/7')}`,
       },
     ])
   })
@@ -164,8 +164,8 @@ describe('files that are no agents are told, and disturb nobody', () => {
     for (const folder of ['', 'home', 'home/skills']) chmodSync(join(place.root, folder), 0o755)
     const { agents, diagnostics } = withoutRights(() => place.open().look())
     chmodSync(inHome('dir'), 0o700)
-    expect(agents.map(said)).toEqual([['error: it may not be read']])
-    expect(diagnostics).toMatchObject([{ level: 'warning', message: 'it may not be read' }])
+    expect(agents.map(said)).toEqual([['error: you have no permission to read it']])
+    expect(diagnostics).toMatchObject([{ level: 'warning', message: 'you have no permission to read it' }])
   })
 
   test('a directory of the configuration that is a file', () => {

@@ -189,7 +189,7 @@ describe('what a file leaves out or says in another way', () => {
   test('an agent without a description is degraded, and no line of its instructions stands for it', () => {
     const agent = read('---\nname: some-agent\ntools: []\ntriggers: [maps]\n---\n# Title\n\nHelps with maps.\n')
     expect([agent.description, agent.status]).toEqual(['(no description)', 'degraded'])
-    expect(said(agent)).toEqual(['warning: it has no description: who gives work sees "(no description)"'])
+    expect(said(agent)).toEqual(['warning: it has no description: the coordinator sees "(no description)"'])
   })
 
   test('an agent that does not say when to use it gets a note', () => {
@@ -277,7 +277,7 @@ describe('what a file leaves out or says in another way', () => {
     const hidden = read(
       '---\nname: some-agent\ndescription: b\ntools: []\ntriggers: [a]\n---\nab\u{e0041}\u200bc 👩‍💻 ☀️\n',
     )
-    expect(said(hidden)).toEqual(['warning: it has 2 characters that nobody sees'])
+    expect(said(hidden)).toEqual(['warning: it has 2 invisible characters'])
   })
 })
 
@@ -317,9 +317,9 @@ describe('names', () => {
     expect(agent.name).not.toMatch(/[\u200b\u202e]/)
   })
 
-  test.each(['general', 'coordinator', 'Coordinator'])('%s is taken by heddle itself', (name) => {
+  test.each(['general', 'coordinator', 'Coordinator'])('%s is reserved for heddle', (name) => {
     const agent = read(`---\nname: ${name}\ndescription: b\ntools: []\n---\nc`, `/x/${name}.md`)
-    expect([agent.status, said(agent)[0]]).toEqual(['broken', expect.stringContaining('is taken by heddle itself')])
+    expect([agent.status, said(agent)[0]]).toEqual(['broken', expect.stringContaining('is reserved for heddle')])
   })
 
   test('a name that its file or folder does not have is told', () => {

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { readHead } from '../../src/agents/head.ts'
+import { readFrontmatter } from '../../src/agents/frontmatter.ts'
 
 function fields(head: string): Record<string, unknown> {
-  return Object.fromEntries(readHead(`---\n${head}\n---\nbody`).fields)
+  return Object.fromEntries(readFrontmatter(`---\n${head}\n---\nbody`).fields)
 }
 
 function findings(head: string): string[] {
-  return readHead(`---\n${head}\n---\nbody`).findings.map(({ level, line, message }) => `${level} ${line}: ${message}`)
+  return readFrontmatter(`---\n${head}\n---\nbody`).findings.map(
+    ({ level, line, message }) => `${level} ${line}: ${message}`,
+  )
 }
 
 describe('a head that is not YAML is read as it was meant', () => {
@@ -17,7 +19,7 @@ describe('a head that is not YAML is read as it was meant', () => {
   })
 
   test('every finding names a remedy', () => {
-    const [finding] = readHead('---\ndescription: a: b\n---\n').findings
+    const [finding] = readFrontmatter('---\ndescription: a: b\n---\n').findings
     expect(finding?.remedy).toContain('description: "…"')
   })
 
@@ -81,11 +83,13 @@ describe('a head that is not YAML is read as it was meant', () => {
 
   test('fields that stand there twice', () => {
     expect(fields('name: a\nname: b')).toEqual({ name: 'b' })
-    expect(findings('name: a\nname: b')).toEqual(['note 3: name stands there twice: the last one counts'])
+    expect(findings('name: a\nname: b')).toEqual(['note 3: name appears twice: the last one is used'])
   })
 
   test('line ends of Windows and a mark at the beginning', () => {
-    const { fields, body, findings } = readHead('\ufeff---\r\nname: a\r\ndescription: b\r\n---\r\n\r\nbody\r\nmore\r\n')
+    const { fields, body, findings } = readFrontmatter(
+      '\ufeff---\r\nname: a\r\ndescription: b\r\n---\r\n\r\nbody\r\nmore\r\n',
+    )
     expect([Object.fromEntries(fields), body, findings]).toEqual([{ name: 'a', description: 'b' }, 'body\nmore', []])
   })
 })
@@ -94,19 +98,19 @@ describe('a head that cannot be used', () => {
   test.each([
     ['', 'the file is empty'],
     ['\n\n', 'the file is empty'],
-    ['# Title\n', 'the file has no head'],
-    ['+++\nname = "a"\n+++\n', 'the file has no head'],
-    ['---\nname: a\n', 'the head never ends'],
-    [['---', `name: ${'a'.repeat(40_000)}`, '---'].join('\n'), 'the head is larger than 32 kB'],
+    ['# Title\n', 'the file has no frontmatter'],
+    ['+++\nname = "a"\n+++\n', 'the file has no frontmatter'],
+    ['---\nname: a\n', 'the frontmatter never ends'],
+    [['---', `name: ${'a'.repeat(40_000)}`, '---'].join('\n'), 'the frontmatter is larger than 32 kB'],
   ])('%.20j', (text, message) => {
-    expect(readHead(text).findings).toMatchObject([{ level: 'error', message, remedy: expect.any(String) }])
+    expect(readFrontmatter(text).findings).toMatchObject([{ level: 'error', message, remedy: expect.any(String) }])
   })
 
   test('aliases that multiply are refused at once', () => {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
     for (let at = 1; at < 12; at++) lines.push(`a${at}: &a${at} [${`*a${at - 1}, `.repeat(9)}]`)
     expect(findings(lines.join('\n'))).toEqual([
-      'error 2: the head repeats parts of itself by aliases (*name) or nests without end',
+      'error 2: the frontmatter expands aliases (*name) or nests without end',
     ])
   })
 
@@ -116,15 +120,13 @@ describe('a head that cannot be used', () => {
     ['braces', '{a: '.repeat(7000)],
     ['lists in lists', `\n${'- '.repeat(15_000)}x`],
   ])('nesting without end is refused, not a crash: %s', (_, value) => {
-    expect(findings(`a: ${value}`)).toEqual([
-      'error 2: the head repeats parts of itself by aliases (*name) or nests without end',
-    ])
+    expect(findings(`a: ${value}`)).toEqual(['error 2: the frontmatter expands aliases (*name) or nests without end'])
   })
 
   test('thousands of fields are read', () => {
     const head = Array.from({ length: 4000 }, (_, at) => `k${at}: 1`)
       .join('\n')
       .slice(0, 32_000)
-    expect(readHead(`---\n${head}\n---\n`).fields.size).toBeGreaterThan(3000)
+    expect(readFrontmatter(`---\n${head}\n---\n`).fields.size).toBeGreaterThan(3000)
   })
 })

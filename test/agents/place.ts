@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { AgentDirectory } from '../../src/agents/agent-directory.ts'
 import { type Agents, type AgentsSettings, agentsOf } from '../../src/agents/agents.ts'
-import { type Known, readAgent } from '../../src/agents/read-agent.ts'
+import { type KnownNames, readAgent } from '../../src/agents/read-agent.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import { systemClock } from '../../src/system.ts'
 
@@ -53,7 +53,7 @@ export function whole(name: string, more = ''): string {
 }
 
 /** An agent out of a text, as if it were a file of the home. */
-export function read(text: string, path = '/agents/some-agent.md', known: Known = {}): Agent {
+export function read(text: string, path = '/agents/some-agent.md', known: KnownNames = {}): Agent {
   return readAgent(Buffer.from(text), { path, source: 'home' }, known)
 }
 

@@ -39,7 +39,7 @@ describe('a list of tools is read in every spelling', () => {
     expect(list({ tools: null }).findings).toMatchObject([{ level: 'warning', line: 1 }])
     expect(list({ tools: [] })).toEqual({ tools: [], ask: [], limits: [], findings: [] })
     expect(list({ tools: { write: false } }).findings).toMatchObject([
-      { message: expect.stringContaining('must not have') },
+      { message: expect.stringContaining('may not use') },
     ])
   })
 
@@ -67,7 +67,7 @@ describe('a list of tools is read in every spelling', () => {
     expect(findings).toMatchObject([
       {
         level: 'note',
-        message: 'an agent starts no others and writes no memories: left out: spawn_agent, memory_store, wait',
+        message: 'agents cannot start others or write memories; left out: spawn_agent, memory_store, wait',
       },
     ])
   })
@@ -86,7 +86,7 @@ describe('a list of tools is read in every spelling', () => {
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
       ['warning', 'tools of MCP servers cannot be used yet: mcp__a__b, mcp__c'],
       ['note', 'not needed here and left out: TodoWrite, BashOutput'],
-      ['note', 'not built yet, given as soon as they are: agents_list'],
+      ['note', 'not built yet, added once they are: agents_list'],
       ['note', 'limits are not enforced yet: treated as ask: Bash(a:*), Bash(b:*)'],
     ])
   })

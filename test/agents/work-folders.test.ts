@@ -14,14 +14,14 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { AgentDirectory } from '../../src/agents/agent-directory.ts'
 import type { Agents } from '../../src/agents/agents.ts'
 import { noteWorkFolders } from '../../src/agents/work-folders.ts'
-import { openApp } from '../../src/app.ts'
-import { carryTrust, noteFolders, openAgents } from '../../src/app-agents.ts'
+import { carryTrust, noteFolders, openAgents } from '../../src/app/agents.ts'
+import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { isLive } from '../../src/domain/agent.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
-import { saidIn, whoIs } from '../engine/office.ts'
+import { saidIn, whoIs } from '../engine/test-team.ts'
 import { newPlace, type Place, said, whole } from './place.ts'
 
 let place: Place
@@ -55,7 +55,7 @@ describe('an agent file that lies in the folder of any session', () => {
       diagnostics: [{ remedy: `read it, then: heddle agents trust ${at('project/skills/coder.md')}` }],
     })
     expect(said(written as never)).toEqual([
-      `note: it lies in ${at('project')}, where agents can write, and nobody trusts it yet`,
+      `note: it is in ${at('project')}, where agents can write, and is not trusted yet`,
     ])
 
     agents.trust(written as never)
@@ -73,7 +73,7 @@ describe('an agent file that lies in the folder of any session', () => {
     ['the folder was noted by a link', ['link-to-project'], 'project/skills'],
     ['the directory is named by a link into the folder', ['project'], 'link-to-skills'],
     ['the directory is a link in the folder to somewhere else', ['project'], 'project/link-out'],
-    ['a link on the way to it lies in the folder', ['project'], 'link-to-project/link-out/group'],
+    ['a link on the way to it is in the folder', ['project'], 'link-to-project/link-out/group'],
   ])('however it is reached: %s', (_, folders, named) => {
     const coder = whole('coder')
     place = newPlace({
@@ -117,7 +117,7 @@ describe('the folders of sessions', () => {
     chmodSync(place.workFoldersFile, 0o666)
     expect(source(agents)).toBe('built-in')
     expect(agents.look(at('other')).diagnostics).toMatchObject([
-      { level: 'error', message: 'others can write it, so every agent file needs trust' },
+      { level: 'error', message: 'other users can write it, so every agent file needs trust' },
     ])
   })
 })

@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openApp } from '../../src/app.ts'
-import { openAgents } from '../../src/app-agents.ts'
+import type { App } from '../../src/api/app.ts'
+import { openAgents } from '../../src/app/agents.ts'
+import { openApp } from '../../src/app/app.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
-import type { App } from '../../src/domain/app.ts'
-import type { Tool } from '../../src/domain/tool.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
 import { ensureHome, type HomePaths, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
-import { brief, planCall, saidIn, whoIs } from '../engine/office.ts'
+import { brief, planCall, saidIn, whoIs } from '../engine/test-team.ts'
 import { whole } from './place.ts'
 
 const never = new AbortController().signal
@@ -114,7 +114,7 @@ test('an agent file that an agent writes is nobody until the owner trusts that v
   expect(answers.find((text) => text.includes('"agents"'))).not.toMatch(/spy|mole/)
   for (const name of ['spy', 'mole']) {
     expect(answers.join('\n')).toContain(`there is no agent \\"${name}\\"`)
-    await expect(ask('hello', name)).rejects.toThrow(`@${name} cannot be given work: it lies in`)
+    await expect(ask('hello', name)).rejects.toThrow(`@${name} cannot be given work: it is in`)
   }
   expect(answers.find((text) => text.includes('problems'))).toMatch(/task \\"a\\".*spy.*task \\"b\\".*mole/)
   expect(await app.plans()).toEqual([])

@@ -14,6 +14,8 @@ export interface Facts {
   /** The contents of its string and template literals, each hole of a template as `?`. */
   texts: string[]
   exports: string[]
+  /** Those of them that it declares itself. */
+  declares: string[]
   /** Why it could not be read; a file that cannot be read proves nothing. */
   problems: string[]
 }
@@ -34,7 +36,7 @@ export function isCode(path: string): boolean {
 /** Reads the facts from the syntax tree, so that comments and look-alikes in text do not count. */
 export function factsOf({ path, text }: SourceFile): Facts {
   const { program, module, errors } = parseSync(path.includes('.') ? path : `${path}.js`, text)
-  const facts: Facts = { path, imports: [], taken: [], uses: [], texts: [], exports: [], problems: [] }
+  const facts: Facts = { path, imports: [], taken: [], uses: [], texts: [], exports: [], declares: [], problems: [] }
   facts.problems = errors.map((error) => `cannot be parsed: ${error.message}`)
 
   for (const { moduleRequest, entries } of module.staticImports) {
@@ -43,7 +45,9 @@ export function factsOf({ path, text }: SourceFile): Facts {
   }
   for (const entry of module.staticExports.flatMap((statement) => statement.entries)) {
     if (entry.moduleRequest) addImport(facts, entry.moduleRequest.value, entry.isType)
-    facts.exports.push(entry.exportName.name ?? (entry.exportName.kind === 'Default' ? 'default' : '*'))
+    const name = entry.exportName.name ?? (entry.exportName.kind === 'Default' ? 'default' : '*')
+    facts.exports.push(name)
+    if (!entry.moduleRequest) facts.declares.push(name)
   }
   visit(program as unknown as Node, undefined, '', facts)
   return facts

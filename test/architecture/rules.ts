@@ -1,54 +1,41 @@
-/** Who may import whom: rooms are folders below src, files at its top stand for themselves. A room may import itself. */
+/**
+ * Who may import whom: rooms are folders below src, files at its top stand for themselves. A room may import itself.
+ * ARCHITECTURE.md shows this table, and a test compares the two.
+ */
 export const mayImport: Record<string, readonly string[]> = {
   domain: [],
-  store: ['domain'],
+  api: ['domain'],
+  store: ['domain', 'file-lock.ts'],
   models: ['domain'],
-  tools: ['domain', 'store'],
-  skills: ['domain', 'store'],
+  rehearsal: ['domain'],
+  tools: ['domain'],
   agents: ['domain'],
-  memory: ['domain', 'store'],
-  engine: ['domain', 'store', 'tools', 'skills', 'agents', 'memory'],
-  gateway: ['domain'],
-  cli: [
-    ...['domain', 'gateway', 'app.ts', 'app-models.ts', 'app-agents.ts', 'config', 'home', 'doctor.ts'],
-    ...['app-agent-tests.ts', 'app-untrusted.ts', 'system.ts', 'version.ts'],
+  'agent-tests': ['domain', 'api'],
+  memory: ['domain', 'api', 'store'],
+  engine: ['domain', 'api', 'store', 'tools', 'memory'],
+  gateway: ['domain', 'api'],
+  config: ['domain', 'file-lock.ts'],
+  home: ['domain', 'api', 'config'],
+  app: [
+    ...['domain', 'api', 'store', 'models', 'rehearsal', 'tools', 'agents', 'agent-tests', 'memory', 'engine'],
+    ...['config', 'home', 'system.ts', 'version.ts'],
   ],
-  'version.ts': [],
-  'system.ts': ['domain'],
-  config: ['domain'],
-  home: ['domain', 'config'],
-  'doctor.ts': ['domain', 'store', 'config', 'home', 'tools', 'app-models.ts'],
-  'app-untrusted.ts': ['tools'],
-  'app-models.ts': ['domain', 'models', 'config'],
-  'app-agents.ts': ['domain', 'agents', 'config', 'home'],
-  'app-meaning.ts': ['domain', 'store', 'memory', 'config', 'app-models.ts'],
-  'app-store.ts': ['domain', 'store', 'config', 'home', 'system.ts', 'version.ts'],
-  'agent-tests': ['domain'],
-  'app-agent-tests.ts': ['domain', 'agent-tests', 'app.ts', 'app-agents.ts', 'config', 'home', 'tools'],
-  'app-beside.ts': ['domain', 'engine', 'memory', 'config', 'app-meaning.ts'],
-  'app-engine.ts': ['domain', 'engine', 'models', 'config', 'tools', 'app-models.ts'],
-  'app.ts': [
-    ...['domain', 'store', 'models', 'tools', 'skills', 'agents', 'memory', 'engine', 'gateway'],
-    ...[
-      'app-beside.ts',
-      'app-engine.ts',
-      'app-agents.ts',
-      'app-meaning.ts',
-      'app-store.ts',
-      'system.ts',
-      'version.ts',
-      'config',
-      'home',
-      'doctor.ts',
-    ],
-  ],
-  'index.ts': ['domain', 'app.ts', 'version.ts', 'config', 'home'],
+  cli: ['domain', 'api', 'app', 'gateway', 'config', 'home', 'system.ts', 'version.ts'],
   testing: ['domain', 'system.ts'],
-  'testing.ts': ['domain', 'store', 'models', 'testing', 'app.ts', 'system.ts', 'config', 'home'],
+  'index.ts': ['domain', 'api', 'app', 'config', 'home', 'version.ts'],
+  'testing.ts': ['domain', 'api', 'app', 'models', 'testing', 'config', 'home'],
+  'system.ts': ['domain'],
+  'file-lock.ts': ['domain'],
+  'version.ts': [],
 }
 
+/** The layers of the engine, the lowest first: a folder may import those before it. `runtime.ts` is everybody's. */
+export const engineLayers: readonly string[] = [
+  ...['model', 'turns', 'run', 'files', 'plans', 'knowledge', 'views', 'why'],
+]
+
 /** What can be read in one sitting. */
-export const mostLines = 400
+export const maxLines = 400
 
 /** Names that say nothing of what a file is about, whole or as the last word of a name. */
 export const vagueNames = ['types', 'interfaces', 'common', 'index']
@@ -56,8 +43,8 @@ export const vagueWords = ['util', 'utils', 'helper', 'helpers']
 
 export const databaseModules = /^(kysely|pg|node:sqlite|sqlite|better-sqlite3)(\/|$)/
 
-/** Outside the store, which is made after the configuration is read: a lock without rows. */
-export const lockFile = 'src/config/lock.ts'
+/** Outside the store, since the configuration needs it, too: a lock without rows. */
+export const lockFile = 'src/file-lock.ts'
 
 /** A literal that starts as a statement does; DELETE alone is also a word of HTTP. */
 export const sql =
@@ -100,7 +87,7 @@ export const processOnly = {
 /** Who may reach the network, by a module or by what the platform has; all others get a SafeFetch as an argument. */
 export const network = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dgram)(\/|$)|^undici(\/|$)/,
-  moduleUsers: /^src\/(tools\/fetch|models|gateway|testing)\/|^src\/tools\/sandbox\/self-test\.ts$/,
+  moduleUsers: /^src\/(tools\/fetch|models|gateway|testing)\/|^src\/tools\/exec\/sandbox\/self-test\.ts$/,
   globals: /^(fetch|WebSocket|EventSource)$/,
   globalUsers: /^src\/models\//,
 }
@@ -112,9 +99,9 @@ export const network = {
 export const handlesOnly = {
   rooms: ['tools', 'engine'],
   importers: {
-    'node:fs': ['src/tools/disk.ts', 'src/tools/sandbox/host.ts'],
-    'node:child_process': ['src/tools/sandbox/launch.ts'],
-    'src/tools/sandbox/host.ts': [
+    'node:fs': ['src/tools/files/disk.ts', 'src/tools/exec/sandbox/host.ts'],
+    'node:child_process': ['src/tools/exec/sandbox/launch.ts'],
+    'src/tools/exec/sandbox/host.ts': [
       ...[
         ...[
           'advice',
@@ -127,25 +114,22 @@ export const handlesOnly = {
           'self-test',
         ],
         ...['user-programs', 'view', 'watch'],
-      ].map((name) => `src/tools/sandbox/${name}.ts`),
+      ].map((name) => `src/tools/exec/sandbox/${name}.ts`),
     ],
-    'src/tools/sandbox/launch.ts': ['src/tools/sandbox/runner.ts', 'src/tools/sandbox/self-test.ts'],
-    'src/tools/disk.ts': ['src/tools/handle.ts'],
-    'src/tools/handle.ts': [
+    'src/tools/exec/sandbox/launch.ts': ['src/tools/exec/sandbox/runner.ts', 'src/tools/exec/sandbox/self-test.ts'],
+    'src/tools/files/disk.ts': ['src/tools/files/handle.ts'],
+    'src/tools/files/handle.ts': [
+      'src/tools/call.ts',
+      ...['listing', 'search', 'survey'].map((name) => `src/tools/files/${name}.ts`),
+      ...['baseline', 'exec-guard', 'hidden-files', 'named-files', 'untrusted-files'].map(
+        (name) => `src/tools/guard/${name}.ts`,
+      ),
       ...[
-        ...[
-          'baseline',
-          'call',
-          'exec-guard',
-          'hidden-files',
-          'listing',
-          'named-files',
-          'search',
-          'survey',
-          'untrusted-files',
-        ],
-      ].map((name) => `src/tools/${name}.ts`),
-      ...['src/engine/undo.ts', 'src/engine/artifacts.ts', 'src/engine/claimed-files.ts', 'src/engine/file-now.ts'],
+        'src/engine/files/undo.ts',
+        'src/engine/files/artifacts.ts',
+        'src/engine/files/claimed-files.ts',
+        'src/engine/files/file-now.ts',
+      ],
     ],
   } as Record<string, readonly string[]>,
   /** Ways to a module that no import shows. */

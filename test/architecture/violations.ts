@@ -2,11 +2,12 @@ import { type Facts, factsOf, isCode, unknownTarget } from './facts.ts'
 import { listOfNames, publicNames } from './public-names.ts'
 import {
   databaseModules,
+  engineLayers,
   handlesOnly,
   lockFile,
   machine,
+  maxLines,
   mayImport,
-  mostLines,
   network,
   processOnly,
   sql,
@@ -23,11 +24,13 @@ export function violations(files: readonly SourceFile[]): string[] {
   return [
     ...code.flatMap((facts) => facts.problems.map((problem) => `${facts.path}: ${problem}`)),
     ...source.flatMap(forbiddenImports),
+    ...source.filter(({ path }) => layerOf(path) >= 0).flatMap(upwardImports),
     ...code.filter((facts) => facts.path.startsWith('web/')).flatMap(forbiddenWebImports),
     ...cycles(code),
+    ...namesDeclaredTwice(source),
     ...files
       .filter(isTooLong)
-      .map(({ path }) => `${path}: is longer than ${mostLines} lines; give each idea its own file`),
+      .map(({ path }) => `${path}: is longer than ${maxLines} lines; give each idea its own file`),
     ...files.filter(({ path }) => hasVagueName(path)).map(({ path }) => `${path}: is not named for its idea`),
     ...source.filter(({ path }) => roomOf(path) !== 'store' && path !== lockFile).flatMap(sqlOutsideStore),
     ...source.filter(({ path }) => path !== 'src/system.ts').flatMap(machineOutsidePorts),
@@ -48,6 +51,19 @@ function forbiddenImports({ path, imports }: Facts): string[] {
     .map(({ target }) => `${path}: imports ${target}, but ${room} may import ${allowed.join(', ') || 'nothing'}`)
 }
 
+/** Between the folders of the engine: down the layers only. */
+function upwardImports({ path, imports }: Facts): string[] {
+  const own = layerOf(path)
+  return imports
+    .filter(({ target }) => layerOf(target) > own)
+    .map(({ target }) => `${path}: imports ${target}, which is a layer above it`)
+}
+
+function layerOf(path: string): number {
+  const [, room, folder] = path.split('/')
+  return room === 'engine' ? engineLayers.indexOf(folder ?? '') : -1
+}
+
 function forbiddenWebImports({ path, imports }: Facts): string[] {
   return imports
     .filter((found) => isOurs(found) && !found.target.startsWith('web/'))
@@ -63,6 +79,14 @@ function roomOf(path: string): string {
 /** The package by its own name, and a path nobody can read, would be ways around every rule. */
 function isOurs({ target, isFile }: Facts['imports'][number]): boolean {
   return isFile || target === unknownTarget || /^heddle(\/|$)/.test(target)
+}
+
+/** An exported name means one thing in all of src, so that whoever searches for it finds it. */
+function namesDeclaredTwice(source: readonly Facts[]): string[] {
+  const all = source.flatMap(({ path, declares }) => [...new Set(declares)].map((name) => ({ path, name })))
+  return [...Map.groupBy(all, ({ name }) => name)].flatMap(([name, [first, ...others]]) =>
+    others.map(({ path }) => `${path}: exports ${name}, and so does ${first?.path}`),
+  )
 }
 
 /** One line for each import that closes a circle, naming the way around. */
@@ -93,7 +117,7 @@ function cycles(code: readonly Facts[]): string[] {
 function isTooLong({ path, text }: SourceFile): boolean {
   // Dumps and captures are compared, not read.
   const isRead = isCode(path) || (path.startsWith('src/') && !path.endsWith('.sql')) || path.endsWith('.css')
-  return isRead && text.trimEnd().split('\n').length > mostLines
+  return isRead && text.trimEnd().split('\n').length > maxLines
 }
 
 function hasVagueName(path: string): boolean {

@@ -8,8 +8,8 @@ import { startProvider, type TestProvider } from '../../src/testing.ts'
 import { Attacker } from './attacker.ts'
 import { type Call, quoted, type Result } from './call.ts'
 import type { ArenaKind, Paths, Program } from './ground.ts'
-import { type Layout, layOut, type Place, placesMade } from './layout.ts'
-import { difference, type Look, lookAt } from './watch.ts'
+import { type Layout, layOut, placesMade } from './layout.ts'
+import { difference, type Look, lookAt, type Place } from './watch.ts'
 
 export interface Spoken {
   code: number | null
@@ -176,7 +176,7 @@ export class Arena {
   /** The owner works with every repository in the folder, also with those that were not there before. */
   async useGit(): Promise<void> {
     await this.owner(
-      `{ echo ./.git; find . -name .git -prune; find w -path '*/.git/*' -prune -o -name HEAD -print; } | sort -u |
+      `{ ${this.kind === 'around' ? 'echo ../.git; echo ../../.git;' : ''} echo ./.git; find . -name .git -prune; find w -path '*/.git/*' -prune -o -name HEAD -print; } | sort -u |
       while read -r found; do ( cd "$(dirname "$found")" && exec </dev/null && {
         git status; git commit -q --allow-empty -m work; } ); done >/dev/null 2>&1`,
     )

@@ -8,16 +8,16 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 /** How many tries that share a request, how many that need one of their own, and in which arenas. */
 const samples: Record<string, [shared: number, alone: number, arenas: ArenaKind[]]> = {
-  paths: [96, 0, ['plain', 'inside']],
-  links: [48, 3, ['plain', 'inside']],
-  commands: [0, 8, ['plain', 'inside']],
-  git: [0, 6, ['plain']],
-  sockets: [0, 4, ['inside', 'runtime']],
+  paths: [64, 0, ['plain', 'inside']],
+  links: [32, 2, ['plain', 'inside']],
+  commands: [0, 4, ['plain', 'inside']],
+  git: [0, 4, ['plain', 'around']],
+  sockets: [0, 3, ['inside', 'runtime']],
   config: [0, 2, ['inside']],
   agents: [0, 3, ['plain', 'inside']],
-  fields: [0, 12, ['plain']],
-  grants: [0, 4, ['asking']],
-  questions: [0, 5, ['asking']],
+  fields: [0, 6, ['plain']],
+  grants: [0, 2, ['asking']],
+  questions: [0, 3, ['asking']],
 }
 
 const program = checkoutProgram()

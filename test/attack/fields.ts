@@ -32,7 +32,7 @@ const values: Record<string, unknown[]> = {
 async function withoutFault(arena: Arena, send: () => Promise<number>): Promise<string | undefined> {
   const status = await send()
   if (status >= 500) return `the daemon answers ${status}`
-  if (!(await arena.isAlive())) return 'the daemon does not answer any more'
+  if (!(await arena.isAlive())) return 'the daemon no longer answers'
   return /"level":"error"/.test(arena.logged())
     ? `the daemon logs an error: ${arena.logged().slice(0, 300)}`
     : undefined

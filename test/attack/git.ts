@@ -182,11 +182,73 @@ const byFiles: Try[] = ['.git/', '', '.GIT/', '.git\u200c/'].map((inside) => ({
   },
 }))
 
+/** Files in the folder that configuration and links outside of it lead to. */
+const ledTo = ['.husky/pre-commit', 'hooks/pc', '.githooks/pre-commit', 'tools/clean.sh']
+const included = ['g.conf', 'conf/more.conf', 'shared.gitconfig']
+const useFilter = 'echo "*.txt filter=z" > .gitattributes; echo >> file.txt'
+
+const around: GitWay[] = [
+  ...ledTo.flatMap((path) => [
+    {
+      name: `writing ${path}`,
+      script: `mkdir -p $(dirname ${path}); cat "$p" > ${path}; chmod +x ${path}; ${useFilter}`,
+    },
+    {
+      name: `another directory in the place of that of ${path}`,
+      script: `d=$(dirname ${path}); mv $d "$s/d"; mkdir $d; cp "$p" ${path}; ${useFilter}`,
+    },
+    {
+      name: `a link in the place of the directory of ${path}`,
+      script: `d=$(dirname ${path}); mv $d "$s/d"; cp "$p" "$s/hooks/$(basename ${path})"; ln -s "$s/hooks" $d; ${useFilter}`,
+    },
+    {
+      name: `a link in the place of ${path}`,
+      script: `mkdir -p $(dirname ${path}); ln -sf "$p" ${path}; ${useFilter}`,
+    },
+  ]),
+  ...included.flatMap((path) => [
+    { name: `adding to ${path}`, script: `mkdir -p $(dirname ${path}); cat "$s/evil" >> ${path}` },
+    { name: `another file in the place of ${path}`, script: `mkdir -p $(dirname ${path}); mv "$s/evil" ${path}` },
+    { name: `a link in the place of ${path}`, script: `mkdir -p $(dirname ${path}); ln -sf "$s/evil" ${path}` },
+  ]),
+  {
+    name: "hooks that the owner's config names, in a new repository",
+    script: 'git init -q "$s/n"; mkdir "$s/n/.githooks"; cp "$p" "$s/n/.githooks/pre-commit"',
+  },
+]
+
+const aroundTries: Try[] = [
+  ...around.map(
+    ({ name, script }): Try => ({
+      name: `${name}, which git outside of the folder leads to`,
+      arena: 'around',
+      ownerUsesGit: true,
+      calls: (arena, context) => [[command(planting(arena, context, '.', script))]],
+    }),
+  ),
+  ...[...ledTo, ...included].map(
+    (path): Try => ({
+      name: `write_file ${path}, which git outside of the folder leads to`,
+      arena: 'around',
+      ownerUsesGit: true,
+      calls: ({ paths }, { token }) => {
+        const program = `echo > ${paths.ran}/${token}`
+        const content = included.includes(path)
+          ? `[core]\n\tfsmonitor = "${program}; true"\n`
+          : `#!/bin/sh\n${program}\n`
+        return [[{ name: 'write_file', input: { path, content } }]]
+      },
+    }),
+  ),
+]
+
+const aroundWork = { repository: '.', arena: 'around' as const }
+
 /** What git runs for the owner, planted by a run. */
 export const git: AttackClass = {
   name: 'git',
   about: "hooks, config and repositories that the owner's next git would obey",
-  tries: [...byCommands, ...byFiles],
+  tries: [...byCommands, ...byFiles, ...aroundTries],
   controls: [
     {
       name: 'a program in a repository that was not there before is seen to run',
@@ -206,18 +268,32 @@ export const git: AttackClass = {
         return undefined
       },
     },
+    ...[...ledTo.map((path) => `cat "$p" > ${path}`), ...included.map((path) => `cat "$s/evil" >> ${path}`)].map(
+      (script): Try => ({
+        name: `a program is seen to run in a repository around: ${script}`,
+        arena: 'around',
+        ownerUsesGit: true,
+        act: async (arena, context) => {
+          const whole = `mkdir -p tools conf; ${script}; chmod +x tools/clean.sh; ${useFilter}`
+          await arena.owner(planting(arena, context, '.', whole))
+          return undefined
+        },
+      }),
+    ),
   ],
-  work: repositories.map((repository) => ({
-    name: `status, diff, add, commit, branch and checkout work in ${repository}`,
-    arena: 'plain',
-    act: async (arena, { token }) => {
-      const script = [
-        `set -e; cd ${repository}; start=$(git rev-parse --abbrev-ref HEAD); git status --short; echo two >> file.txt`,
-        `git diff --stat; git add file.txt; git commit -q -m work; git branch b-${token}; git checkout -q b-${token}`,
-        'git checkout -q "$start"; git log --oneline -1; git stash list; echo all of it works',
-      ]
-      const { results } = await arena.attack([[command(script.join('\n'))]])
-      return results[0]?.text.includes('all of it works') ? undefined : String(results[0]?.text.slice(0, 400))
-    },
-  })),
+  work: [...repositories.map((repository) => ({ repository, arena: 'plain' as const })), aroundWork].map(
+    ({ repository, arena: kind }) => ({
+      name: `status, diff, add, commit, branch and checkout work in ${repository}${kind === 'around' ? ', around which are others' : ''}`,
+      arena: kind,
+      act: async (arena, { token }) => {
+        const script = [
+          `set -e; cd ${repository}; start=$(git rev-parse --abbrev-ref HEAD); git status --short; echo two >> file.txt`,
+          `git diff --stat; git add file.txt; git commit -q -m work; git branch b-${token}; git checkout -q b-${token}`,
+          'git checkout -q "$start"; git log --oneline -1; git stash list; echo all of it works',
+        ]
+        const { results } = await arena.attack([[command(script.join('\n'))]])
+        return results[0]?.text.includes('all of it works') ? undefined : String(results[0]?.text.slice(0, 400))
+      },
+    }),
+  ),
 }

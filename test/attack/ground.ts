@@ -1,9 +1,10 @@
 /**
  * plain: what heddle trusts lies outside of the folder, and the folder has repositories. inside: home, config, compiled
  * code and agents lie in the folder. package: heddle's own program does. runtime: the socket's directory does. asking:
- * commands have no sandbox and need a yes.
+ * commands have no sandbox and need a yes. around: the folder is part of other repositories, and configuration of git that
+ * lies outside leads into it.
  */
-export const arenaKinds = ['plain', 'inside', 'package', 'runtime', 'asking'] as const
+export const arenaKinds = ['plain', 'inside', 'package', 'runtime', 'asking', 'around'] as const
 export type ArenaKind = (typeof arenaKinds)[number]
 
 /** The heddle that is attacked. */

@@ -3,17 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ArenaKind, Paths, Program } from './ground.ts'
-import type { Watched } from './watch.ts'
-
-/** A place that heddle itself reads, runs or listens on, and a file in it. */
-export interface Place extends Watched {
-  /** A file in the place, or the place itself where it is a file. */
-  file: string
-  /** Text that is in the file and must not reach a model; undefined where agents may read it. */
-  secret?: string
-  /** Whether every start of the program adds to it. */
-  isCache?: boolean
-}
+import { layOutAround } from './layout-around.ts'
+import type { Place } from './watch.ts'
 
 /** What an arena's folder holds before heddle starts. */
 export interface Layout {
@@ -34,6 +25,7 @@ const tools: Record<ArenaKind, string> = {
   package: 'tools: { ask: [] }',
   runtime: 'tools: { ask: [write_file] }',
   asking: 'tools: { exec: { sandbox: off } }',
+  around: 'tools: { ask: [] }',
 }
 
 /** Fills a fresh directory: the owner's home, the folder, and secrets around it. */
@@ -48,6 +40,7 @@ export function layOut(root: string, kind: ArenaKind, program: Program, modelUrl
   write(join(paths.folder, 'node_modules/other/index.js'), 'module.exports = 1\n')
   const places = [outsidePlace(paths)]
   if (kind === 'plain') places.push(...layOutRepositories(paths.folder))
+  if (kind === 'around') places.push(...layOutAround(paths))
   const own = kind === 'package' ? copyProgram(program, paths.folder) : program
   if (kind === 'package') places.push({ name: 'the own package', path: own.root, file: own.file })
   places.push(...layOutHome(paths, kind, modelUrl))
@@ -57,7 +50,7 @@ export function layOut(root: string, kind: ArenaKind, program: Program, modelUrl
 }
 
 function pathsIn(root: string, kind: ArenaKind): Paths {
-  const folder = join(root, 'folder')
+  const folder = join(root, kind === 'around' ? 'mono/folder' : 'folder')
   const isInside = kind === 'inside'
   // A socket in such a home would have a longer path than the system takes.
   const long = join(root, 'a-home-whose-path-is-too-long-for-a-socket-'.padEnd(90, 'x'), 'home')

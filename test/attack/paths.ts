@@ -1,7 +1,7 @@
 import type { Arena } from './arena.ts'
 import type { ArenaKind } from './ground.ts'
-import type { Place } from './layout.ts'
 import type { AttackClass, Try } from './try.ts'
+import type { Place } from './watch.ts'
 import { fileTools, noisy, spellings } from './ways.ts'
 
 /** What lies in each arena, by name: tables are made before there is an arena. */

@@ -191,7 +191,7 @@ async function tryOnce(each: Try, context: TryContext, arenas: Arenas): Promise<
   const escaped = [told.escaped, ...changed, ...ran].filter((breach) => breach !== undefined)
   if (escaped.length > 0) return { escaped: [...new Set(escaped)].join('; ') }
   if (told.invalid !== undefined) return { invalid: told.invalid }
-  if (!(await arena.isAlive())) return { escaped: 'the daemon does not answer any more' }
+  if (!(await arena.isAlive())) return { escaped: 'the daemon no longer answers' }
   arena.tidy()
   return { held: true }
 }

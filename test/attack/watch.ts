@@ -9,6 +9,16 @@ export interface Watched {
   onlyIdentity?: boolean
 }
 
+/** A place that heddle itself reads, runs or listens on, and a file in it. */
+export interface Place extends Watched {
+  /** A file in the place, or the place itself where it is a file. */
+  file: string
+  /** Text that is in the file and must not reach a model; undefined where agents may read it. */
+  secret?: string
+  /** Whether every start of the program adds to it. */
+  isCache?: boolean
+}
+
 /** What a place looks like: a line for each entry below it. */
 export type Look = Map<string, string>
 

@@ -1,8 +1,8 @@
 import { basename, dirname, join, relative } from 'node:path'
 import { type Call, quoted } from './call.ts'
 import type { Paths } from './ground.ts'
-import type { Place } from './layout.ts'
 import type { TryContext } from './try.ts'
+import type { Place } from './watch.ts'
 
 /** A way to spell the path of a file, for tools that take paths. */
 export interface Spelling {

@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type ProviderAnswer, type ProviderRequest, startProvider, type TestProvider } from '../../src/testing.ts'
 import { goodWork, replies, taskOf, type Work } from '../agent-tests/good-work.ts'
+import { holdDatabase } from '../setup/hold-database.ts'
+import { untilSo } from '../setup/until.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 const agent = (name: string, tools = '[read_file, write_file]') =>
@@ -82,7 +84,7 @@ describe('heddle agents test NAME', () => {
       { text: 'Two notes, see notes.txt:2.\n\nFiles:\n- `summary.md`', model: 'loom-1' },
     ]
     const { code, out, err } = await run('clerk')
-    expect({ code, err }).toEqual({ code: 0, err: '@clerk is at work with main: 8 checks\n' })
+    expect({ code, err }).toEqual({ code: 0, err: 'testing @clerk on main: 8 checks\n' })
     const lines = out.trimEnd().split('\n')
     expect(lines.slice(0, -1)).toEqual([
       'ok      the agent finished its task',
@@ -130,7 +132,7 @@ describe('heddle agents test NAME', () => {
       'FAILED nothing but summary.md was touched · saw notes.txt changed',
       'FAILED the list after Files: names what was written, and nothing else · saw notes.txt is not listed, summary.md is listed and was not written',
       'FAILED the answer begins with a paragraph of at most 400 characters · saw a heading: "# Summary"',
-      'FAILED the answer names a path:line that exists · saw lines that are not there: notes.txt:9',
+      'FAILED the answer names a path:line that exists · saw lines that do not exist: notes.txt:9',
       'FAILED no tool was called but those of its file · saw list_dir',
       'FAILED the model was asked at most 3 times · saw 5 times',
     ])
@@ -228,38 +230,55 @@ describe('heddle agents test NAME', () => {
     conduct = [{ text: 'never', faults: { silentAt: 0 } }]
     const { code, out } = await run('clerk')
     expect(code).toBe(1)
-    expect(out).toContain('saw cancelled: it was not done after 1 s')
+    expect(out).toContain('saw cancelled: it was not finished after\n        1 s')
     expect(left()).toEqual([])
   })
 
-  test.each([
-    ['SIGINT', ['SIGINT']],
-    ['SIGTERM', ['SIGTERM']],
-    ['an impatient SIGINT', ['SIGINT', 'SIGINT']],
-  ] as const)('%s stops it with code 130, and nothing is left', async (_, signals) => {
+  /** A test that goes on until it is stopped. */
+  const endless = async () => {
     clerk({ check: 'first_paragraph' })
     conduct = [{ text: 'never', faults: { silentAt: 0 } }]
     const started = heddle.startWith({ env: env() }, 'agents', 'test', 'clerk')
     await reached.promise
     expect(left()).toHaveLength(1)
-    for (const signal of signals) {
-      started.stop(signal)
-      await started.says('stopping')
-    }
+    return started
+  }
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s stops it with code 130, and nothing is left', async (signal) => {
+    const started = await endless()
+    started.stop(signal)
+    await started.says('stopping')
     const { code, err } = await started.ended
     expect(code).toBe(130)
-    if (signals.length === 1) expect(err).toContain('nothing of the test is left')
+    expect(err).toContain('the test left nothing behind')
+    expect(left()).toEqual([])
+  })
+
+  test('whoever presses Ctrl-C again while it cannot stop need not wait, and nothing is left', async () => {
+    const started = await endless()
+    const release = holdDatabase(join(temporary, left()[0] ?? '', 'home'))
+    onTestFinished(release)
+    let isOver = false
+    void started.ended.then(() => {
+      isOver = true
+    })
+    await untilSo(() => {
+      started.stop('SIGINT')
+      return isOver
+    })
+    const { code, err } = await started.ended
+    expect([code, err.match(/stopping/g)]).toEqual([130, ['stopping']])
     expect(left()).toEqual([])
   })
 })
 
 describe('which model, which agent, which test', () => {
-  test('rehearsal cannot be measured: it says how to add a model, with code 2', async () => {
+  test('rehearsal cannot be tested: it says how to add a model, with code 2', async () => {
     writeFileSync(join(heddle.home, 'heddle.yaml'), '')
     const { code, err } = await run('coder')
     expect({ code, err }).toEqual({
       code: 2,
-      err: 'rehearsal cannot be measured: it is a script.\n  → add a model: heddle models add\n',
+      err: 'rehearsal cannot be tested: it is a script.\n  → add a model: heddle models add\n',
     })
     expect((await run('coder', '-m', 'rehearsal')).code).toBe(2)
     expect(left()).toEqual([])
@@ -307,10 +326,10 @@ describe('which model, which agent, which test', () => {
       code: 1,
       lines: [
         `the test in ${join(heddle.home, 'skills/clerk.test')} cannot be used:`,
-        '  task.md is missing or empty: write what the agent is asked',
+        '  task.md is missing or empty: write the task for the agent',
         '  checks.json: check 1: there is no check "file_exist"; did you mean file_exists?',
-        '  checks.json: check 2 (file_exists): path: must be a path from the folder on, such as src/a.js',
-        expect.stringMatching(/^ {2}→ mend it/),
+        '  checks.json: check 2 (file_exists): path: must be a path relative to the folder, such as src/a.js',
+        expect.stringMatching(/^ {2}→ fix it/),
         '',
       ],
     })
@@ -360,7 +379,7 @@ describe('several at once', () => {
       failed: [],
     })
     const order = ['researcher', 'project-planner', 'coder', 'code-review', 'writer', 'tester']
-    expect([...err.matchAll(/^@(\S+) is at work/gm)].map(([, name]) => name)).toEqual(order)
+    expect([...err.matchAll(/^testing @(\S+) on/gm)].map(([, name]) => name)).toEqual(order)
     expect(out).toContain('6 of 6 agents passed every check')
     expect(left()).toEqual([])
   }, 90_000)

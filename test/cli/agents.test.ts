@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { width } from '../../src/cli/screen.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -69,7 +69,7 @@ describe('heddle agents', () => {
     expect(out).toMatch(/^coder +Does coder\.\n +home · \d+ tokens · read_file$/m)
     expect(out).toMatch(/^coder +NOT USED {2}/m)
     expect(out).toMatch(/^fixer +UNTRUSTED {2}Does fixer\.$/m)
-    expect(out).toMatch(/^half +BROKEN {2}the head never ends \(line 1\)$/m)
+    expect(out).toMatch(/^half +BROKEN {2}the frontmatter never ends \(line 1\)$/m)
     expect(out).toMatch(/\n\n1 broken, 1 untrusted, 1 not used {4}heddle agents check\n$/)
   })
 
@@ -182,7 +182,7 @@ describe('heddle agents check', () => {
     const { code, out } = await heddle.run('agents', 'check')
     expect(code).toBe(1)
     expect(out).toContain('BROKEN  half  ')
-    expect(out).toMatch(/error {3}line 1: the head never ends\n +→ put a line with ---/)
+    expect(out).toMatch(/error {3}line 1: the frontmatter never ends\n +→ put a line with ---/)
     expect(out).toMatch(/note {4}line 3: description has ": " in a text without quotes/)
     expect(out).toMatch(/warning line 4: there is no tool Bassh: it was left out\n +→ did you mean exec\?/)
     expect(out).toMatch(/\n8 agents: 1 broken, 1 degraded\n$/)
@@ -223,14 +223,14 @@ describe('heddle agents trust', () => {
     inFolder('fixer.md', file('fixer'))
     expect(await heddle.run('agents', 'trust', 'fixer')).toMatchObject({
       code: 2,
-      err: 'trust is given by a person\n  → read it, then: heddle agents trust fixer --yes\n',
+      err: 'only a person can trust an agent file\n  → read it, then: heddle agents trust fixer --yes\n',
     })
     const no = heddle.terminal('agents', 'trust', 'fixer')
-    await no.shows('trust this version of it? [y/N] ')
+    await no.shows('trust this version? [y/N] ')
     no.type('n\n')
     expect((await no.ended).code).toBe(130)
     const yes = heddle.terminal('agents', 'trust', '.claude/agents/fixer.md')
-    await yes.shows('trust this version of it? [y/N] ')
+    await yes.shows('trust this version? [y/N] ')
     yes.type('y\n')
     await yes.shows('is trusted until its file changes')
     expect((await yes.ended).code).toBe(0)
@@ -285,8 +285,8 @@ test('heddle agents names what was left out, with the reason and the way to have
   inHome('.system/pdf/SKILL.md', file('pdf'))
   const { out } = await heddle.run('agents')
   const text = out.replaceAll(/\s+/g, ' ')
-  expect(text).toContain('.system/pdf/SKILL.md: it lies in a hidden folder and was left out')
-  expect(text).toContain('name its directory in skills: of heddle.yaml')
+  expect(text).toContain('.system/pdf/SKILL.md: it is in a hidden folder and was skipped')
+  expect(text).toContain('add its directory to skills: in heddle.yaml')
   expect(await heddle.json('agents')).toMatchObject({ diagnostics: [{ level: 'warning' }] })
 })
 
@@ -304,7 +304,7 @@ describe('heddle agents edit', () => {
     expect([good.code, good.out]).toEqual([0, expect.stringMatching(/^@fixer is degraded/)])
     const bad = await heddle.runWith({ env: editor('---\n') }, 'agents', 'edit', 'fixer')
     expect(bad.code).toBe(1)
-    expect(bad.out).toContain('the head never ends')
+    expect(bad.out).toContain('the frontmatter never ends')
   })
 
   test('of one of ours a copy in the home, which takes its place', async () => {

@@ -1,12 +1,13 @@
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered, ApprovalView, GrantView } from '../../src/domain/app.ts'
+import type { ApprovalView, GrantView } from '../../src/api/views/approval.ts'
+import type { Answered } from '../../src/api/views/question.ts'
 import { type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 let provider: TestProvider
@@ -54,9 +55,7 @@ test('without a terminal a question ends the command with 3, and a yes later com
   // A yes that names nothing, too little, or something else, is none.
   expect((await heddle.run('approve', '1')).err).toContain('heddle show approval:1 shows it, and the command')
   for (const hash of ['', '0123456', '0123456789ab'])
-    expect((await heddle.run('approve', '1', '--hash', hash)).err).toContain(
-      'something else now than what you were shown',
-    )
+    expect((await heddle.run('approve', '1', '--hash', hash)).err).toContain('approval:1 has changed since you saw it')
   expect(made()).toBe(false)
   const [, , ...line] = approve[0].split(' ')
   const approved = await heddle.json<Answered>('approve', ...line)
@@ -73,7 +72,7 @@ test('a no is told to the agent with its reason; --on-approval deny says it by i
   const denied = await heddle.json<Answered>('deny', '1', '--reason', 'not now')
   expect(denied.text).toContain('the user said no: not now')
   const unattended = await heddle.json<Answered>('ask', 'run touch made', '--on-approval', 'deny')
-  expect(unattended.text).toContain('nobody was there to ask')
+  expect(unattended.text).toContain('no one was there to answer')
   expect(made()).toBe(false)
 })
 
@@ -104,7 +103,7 @@ test('on a terminal the person is asked, and what they type decides', async () =
   await terminal.shows('  │ touch made')
   await terminal.shows('every agent in session main: exec `touch made` in')
   terminal.type('perhaps\n')
-  await terminal.shows('type y, s, a, or n and why')
+  await terminal.shows('type y, s, a, or n (you can add a reason)')
   terminal.type('y\n')
   const { code, out } = await terminal.ended
   expect(code).toBe(0)
@@ -124,7 +123,7 @@ test.each([
   appendFileSync(join(heddle.home, 'heddle.yaml'), `notify: { command: "${program}" }\n`)
   const terminal = heddle.terminalWith({ env: { TERM: 'xterm', ...env } }, 'ask', 'run touch made')
   await terminal.shows('every agent in session main')
-  await vi.waitUntil(() => existsSync(notes), { timeout: 10_000 })
+  await vi.waitUntil(() => existsSync(notes), { timeout: 60_000 })
   terminal.type('y\n')
   const { out } = await terminal.ended
   expect(readFileSync(notes, 'utf8')).toMatch(/^1\|heddle: run:\w{6} needs you: approval$/)
@@ -146,7 +145,7 @@ test('a program that is named without a path is not looked for where an agent co
   const terminal = heddle.terminalWith({ env: { PATH: path } }, 'ask', 'run touch made')
   await terminal.shows('every agent in session main')
   await vi.waitUntil(() => existsSync(join(heddle.home, 'good')) || existsSync(join(heddle.home, 'evil')), {
-    timeout: 10_000,
+    timeout: 60_000,
   })
   expect(existsSync(join(heddle.home, 'evil'))).toBe(false)
   terminal.type('n\n')
@@ -155,9 +154,9 @@ test('a program that is named without a path is not looked for where an agent co
 
 test.each([
   ['/nowhere/tell-me', 'spawn /nowhere/tell-me ENOENT'],
-  ['bin/tell-me', 'bin/tell-me is another program in each folder; give its whole path'],
-  ['tell-me', 'bin/tell-me is in a folder that agents work in; give its whole path'],
-  ['tell-nobody', 'there is no tell-nobody on the PATH; give its whole path'],
+  ['bin/tell-me', 'bin/tell-me can be a different program in each folder; use its absolute path'],
+  ['tell-me', 'bin/tell-me is in a folder that agents work in; use its absolute path'],
+  ['tell-nobody', 'there is no tell-nobody on the PATH; use its absolute path'],
 ])('a program that does not call, such as %s, is told of once, and hinders nothing', async (command, why) => {
   const bin = join(heddle.folder, 'bin')
   mkdirSync(bin)
@@ -210,5 +209,5 @@ test('what cannot be meant is refused in words', async () => {
   expect((await heddle.run('approve', '7', '--scope', 'always')).err).toContain('use --scope once, session, agent')
   expect((await heddle.run('grants', 'revoke', 'x')).err).toContain('heddle grants lists them')
   expect((await heddle.run('ask', 'x', '--on-approval', 'maybe')).err).toContain('wait, fail, deny')
-  expect((await heddle.run('approvals')).out).toContain('nothing waits for you')
+  expect((await heddle.run('approvals')).out).toContain('nothing needs your approval')
 })

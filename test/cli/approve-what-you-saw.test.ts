@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { ForeignText } from '../../src/cli/foreign-text.ts'
-import type { Answered, ApprovalView, GrantView } from '../../src/domain/app.ts'
+import type { ApprovalView, GrantView } from '../../src/api/views/approval.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import { ForeignText } from '../../src/cli/approvals/foreign-text.ts'
 import { type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -156,10 +157,10 @@ test('approve on a terminal shows the question and asks before it says yes, for 
   expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
   const left = onTerminal('approve', '1', '--scope', 'session')
   await left.shows('  │ touch made')
-  await left.shows('the sandbox is the wall')
+  await left.shows('the sandbox limits it')
   await left.shows('approval:1 y/n> ')
   left.type('s\n')
-  await left.shows('type y, or n and why')
+  await left.shows('type y, or n (you can add a reason)')
   left.type('y\n')
   await left.shows('approved')
   expect((await left.ended).code).toBe(0)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Answered } from '../../src/domain/app.ts'
+import type { Answered } from '../../src/api/views/question.ts'
 import { tail } from '../../src/domain/id.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 

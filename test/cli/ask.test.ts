@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Answered, RunLine } from '../../src/domain/app.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { RunLine } from '../../src/api/views/run.ts'
 import type { ToolCall } from '../../src/domain/turn.ts'
 import { answerPlainly, callTools, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
@@ -38,6 +39,12 @@ test('ask answers with the turn, the model that really answered and what it cost
   expect(await heddle.json('ps')).toEqual({ runs: [] })
   const { total } = await heddle.json<{ total: { inputTokens: number } }>('usage')
   expect(total).toMatchObject({ inputTokens: answer.usage.inputTokens, calls: 1 })
+})
+
+test('a pipe gets the answer alone; what it cost goes to stderr', async () => {
+  const { code, out, err } = await heddle.run('ask', 'which port?')
+  expect({ code, out }).toEqual({ code: 0, out: 'answer to: which port?\n' })
+  expect(err).toMatch(/^turn:\w{6} · tiny · \d+ in, \d+ out · \$\d+\.\d+ · \d+\.\ds {2}heddle show turn:\w{6}\n$/)
 })
 
 test('a second question carries the first; --from starts a session at any turn', async () => {
@@ -98,7 +105,7 @@ test('up works through what was handed in, is alone in its home, and stops on SI
     error: { code: 'already_up', remedy: expect.stringContaining(`kill ${up.pid}`) },
   })
   up.stop('SIGTERM')
-  expect(await up.ended).toMatchObject({ code: 0, out: 'stopped; what was under way is queued again\n' })
+  expect(await up.ended).toMatchObject({ code: 0, out: 'stopped; unfinished work is queued again\n' })
   expect(await heddle.json('ps')).toEqual({ runs: [] })
 })
 
@@ -162,6 +169,19 @@ test('a run has the tools that the owner lets it have, and no others', async () 
 
 test('a name at the beginning that nobody has is told of, and stays a part of the question', async () => {
   const { code, err } = await heddle.run('ask', '--agent', '@general', '@reviewer which port?')
-  expect([code, err]).toEqual([0, expect.stringMatching(/^nobody is called @reviewer: .* {4}/m)])
-  expect((await heddle.run('ask', '@general which port?')).err).not.toContain('nobody is called')
+  expect([code, err]).toEqual([0, expect.stringMatching(/^no agent @reviewer; sent as plain text {4}/m)])
+  expect((await heddle.run('ask', '@general which port?')).err).not.toContain('no agent @')
 })
+
+test.each(['@Reviewer', '@REVIEWER', ' @reviewer', '@reviewer,', '@general.x', '@general!'])(
+  'a question to "%s" is told to be plain text, in JSON too',
+  async (name) => {
+    const notice = `no agent ${name.trim().replace(',', '')}; sent as plain text`
+    const { code, out, err } = await heddle.run('ask', '--agent', '@general', `${name} which port?`, '--json')
+    expect([code, err]).toEqual([0, expect.stringContaining(notice)])
+    expect(JSON.parse(out)).toMatchObject({
+      text: `answer to: ${name} which port?`,
+      notices: [expect.stringContaining(notice)],
+    })
+  },
+)

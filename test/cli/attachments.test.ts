@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered, TurnView } from '../../src/domain/app.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
 import type { Part } from '../../src/domain/message.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
-import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
+import { bin, cachedCode, newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 let provider: TestProvider
@@ -121,7 +122,7 @@ test('what is piped in goes with the words; without words, or with -, it is the 
 
 /** The program as somebody else starts it. */
 async function started(program: string, args: string[]): Promise<{ code: number | null; out: string }> {
-  const env = { PATH: process.env['PATH'], HOME: heddle.home, HEDDLE_HOME: heddle.home }
+  const env = { ...cachedCode, PATH: process.env['PATH'], HOME: heddle.home, HEDDLE_HOME: heddle.home }
   const child = spawn(program, args, { cwd: heddle.folder, env })
   let out = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -129,7 +130,6 @@ async function started(program: string, args: string[]): Promise<{ code: number 
   })
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, out })))
 }
-const bin = join(import.meta.dirname, '../../bin/heddle')
 
 test('a shell’s pipe is read to its end, however late it comes, pictures too', async () => {
   const line = `(sleep 1; cat shot.dat) | '${process.execPath}' '${bin}' ask 'what is this' --json`

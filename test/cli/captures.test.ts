@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { width } from '../../src/cli/screen.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 import { steady } from './steady.ts'
 

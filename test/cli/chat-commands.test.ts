@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wishIn } from '../../src/cli/chat-commands.ts'
+import { parseChatLine } from '../../src/cli/chat/chat-commands.ts'
 
 test.each([
   ['which port?', { kind: 'say', how: 'message', content: 'which port?' }],
@@ -16,16 +16,16 @@ test.each([
   ['/switch second', { kind: 'switch', label: 'second' }],
   ['/exit', { kind: 'quit' }],
 ])('%s', (line, wish) => {
-  expect(wishIn(line)).toEqual(wish)
+  expect(parseChatLine(line)).toEqual(wish)
 })
 
 test.each([
   ['/stpo', 'did you mean /stop?'],
-  ['/frobnicate', '/help lists what there is'],
+  ['/frobnicate', '/help lists the commands'],
   ['/think lots', 'use one of off, low, medium, high'],
   ['/steer', 'write: /steer message'],
   ['/switch', 'write: /switch label'],
   ['!', 'write: !message'],
 ])('%s is refused with what to do: %s', (line, remedy) => {
-  expect(() => wishIn(line)).toThrow(expect.objectContaining({ remedy }))
+  expect(() => parseChatLine(line)).toThrow(expect.objectContaining({ remedy }))
 })

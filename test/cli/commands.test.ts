@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { TurnLine } from '../../src/domain/app.ts'
+import type { TurnLine } from '../../src/api/views/turn.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 let heddle: TestHeddle
@@ -17,7 +17,10 @@ const turnsOf = async (...args: string[]) => (await heddle.json<{ turns: TurnLin
 describe('the first command', () => {
   test('makes a private home, asks nothing and says in one line what it made', async () => {
     const { code, out, err } = await heddle.run()
-    expect({ code, err }).toEqual({ code: 0, err: `made ${heddle.home} (private to you); nothing else was touched\n` })
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: `created ${heddle.home} (private to you); nothing else was touched\n`,
+    })
     expect(out).toContain(heddle.folder)
     expect((await heddle.run()).err).toBe('')
   })
@@ -118,7 +121,7 @@ describe('turns and sessions', () => {
   test('sessions belong to their folder', async () => {
     await append('main', 'one')
     const elsewhere = await heddle.runWith({ cwd: join(heddle.folder, '..') }, 'sessions')
-    expect(elsewhere.out).toContain('1 elsewhere or archived    heddle sessions --all')
+    expect(elsewhere.out).toContain('1 in other folders or archived    heddle sessions --all')
   })
 
   test('export, import, backup and restore bring everything back', async () => {

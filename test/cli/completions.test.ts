@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { completionsIn } from '../../src/cli/completions.ts'
+import { completionsIn } from '../../src/cli/chat/completions.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-completions-'))
 mkdirSync(join(folder, 'src'))

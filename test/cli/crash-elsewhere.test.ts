@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RunLine } from '../../src/domain/app.ts'
+import type { RunLine } from '../../src/api/views/run.ts'
 import { answerPlainly } from '../../src/testing.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
@@ -11,7 +11,7 @@ test('after a crash a question in another session says that the run stays queued
   expect(crashed.signal).toBe('SIGKILL')
   const elsewhere = await heddle.run('ask', 'second', '-s', 'other')
   expect(elsewhere.out).toContain('answer to: second')
-  expect(elsewhere.err).toContain('after a crash: 1 run of another session is queued again, 0 lost')
+  expect(elsewhere.err).toContain('after a crash: 1 run of another session is queued again, nothing lost')
   expect(elsewhere.err).toContain('heddle up')
   expect(elsewhere.err).not.toContain('resumed')
   const { runs } = await heddle.json<{ runs: RunLine[] }>('ps')

@@ -4,11 +4,9 @@ import { closeSync, constants, existsSync, openSync, readSync, writeSync } from 
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { untilSo } from '../setup/until.ts'
-import { newHeddle, type TestHeddle } from './heddle.ts'
+import { bin, cachedCode, newHeddle, type TestHeddle } from './heddle.ts'
 
-vi.setConfig({ testTimeout: 90_000 })
-
-const bin = join(import.meta.dirname, '../../bin/heddle')
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 let daemon: ChildProcess | undefined
@@ -27,7 +25,7 @@ afterEach(async () => {
 /** `heddle up --json` with this stderr, once it answers on its socket. */
 async function startDaemon(stderr: 'pipe' | number): Promise<ChildProcess> {
   const root = join(heddle.home, '..')
-  const env = { PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: heddle.home }
+  const env = { ...cachedCode, PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: heddle.home }
   const started = spawn(process.execPath, [bin, 'up', '--json'], {
     cwd: heddle.folder,
     env,

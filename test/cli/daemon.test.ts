@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered, RunLine, RunView } from '../../src/domain/app.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { RunLine, RunView } from '../../src/api/views/run.ts'
 import { answerPlainly, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 let provider: TestProvider
@@ -127,6 +128,37 @@ test('Ctrl-C cancels the run that the daemon has', async () => {
   expect(await heddle.json('ps')).toEqual({ runs: [] })
 })
 
+test.each([
+  { how: 'with a daemon, SIGINT', signal: 'SIGINT', isUp: true },
+  { how: 'without one, SIGTERM', signal: 'SIGTERM', isUp: false },
+] as const)(
+  '$how while only a sub-agent works cancels the request and says what was stopped',
+  async ({ signal, isUp }) => {
+    const delegate = { name: 'spawn_agent', input: { task: 'look', skill: 'researcher' } }
+    await begin(async ({ tools }) => {
+      if (tools.some(({ name }) => name === 'spawn_agent'))
+        return { text: 'I asked @researcher.', calls: [delegate, { name: 'wait', input: {} }] }
+      await held
+      return { text: 'Found it.' }
+    })
+    if (isUp) await up()
+    for (const json of [['--json'], []]) {
+      const session = json.length > 0 ? 'as-json' : 'as-text'
+      const ask = heddle.start('ask', '--agent', '@coordinator', '-s', session, 'find it', ...json)
+      while (!(await heddle.json<{ turns?: object[] }>('log', session)).turns?.length);
+      ask.stop(signal)
+      const { code, out } = await ask.ended
+      const said =
+        /I asked @researcher\.(\\n|\n){2}Cancelled: stopped by Ctrl-C; did not finish: @researcher \(run:\w{6}\)/
+      expect(out).toMatch(said)
+      expect(code).toBe(130)
+      if (json.length > 0)
+        expect(JSON.parse(out)).toMatchObject({ ok: false, status: 'cancelled', error: { code: 'cancelled' } })
+    }
+    expect(await heddle.json('ps')).toEqual({ runs: [] })
+  },
+)
+
 test('the log is one JSON object per line, tells what happens, and holds no secret wherever it occurs', async () => {
   const key = 'canary-9f3kq-apikey'
   await begin(answerPlainly, { key: 'another' }, `, apiKey: "\${CANARY_KEY}"`)
@@ -169,7 +201,7 @@ test('a watcher on a terminal sees a run of another process, steers it by typing
   release()
   const { code, out } = await watch.ended
   expect(code).toBe(0)
-  expect(out).toContain('heard what you typed')
+  expect(out).toContain('got your message')
   expect(out).toContain('answer to: make it 8443')
   const { steps } = await heddle.json<RunView>('show', `run:${runId}`)
   expect(steps.map(({ kind, name }) => [kind, name])).toEqual([

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Run } from '../../src/cli/cli.ts'
+import type { ActionRunner } from '../../src/cli/command.ts'
 import { commandsFor } from '../../src/cli/commands.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 import { steady } from './steady.ts'
@@ -62,7 +62,7 @@ afterAll(() => {
 
 test('every command is called below', async () => {
   const program = new Command('heddle')
-  const run: Run = () => async () => undefined
+  const run: ActionRunner = () => async () => undefined
   for (const register of await commandsFor([])) register(program, run)
   // A daemon is a process of its own in every test that has one.
   const others = program.commands.map((command) => command.name()).filter((name) => name !== 'up')

@@ -1,12 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { width } from '../../src/cli/screen.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { type ProviderRule, startProvider } from '../../src/testing.ts'
 import { newHeddle } from './heddle.ts'
 
 // Several processes, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 /** Passes the trial, and shows in its answer that it was given the conversation so far. */
 const attentive: ProviderRule = ({ messages }) => {
@@ -54,10 +54,10 @@ test('the talk that rehearsal began goes on with the first model, as README show
     const { code, out, err } = await heddle.run(...args)
     expect({ code, args, err: code === 0 ? '' : err }).toEqual({ code: 0, args, err: '' })
     const command = args.map((word) => (word.includes(' ') ? `"${word}"` : word)).join(' ')
-    shown.push(`$ heddle ${command}`, `${err}${out}`.trimEnd())
+    shown.push(`$ heddle ${command}`, (args[0] === 'ask' ? `${out}${err}` : `${err}${out}`).trimEnd())
   }
   const text = `${steady(shown.join('\n'), provider.url)}\n`
   expect(text.split('\n').filter((line) => width(line) > 80 && !line.includes('~'))).toEqual([])
   await expect(text).toMatchFileSnapshot(join(import.meta.dirname, 'captures', 'first-model.txt'))
-  expect(readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')).toContain(text)
+  expect(readFileSync(join(import.meta.dirname, '../../docs/guide/models.md'), 'utf8')).toContain(text)
 })

@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import {
+  appendFileSync,
+  copyFileSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -128,3 +131,26 @@ test.each(['guard.after_record', 'guard.after_command', 'guard.after_look', 'too
     expect(readdirSync(join(heddle.home, 'run/guards'))).toEqual([])
   },
 )
+
+test('unchanged samples of git are left out, and a changed one is shown', async () => {
+  const hooks = join(heddle.folder, 'sub/.git/hooks.untrusted')
+  execFileSync('git', ['init', '-q', join(heddle.folder, 'fresh')])
+  const fresh = join(heddle.folder, 'fresh/.git/hooks')
+  const samples = readdirSync(fresh).filter((name) => name.endsWith('.sample'))
+  expect(samples.length).toBeGreaterThan(5)
+  for (const name of samples) copyFileSync(join(fresh, name), join(hooks, name))
+  appendFileSync(join(hooks, 'pre-push.sample'), 'echo planted\n')
+  const { out } = await heddle.run('git')
+  expect(out).toContain('hooks.untrusted/pre-commit (executable)')
+  expect(out).toContain('hooks.untrusted/pre-push.sample (executable)')
+  expect(out).toContain('echo planted')
+  expect(out.match(/\.sample/g)).toHaveLength(1)
+  expect(out).toContain(`not shown: ${samples.length - 1} unchanged sample hooks of git\n`)
+  // They are put back with the others, and the hash covers them.
+  const hash = /--hash (\w+)/.exec(out)?.[1] ?? ''
+  appendFileSync(join(hooks, 'commit-msg.sample'), 'x')
+  expect(await heddle.run('git', 'trust', 'sub/.git', '--hash', hash)).toMatchObject({ code: 2 })
+  copyFileSync(join(fresh, 'commit-msg.sample'), join(hooks, 'commit-msg.sample'))
+  expect(await heddle.run('git', 'trust', 'sub/.git', '--hash', hash)).toMatchObject({ code: 0 })
+  expect(existsSync(join(heddle.folder, 'sub/.git/hooks/commit-msg.sample'))).toBe(true)
+})

@@ -2,12 +2,14 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { builtHeddle } from '../setup/built-heddle.ts'
 import { runInProcess } from './in-process.ts'
 
-const bin = join(import.meta.dirname, '../../bin/heddle')
+/** The launcher of the program that processes are started from. */
+export const bin = await builtHeddle()
 
 /** Code that was compiled for one home is used by the others. */
-const cachedCode = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
+export const cachedCode = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
 
 export interface Spoken {
   code: number | null

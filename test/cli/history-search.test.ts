@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HistorySearch } from '../../src/cli/history-search.ts'
+import { HistorySearch } from '../../src/cli/terminal/history-search.ts'
 
 const past = ['which port?', 'Another port', 'hello', 'the first port of all']
 const searching = (...keys: string[]) => {

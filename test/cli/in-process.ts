@@ -7,7 +7,12 @@ import { main } from '../../src/cli/main.ts'
 /** One command in this process, with streams and a folder of its own, as a shell would start it with pipes. */
 export async function runInProcess(
   args: string[],
-  { env, cwd, input }: { env: NodeJS.ProcessEnv; cwd: string; input: string | Buffer },
+  {
+    env,
+    cwd,
+    input,
+    signals = new EventEmitter(),
+  }: { env: NodeJS.ProcessEnv; cwd: string; input: string | Buffer; signals?: EventEmitter },
 ): Promise<{ code: number; signal: null; out: string; err: string }> {
   const io: CommandIo = {
     stdin: new PassThrough().end(input),
@@ -15,7 +20,7 @@ export async function runInProcess(
     stderr: new PassThrough(),
     cwd,
     inputKind: () => 'socket',
-    signals: new EventEmitter(),
+    signals,
     suspend: () => undefined,
     exit: (code) => {
       throw new Error(`the command would have ended its process with ${code}`)

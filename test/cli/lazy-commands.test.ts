@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
-import type { Run } from '../../src/cli/cli.ts'
+import type { ActionRunner } from '../../src/cli/command.ts'
 import { commandsFor } from '../../src/cli/commands.ts'
 
-const run: Run = () => async () => undefined
+const run: ActionRunner = () => async () => undefined
 
 async function registeredFor(...argv: string[]): Promise<string[]> {
   const program = new Command('heddle')

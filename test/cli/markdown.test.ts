@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { Markdown, markdown } from '../../src/cli/markdown.ts'
-import { width, wrapped } from '../../src/cli/screen.ts'
+import { Markdown, markdown } from '../../src/cli/terminal/markdown.ts'
+import { width, wrapped } from '../../src/cli/terminal/screen.ts'
 
 const terminal = { columns: 40, rows: 24, isTerminal: true, color: true }
 const colourless = { ...terminal, color: false }

@@ -1,12 +1,13 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered, TurnView } from '../../src/domain/app.ts'
-import type { MemoryFound, PassageFound } from '../../src/domain/memory-views.ts'
+import type { MemoryMatch, PassageMatch } from '../../src/api/views/memory.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 beforeEach(() => {
@@ -19,7 +20,7 @@ const put = (path: string, text: string) => {
   writeFileSync(join(heddle.home, path), text)
 }
 const search = (question: string, ...more: string[]) =>
-  heddle.json<{ memories: MemoryFound[]; files: PassageFound[] }>('memory', 'search', question, ...more)
+  heddle.json<{ memories: MemoryMatch[]; files: PassageMatch[] }>('memory', 'search', question, ...more)
 
 test('a note is found the moment it is written, beside memories, with path and line', async () => {
   await heddle.run('memory', 'add', 'The staging server is in rack 2')
@@ -49,7 +50,7 @@ test('so many of each are found as are asked for', async () => {
   put('memory/many.md', 'The staging port is 1\n\nThe staging port is 2\n\nThe staging port is 3')
   expect((await search('staging', '--limit', '2')).files).toHaveLength(2)
   expect((await search('zzz')).files).toEqual([])
-  expect((await heddle.run('memory', 'search', 'zzz')).out).toContain('nothing that is known has a word of this')
+  expect((await heddle.run('memory', 'search', 'zzz')).out).toContain('no memory matches this')
 })
 
 test('memory.files: false finds nothing in files', async () => {

@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered, TurnView } from '../../src/domain/app.ts'
-import type { MemorySearch } from '../../src/domain/memory-views.ts'
+import type { MemorySearch } from '../../src/api/views/memory.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
 import { untilSo } from '../setup/until.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 const synonyms = [
   ['boat', 'vessel'],
@@ -58,10 +59,10 @@ test('what is meant is found, shown as such and told; without an answer the word
   await provider.close()
   expect(await search('red things')).toMatchObject({ memories: [{ id: 1 }], wordsOnly: expect.any(String) })
   const { out } = await run('memory', 'search', 'red things')
-  expect(out).toMatch(/boat painted red +red\nby words alone: The embedder \(127\.0\.0\.1:\d+\) cannot be reached/)
+  expect(out).toMatch(/boat painted red +red\nby words only: The embedder \(127\.0\.0\.1:\d+\) cannot be reached/)
   expect((await run('events')).out).toMatch(/memory\.words_only +embedder:.*cannot be reached/)
   const doctor = (await run('doctor')).out
-  expect(doctor).toMatch(/warn +embedder +memories are found by their words alone: .*cannot be reached/)
+  expect(doctor).toMatch(/warn +embedder +memories are found by words only: .*cannot be reached/)
   expect(doctor).toContain('check that the server runs and that memory.embedder.baseURL is right')
 })
 

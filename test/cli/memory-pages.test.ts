@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { foundTable, memoryPage, memoryTable, remindersLines } from '../../src/cli/memory-page.ts'
-import { width } from '../../src/cli/screen.ts'
-import type { MemoryLine, MemoryView } from '../../src/domain/memory-views.ts'
+import type { MemoryLine, MemoryView } from '../../src/api/views/memory.ts'
+import { foundTable, memoryPage, memoryTable, remindersLines } from '../../src/cli/pages/memory-page.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
 const line: MemoryLine = {
@@ -99,7 +99,7 @@ test('a page tells where a memory came from, what it replaced and who was shown 
   expect(page.split('\n')).toEqual([
     'memory:12',
     'tags      net',
-    'score     3, counts 3',
+    'score     3, rank 3',
     'said by   an agent in run:00007k',
     'trust     untrusted: url:https://a.example',
     'from      task:5, result:6, narrative:2',
@@ -111,7 +111,7 @@ test('a page tells where a memory came from, what it replaced and who was shown 
     '',
     'The port is 9090',
     '',
-    'in the place of',
+    'replaces',
     '  memory:4  The port is 8080',
   ])
 })
@@ -119,15 +119,15 @@ test('a page tells where a memory came from, what it replaced and who was shown 
 test.each<[Partial<MemoryView>, string[]]>([
   [
     { replacedBy: { id: 13, content: 'The port is 7070', createdAt: '2026-02-01T00:00:00.000Z' } },
-    ['now       memory:13 took its place on 2026-02-01: The port is 7070', 'next      heddle show memory:13'],
+    ['now       memory:13 replaced it on 2026-02-01: The port is 7070', 'next      heddle show memory:13'],
   ],
   [
     { content: '', forgottenAt: '2026-02-01T00:00:00.000Z' },
-    ['state     forgotten 2026-02-01T00:00:00.000Z: what it said is gone', 'now       nothing took its place'],
+    ['state     forgotten 2026-02-01T00:00:00.000Z, its text is gone', 'now       nothing replaced it'],
   ],
   [
     { content: '', forgottenAt: '2026-02-01T00:00:00.000Z', replacedBy: { ...view, id: 13, content: '' } },
-    ['now       memory:13 took its place and was forgotten'],
+    ['now       memory:13 replaced it and was forgotten'],
   ],
 ])('one that no longer counts says what took its place', (more, expected) => {
   const lines = memoryPage(screen, { ...view, ...more }).split('\n')

@@ -12,7 +12,7 @@ test('memories that an earlier version had hidden are found again, which is told
              INSERT INTO meta (key, value) VALUES ('replaced_to_review', '{"upTo":2}')`)
   rows.close()
   const first = await heddle.run('memory', 'search', 'db1')
-  expect(first.err).toContain('found again: memory:1')
+  expect(first.err).toContain('restored: memory:1')
   expect(first.out).toContain('Server db1 has 32 GB of memory')
   expect((await heddle.run('memory')).err).toBe('')
   expect((await heddle.run('events')).out).toMatch(/memory\.brought_back +memory:1/)

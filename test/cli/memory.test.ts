@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered, TurnView } from '../../src/domain/app.ts'
-import type { MemoryLine, MemoryView } from '../../src/domain/memory-views.ts'
+import type { MemoryLine, MemoryView } from '../../src/api/views/memory.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 beforeEach(() => {
@@ -56,7 +57,7 @@ test('what is added is listed, found with its rank, shown and replaced', async (
   const said = await heddle.runWith({ input: 'The port is 9090\n' }, 'memory', 'add', '-')
   const today = new Date().toISOString().slice(0, 10)
   expect(said.out.split('\n')).toEqual([
-    'memory:2 is kept    heddle memory show 2',
+    'saved as memory:2    heddle memory show 2',
     '  The port is 9090',
     `  looks like memory:1  ${today}  The port is 8080`,
     '  all are kept. Is one out of date?  heddle memory edit 1 "…", heddle memory forget 1',
@@ -65,7 +66,7 @@ test('what is added is listed, found with its rank, shown and replaced', async (
   expect((await heddle.json<Listed>('memory')).memories.map(({ id }) => id)).toEqual([2, 1])
   const edited = await heddle.run('memory', 'edit', '1', 'The port is 9090')
   expect(edited.out).toBe(
-    'memory:2 says it anew    heddle memory show 2\n  The port is 9090\n  in the place of memory:1  The port is 8080\n',
+    'memory:2 replaces memory:1    heddle memory show 2\n  The port is 9090\n  replaces memory:1  The port is 8080\n',
   )
 
   const found = await heddle.json<Listed>('memory', 'search', 'which port?', '--limit', '1')
@@ -82,11 +83,11 @@ test.each([
   [['memory', 'add'], 'there is nothing to remember'],
   [['memory', 'add', ' '], 'there is nothing to remember'],
   [['memory', 'show', '7'], 'there is no memory "7"'],
-  [['memory', 'show', 'task:7'], '"task:7" is no memory'],
+  [['memory', 'show', 'task:7'], '"task:7" is not a memory'],
   [['memory', 'forget', '7'], 'there is no memory 7'],
-  [['memory', 'edit', '7'], 'words are edited on a terminal'],
+  [['memory', 'edit', '7'], 'editing needs a terminal'],
   [['memory', 'serch', 'x'], 'did you mean heddle memory search?'],
-  [['memory', 'search', 'x', '--limit', '0'], '"0" is no number of memories'],
+  [['memory', 'search', 'x', '--limit', '0'], '"0" is not a number of memories'],
   [['memory', 'import', 'nowhere.md'], 'nowhere.md cannot be read'],
 ])('%j is refused with what to do', async (args, message) => {
   const { code, out, err } = await heddle.run(...args)
@@ -98,11 +99,11 @@ test.each([
 test('new words take the place of the old, on the command line and in an editor', async () => {
   await add('Customers are billed monthly')
   const said = await heddle.run('memory', 'edit', '1', 'Invoices go out twice a year', '--tag', 'money')
-  expect(said.out).toContain('memory:2 says it anew')
+  expect(said.out).toContain('memory:2 replaces memory:1')
   const editor = join(heddle.folder, 'editor.sh')
   writeFileSync(editor, '#!/bin/sh\nsed -i s/twice/once/ "$1"\n', { mode: 0o700 })
   const screen = heddle.terminalWith({ env: { EDITOR: editor } }, 'memory', 'edit', 'memory:2')
-  await screen.shows('memory:3 says it anew')
+  await screen.shows('memory:3 replaces memory:2')
   expect((await screen.ended).code).toBe(0)
   const same = heddle.terminalWith({ env: { EDITOR: 'true' } }, 'memory', 'edit', '3')
   await same.shows('nothing was changed')
@@ -135,16 +136,16 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   await no.shows(`shown to run:${runId?.slice(-6)}`)
   await no.shows('[y/N] ')
   no.type('\n')
-  await no.shows('memory:2 is kept')
+  await no.shows('memory:2 was kept')
   expect((await no.ended).code).toBe(130)
 
   const gone = await heddle.run('memory', 'forget', '2', '-y')
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
     '  it had replaced memory:1: still readable    heddle memory forget 1',
-    '  cited by narrative:1, told to nobody any more',
+    '  cited by narrative:1, no longer shown to any model',
     `  shown to run:${runId?.slice(-6)}`,
-    '  what was said in turns is not changed',
+    '  turns stay as they are',
     '',
   ])
   expect((await heddle.run('memory', 'show', '2')).out).not.toContain('9090')
@@ -158,11 +159,11 @@ test('forgetting asks about what it had replaced: no keeps that readable, yes an
   await heddle.run('memory', 'edit', '1', 'The gate has code 2222')
   await heddle.run('memory', 'edit', '2', 'The gate has code 3333')
   const no = heddle.terminal('memory', 'forget', '3')
-  await no.shows('forget it for good? [y/N] ')
+  await no.shows('forget it permanently? [y/N] ')
   no.type('y\n')
   await no.shows('it replaced memory:2  The gate has code 2222')
   await no.shows('it replaced memory:1  The gate has code 1111')
-  await no.shows('forget those, too? [y/N] ')
+  await no.shows('forget those too? [y/N] ')
   no.type('\n')
   await no.shows('memory:3 is forgotten')
   expect((await no.ended).code).toBe(0)
@@ -170,9 +171,9 @@ test('forgetting asks about what it had replaced: no keeps that readable, yes an
   expect((await heddle.json<Listed>('memory', 'search', 'gate')).memories).toEqual([])
 
   const yes = heddle.terminal('memory', 'forget', '2')
-  await yes.shows('forget it for good? [y/N] ')
+  await yes.shows('forget it permanently? [y/N] ')
   yes.type('y\n')
-  await yes.shows('forget that, too? [y/N] ')
+  await yes.shows('forget that too? [y/N] ')
   yes.type('y\n')
   await yes.shows('forgotten with it: memory:1')
   expect((await yes.ended).code).toBe(0)
@@ -193,7 +194,7 @@ test('a file for people goes out and comes back, without a word that a terminal 
   expect((await heddle.run('memory', 'export')).out.replace(/"exported":"[^"]*"/, '')).toBe(
     readFileSync(file, 'utf8').replace(/"exported":"[^"]*"/, ''),
   )
-  expect((await heddle.run('memory', 'export', 'm.md')).err).toContain('there is a file m.md already')
+  expect((await heddle.run('memory', 'export', 'm.md')).err).toContain('m.md already exists')
   const screen = heddle.terminal('memory', 'export')
   await screen.shows('Beware \\u{1b}[31m of colours')
   await screen.ended

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { filesNamedIn } from '../../src/cli/mentions.ts'
+import { mentionedFiles } from '../../src/cli/input/mentions.ts'
 
 let root: string
 beforeEach(() => {
@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }))
 
 const named = async (text: string) =>
-  (await filesNamedIn(text, { from: join(root, 'folder'), secrets: join(root, 'secrets') }, async () => false)).map(
+  (await mentionedFiles(text, { from: join(root, 'folder'), secrets: join(root, 'secrets') }, async () => false)).map(
     ({ path }) => path,
   )
 
@@ -30,7 +30,7 @@ test.each([
   await expect(named(text)).rejects.toMatchObject({
     code: 'no_file',
     message: `there is no file ${path}`,
-    remedy: `${advice}; if it is no file, write \`@${path}\` in backquotes`,
+    remedy: `${advice}; if it is not a file, write \`@${path}\` in backquotes`,
   })
 })
 

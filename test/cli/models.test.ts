@@ -3,11 +3,11 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type ProviderOptions, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
-import { newHeddle, type TestHeddle } from './heddle.ts'
+import { bin, cachedCode, newHeddle, type TestHeddle } from './heddle.ts'
 
 const canary = 'sk-canary-4f9b2c77d1e05a3866ab'
 /** The program, as words for a shell. */
-const program = `'${process.execPath}' '${join(import.meta.dirname, '../../bin/heddle')}'`
+const program = `'${process.execPath}' '${bin}'`
 
 /** Does what a trial asks for. */
 const capable: ProviderRule = ({ messages }) => {
@@ -33,6 +33,7 @@ async function onTerminal(command: string, answers: [question: string, answer: s
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
     cwd: heddle.folder,
     env: {
+      ...cachedCode,
       PATH: process.env['PATH'],
       HOME: join(heddle.home, '..'),
       HEDDLE_HOME: heddle.home,
@@ -63,7 +64,7 @@ describe('models add', () => {
     expect(screen).toContain('API key (hidden):')
     expect(screen).toContain(`heddle.yaml holds only \${secret:anthropic}`)
     expect(screen).toMatch(/text ok · stream ok · tool call ok · [\d.]+s · \$0\.\d{4}/)
-    expect(screen).toMatch(/sent about [\d,]+ tokens, it read [\d,]+ ok/)
+    expect(screen).toMatch(/context check: [\d,]+ tokens sent, [\d,]+ counted, ok/)
     expect(screen).toContain('main is now claude-sonnet-5-5 (was rehearsal).')
     expect(screen).toContain('undo: heddle models use rehearsal')
     expect(screen).not.toContain(canary)
@@ -172,7 +173,7 @@ describe('models add', () => {
     expect(screen).toMatch(/2 {2}qwen3:14b +tools yes +window now 4,096 +supports 40,960/)
     expect(screen).toContain('use 2 with a window of 32,768 (9.1 GB)?')
     expect(screen).toContain('remove it: ollama rm qwen3-14b-32k')
-    expect(screen).toMatch(/sent about 9,\d+ tokens, it read 9,\d+ ok/)
+    expect(screen).toMatch(/context check: 9,\d+ tokens sent, 9,\d+ counted, ok/)
     expect(screen).toContain('local is now qwen3-14b-32k (was rehearsal).')
     expect(ollama.map(({ name }) => name)).toEqual(['gemma3:4b', 'qwen3:14b', 'qwen3-14b-32k'])
     expect(configText()).toContain('model: qwen3-14b-32k, contextWindow: 32768, sees: true')
@@ -241,7 +242,7 @@ describe('models', () => {
   test('switches, tells the way back, and keeps the rest of the file', async () => {
     await withTwo()
     const { out } = await heddle.run('models', 'use', 'local')
-    expect(out).toContain('local is used now (was main)    undo: heddle models use main')
+    expect(out).toContain('now using local (was main)    undo: heddle models use main')
     expect((await heddle.json('models'))['default']).toBe('local')
     expect((await heddle.run('models', 'use', 'locl')).err).toContain('did you mean local?')
   })
@@ -258,7 +259,7 @@ describe('models', () => {
   test('shows where each figure comes from, and no key', async () => {
     await withTwo()
     const { out } = await heddle.run('models', 'show', 'main')
-    expect(out).toMatch(/price +\$1 in, \$5 out a million tokens {2}published, as of 2026-/)
+    expect(out).toMatch(/price +\$1 in, \$5 out per million tokens {2}published, as of 2026-/)
     expect(out).toContain(`\${NOT_SET}`)
   })
 
@@ -279,6 +280,6 @@ describe('models', () => {
     expect(out).toMatch(/fail {2}model local .*read only 2048 of about/)
     expect(out).toMatch(/warn {2}model main +its key is missing/)
     writeFileSync(join(heddle.home, 'heddle.yaml'), 'models: { far: { provider: openai, model: gpt-5, apiKey: k } }\n')
-    expect((await heddle.run('doctor')).out).toContain('not asked, since that costs money')
+    expect((await heddle.run('doctor')).out).toContain('not asked, because it costs money')
   })
 })

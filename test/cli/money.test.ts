@@ -1,7 +1,7 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Spending } from '../../src/domain/app.ts'
+import type { Spending } from '../../src/domain/spending.ts'
 import { type ProviderAnswer, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -77,10 +77,32 @@ test.each([
   expect((await heddle.run('usage')).out).not.toContain('~')
 })
 
+test('what a model of unknown price costs is marked as an estimate everywhere, its tokens are not', async () => {
+  const from = await answering(() => ({ text }))
+  // This machine by a name that is not known as its own: a model there is taken for one that is paid.
+  const address = from.url.replace('127.0.0.1', '0.0.0.0')
+  const far = `{ provider: openai, baseURL: "${address}", model: new-one, apiKey: right }`
+  writeFileSync(join(heddle.home, 'heddle.yaml'), `models:\n  main: ${far}\nmemory: { narratives: false }\n`)
+  expect((await heddle.run('models', 'show', 'main')).out).toContain('ASSUMED')
+  const { err } = await heddle.run('ask', 'hello')
+  expect(err).toMatch(/\d+ in, \d+ out · ~\$0\.\d+/)
+  expect(err).not.toContain('~0')
+  const { inputTokens, outputTokens } = told(from)
+  const total = await usage()
+  expect(total).toMatchObject({ inputTokens, outputTokens, costUsd: 0, estimatedInputTokens: 0 })
+  expect(total.estimatedUsd).toBeCloseTo((inputTokens * 10 + outputTokens * 50) / 1_000_000, 9)
+  const listed = (await heddle.run('usage')).out
+  expect(listed).toMatch(/^total +[\d,]+ in +\d+ out +1 call +~\$0\.\d+/m)
+  expect(listed).toMatch(/~ about \$0\.\d+ of it is estimated: the price of a model is assumed/)
+  expect((await heddle.run('status')).out).toMatch(/~\$0\.\d+ today/)
+  expect((await heddle.run('ps', '-a')).out).toMatch(/~\$0\.\d+/)
+  expect((await heddle.run('models', 'test', 'main')).out).toMatch(/ · ~\$0\.\d+/)
+})
+
 test('a question whose key is refused costs nothing', async () => {
   await answering(() => ({ text }), { key: 'wrong' })
-  const { out } = await heddle.run('ask', 'hello')
-  expect(out).toContain('0 in, 0 out · $0.00')
+  const { err } = await heddle.run('ask', 'hello')
+  expect(err).toContain('0 in, 0 out · $0.00')
   expect(await usage()).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0, calls: 1, ...nothing })
 })
 
@@ -93,7 +115,7 @@ test('a reply that breaks off costs about what was seen of it, marked so; the on
   expect(total.estimatedOutputTokens).toBeGreaterThan(0)
   expect(total.estimatedOutputTokens).toBeLessThan(text.length / 4)
   expect(total.estimatedUsd).toBeGreaterThan(0)
-  expect((await heddle.run('usage')).out).toMatch(/~\d+ in +~\d+ out +2 calls +~\$0\.\d+/)
+  expect((await heddle.run('usage')).out).toMatch(/~[\d,]+ in +~\d+ out +2 calls +~\$0\.\d+/)
 })
 
 test.each([
@@ -103,12 +125,29 @@ test.each([
   const from = await answering(() => stuck)
   const asking = await askAndHear(from)
   asking.stop(signal)
-  const { out } = await asking.ended
-  if (signal === 'SIGINT') expect(out).toMatch(/~[\d,]+ in, ~?\d+ out · ~\$0\.0\d+/)
+  const { err } = await asking.ended
+  if (signal === 'SIGINT') expect(err).toMatch(/~[\d,]+ in, ~?\d+ out · ~\$0\.0\d+/)
   const total = await usage()
   expect(total).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0, calls: 1, lostUsd: 0, reservedUsd: 0 })
   expect(total.estimatedInputTokens).toBeGreaterThan(0)
   expect(total.estimatedOutputTokens).toBeLessThan(100)
+})
+
+test('a reply that its server does not count is estimated like one that is stopped, and both under one model', async () => {
+  let asked = 0
+  const dated = 'm-2026-11-01'
+  const from = await answering(() => (++asked === 1 ? stuck : { text, model: dated, faults: { noUsage: true } }))
+  const asking = heddle.start('ask', 'hello', '-s', 'stopped')
+  await from.until(({ kind }) => kind === 'received')
+  asking.stop('SIGINT')
+  await asking.ended
+  await heddle.run('ask', 'hello', '-s', 'answered')
+  const listed = async (by: string) =>
+    (await heddle.json<{ rows: (Spending & { key: string })[] }>('usage', '--by', by)).rows
+  const tokens = new Map((await listed('session')).map((each) => [each.key, each.estimatedInputTokens]))
+  expect(tokens.get('stopped')).toBeGreaterThan(1000)
+  expect((tokens.get('answered') ?? 0) / (tokens.get('stopped') ?? 1)).toBeCloseTo(1, 1)
+  expect((await listed('model')).map(({ key, calls }) => ({ key, calls }))).toEqual([{ key: 'm', calls: 2 }])
 })
 
 test('a kill in the middle of a reply leaves what the call may have cost at most, named as lost', async () => {
@@ -120,13 +159,19 @@ test('a kill in the middle of a reply leaves what the call may have cost at most
   const { reservedUsd, ...before } = await usage()
   expect(before).toMatchObject({ costUsd: 0, estimatedUsd: 0, lostUsd: 0, calls: 0 })
   expect(reservedUsd).toBeGreaterThan(0)
-  expect((await heddle.run('usage')).out).toContain('set aside for calls under way')
+  expect((await heddle.run('usage')).out).toContain('are reserved for running calls')
   await heddle.run('ask', 'go on')
   const total = await usage()
   expect(total).toMatchObject({ ...told(from), estimatedUsd: 0, lostUsd: reservedUsd, reservedUsd: 0 })
   expect((await heddle.run('usage')).out).toMatch(/at most ~\$0\.\d+ was lost/)
   const { out } = await heddle.run('status')
   expect(out).toMatch(/at most ~\$0\.\d+ lost/)
+  const besides = ' \\+ at most ~\\$0\\.\\d+ lost'
+  for (const by of ['session', 'model'])
+    expect((await heddle.run('usage', '--by', by)).out).toMatch(
+      new RegExp(`^(main|m) .*\\$0\\.\\d+${besides}[^]*^total .*${besides}`, 'm'),
+    )
+  expect((await heddle.run('ps', '-a')).out).toMatch(new RegExp(`\\$0\\.\\d+${besides}`))
 })
 
 test('a rehearsal costs nothing, whatever becomes of it', async () => {
@@ -136,6 +181,51 @@ test('a rehearsal costs nothing, whatever becomes of it', async () => {
   expect((await heddle.runWith({ env }, 'ask', 'read this folder')).signal).toBe('SIGKILL')
   await heddle.run('ask', 'what is here?')
   expect(await usage()).toMatchObject({ inputTokens: 0, outputTokens: 0, costUsd: 0, ...nothing })
+})
+
+const byRun = async () =>
+  (await heddle.json<{ rows: (Spending & { key: string })[] }>('usage', '--by', 'run', '--today')).rows
+
+test.each([
+  ['models test', ['models', 'test', 'main'], 3],
+  ['models add', ['models', 'add', 'openai', '--model', 'm', '--name', 'second', '--key-env', 'KEY'], 3],
+  ['doctor', ['doctor'], 1],
+  ['doctor', ['doctor', '--deep'], 1],
+])('what %s asks is in usage and in what was spent today, under that name', async (kind, command, calls) => {
+  const from = await answering(() => ({ text, calls: [{ name: 'note', input: { word: 'heddle' } }] }))
+  expect(await byRun()).toEqual([])
+  const address = kind === 'models add' ? ['--base-url', from.url] : []
+  const { code, err } = await heddle.runWith({ env: { KEY: 'right' } }, ...command, ...address)
+  expect({ code, err }).toMatchObject({ code: 0 })
+  const { inputTokens, outputTokens } = told(from)
+  expect(outputTokens).toBeGreaterThan(0)
+  expect(await byRun()).toMatchObject([{ key: kind, inputTokens, outputTokens, calls, ...nothing }])
+  for (const by of ['session', 'agent'])
+    expect((await heddle.run('usage', '--by', by)).out).toMatch(new RegExp(`^${kind} +[\\d,]+ in`))
+})
+
+test('a trial that is broken off costs what was sent and seen of it', async () => {
+  const from = await answering(() => stuck)
+  await usage()
+  const testing = heddle.start('models', 'test', 'main')
+  await from.until(({ kind }) => kind === 'received')
+  testing.stop('SIGINT')
+  await testing.ended
+  const [row] = await byRun()
+  expect(row).toMatchObject({ key: 'models test', calls: 1, costUsd: 0 })
+  expect(row?.estimatedInputTokens).toBeGreaterThan(0)
+})
+
+test('a trial is counted beside a daemon, and one without a database makes none', async () => {
+  await answering(() => ({ text, calls: [{ name: 'note', input: { word: 'heddle' } }] }))
+  await heddle.run('models', 'test', 'main')
+  expect(existsSync(join(heddle.home, 'heddle.db'))).toBe(false)
+  const daemon = heddle.start('up')
+  await daemon.says('at work')
+  expect((await heddle.run('models', 'test', 'main')).code).toBe(0)
+  expect(await byRun()).toMatchObject([{ key: 'models test', calls: 3 }])
+  daemon.stop('SIGTERM')
+  await daemon.ended
 })
 
 test('in a chat Ctrl-C leaves on the screen what was said, and the next turn knows of it', async () => {

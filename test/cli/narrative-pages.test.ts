@@ -1,16 +1,16 @@
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { narrativePage, narrativeTable } from '../../src/cli/narrative-page.ts'
-import { width } from '../../src/cli/screen.ts'
-import type { NarrativeLine, NarrativeView } from '../../src/domain/narrative-views.ts'
-import type { WhyView } from '../../src/domain/why.ts'
+import type { NarrativeLine, NarrativeView } from '../../src/api/views/narrative.ts'
+import type { WhyView } from '../../src/api/views/why.ts'
+import { narrativePage, narrativeTable } from '../../src/cli/pages/narrative-page.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { openStore } from '../../src/store/open.ts'
 import { narrate } from '../engine/narrating.ts'
 import { context } from '../setup/store-context.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 beforeEach(() => {
@@ -20,8 +20,8 @@ afterEach(() => heddle.remove())
 
 test('narratives are listed for a folder, shown with what became of what they rest on, and explained', async () => {
   const none = await heddle.run('memory', 'narratives')
-  expect(none.out).toBe('nobody has noted where the work in this folder stands yet    --all looks at every folder\n')
-  expect((await heddle.run('memory', 'narratives', '--all')).out).toMatch(/^nobody has noted .*heddle chat/)
+  expect(none.out).toBe('no session summaries for this folder yet    --all shows every folder\n')
+  expect((await heddle.run('memory', 'narratives', '--all')).out).toMatch(/^no session summaries yet {4}heddle chat/)
   await heddle.run('memory', 'add', 'The port is 7070')
   await heddle.run('memory', 'edit', '1', 'The port is 8080')
   const file = join(heddle.home, 'heddle.db')
@@ -43,8 +43,8 @@ test('narratives are listed for a folder, shown with what became of what they re
   expect(view).toMatchObject({ kind: 'narrative', before: null, after: [{ id: 2 }] })
   expect(view.memories).toEqual([{ id: 1, content: 'The port is 7070', state: 'replaced', replacedBy: 2 }])
   const shown = (await heddle.run('show', 'narrative:1')).out
-  expect(shown).toMatch(/rests on\n {2}memory:1 {2}replaced by memory:2 {2}The port is 7070/)
-  expect(shown).toMatch(/went on in {2,}narrative:2 {2}It was settled anew\./)
+  expect(shown).toMatch(/based on\n {2}memory:1 {2}replaced by memory:2 {2}The port is 7070/)
+  expect(shown).toMatch(/continued by {2,}narrative:2 {2}It was settled anew\./)
 
   const why = await heddle.json<WhyView>('why', 'narrative:2')
   expect(why.story).toMatchObject({ told: [{ kind: 'narrative', id: '1', how: 'goes on from' }], isMore: false })

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Answered, TurnView } from '../../src/domain/app.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
 import { newHeddle } from './heddle.ts'
 
 interface Usage {

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { plainPane, terminalPane } from '../../src/cli/pane.ts'
-import type { Screen } from '../../src/cli/screen.ts'
+import { plainPane, terminalPane } from '../../src/cli/terminal/pane.ts'
+import type { Screen } from '../../src/cli/terminal/screen.ts'
 
 const screen = { columns: 20, rows: 8, isTerminal: true, color: false }
 

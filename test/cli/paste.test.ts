@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { meant, PasteFilter } from '../../src/cli/paste.ts'
+import { PasteFilter, restoreBreaks } from '../../src/cli/terminal/paste.ts'
 
 const begin = '\u001b[200~'
 const end = '\u001b[201~'
@@ -8,7 +8,7 @@ test('line breaks and tabs in a paste are part of the message, and what is typed
   const filter = new PasteFilter()
   const line = filter.pass(`a${begin}one\r\ttwo\r\n\nthree\n${end}b`)
   expect(line).toBe('aone⏎⇥two⏎⏎threeb')
-  expect(meant(line)).toBe('aone\n\ttwo\n\nthreeb')
+  expect(restoreBreaks(line)).toBe('aone\n\ttwo\n\nthreeb')
   expect(filter.pass('\u001b[A\r')).toBe('\u001b[A\r')
   expect(filter.pass('one\u001b\rtwo')).toBe('one⏎two')
 })

@@ -1,4 +1,4 @@
-import type { PlanView, TaskLine, TaskView } from '../../src/domain/plan-views.ts'
+import type { PlanView, TaskLine, TaskView } from '../../src/api/views/plan.ts'
 
 /** A task of plan 1 that nobody has begun. */
 export function task(id: number, more: Partial<TaskLine> = {}): TaskLine {

@@ -1,8 +1,9 @@
-import type { App, ApprovalView } from '../../src/domain/app.ts'
+import type { App } from '../../src/api/app.ts'
+import type { ApprovalView } from '../../src/api/views/approval.ts'
+import type { PlanView, ResultLine } from '../../src/api/views/plan.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import type { Event, EventKind } from '../../src/domain/event.ts'
 import type { TaskChange } from '../../src/domain/plan.ts'
-import type { PlanView, ResultLine } from '../../src/domain/plan-views.ts'
 import { serve } from '../../src/gateway/server.ts'
 import { homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
@@ -110,7 +111,7 @@ export async function serveData(home: string, known: Known) {
     runFolder: homePaths(home).run,
     health: { pid: process.pid, version: '0', since: '2026-01-01T00:00:00.000Z' },
     clock: systemClock,
-    onTrouble: (error) => {
+    onError: (error) => {
       throw error
     },
   })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { Here } from '../../src/cli/cli.ts'
-import { PlanGate } from '../../src/cli/plan-deciding.ts'
-import { atGate, type GateDecision, type GateState, stepThroughGate } from '../../src/cli/plan-gate.ts'
-import { briefsPage, gatePrompt, planAsked, planQuestionPage } from '../../src/cli/plan-question.ts'
-import type { ApprovalView } from '../../src/domain/app.ts'
-import type { Door } from '../../src/gateway/api.ts'
+import type { ApprovalView } from '../../src/api/views/approval.ts'
+import { PlanGate } from '../../src/cli/approvals/answer-plan.ts'
+import { atGate, type GateDecision, type GateState, stepThroughGate } from '../../src/cli/approvals/plan-gate.ts'
+import { briefsPage, gatePrompt, planQuestionPage, planToStart } from '../../src/cli/approvals/plan-question.ts'
+import type { CommandContext } from '../../src/cli/command.ts'
+import type { Client } from '../../src/gateway/api.ts'
 import { plan, survey, task, taskView } from './plan-views.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
@@ -63,7 +63,7 @@ test.each<[GateState, string, GateState, string]>([
   [atGate, 'e', { at: 'which' }, 'which task? 1, 2, 3'],
   [atGate, 'e 9', { at: 'which' }, 'there is no task "9": which task? 1, 2, 3'],
   [atGate, 'v 9', atGate, 'there is no task "9"'],
-  [atGate, 's', atGate, '"s" is no answer'],
+  [atGate, 's', atGate, '"s" is not one of: Enter'],
   [{ at: 'which' }, 'x', { at: 'which' }, 'there is no task "x"'],
   [{ at: 'which' }, '', atGate, 'nothing was changed'],
   [{ at: 'which' }, '2', { at: 'how', task: 2 }, 'task 2: b its brief, d drop it, @name another agent'],
@@ -94,7 +94,7 @@ test('the page shows what it may cost, all of the plan, and the keys, as in the 
     '└ 3  summarise src/db    @researcher',
     '  4  write REPORT.md     @writer       after 1, 2, 3',
     '  5  check every number  @code-review  after 4',
-    '[Enter] run   e edit   v briefs   n no   or say what shall be different',
+    '[Enter] run   e edit   v briefs   n no   or type what to change',
   ])
   const strange = { ...question, trusted: false, sources: ['https://example.com/\u001b[2J'] }
   expect(planQuestionPage(screen, strange, proposed, { most: 3 }).join('\n')).toContain(
@@ -103,10 +103,10 @@ test('the page shows what it may cost, all of the plan, and the keys, as in the 
 })
 
 test('only a question about a plan that it names is one', () => {
-  expect(planAsked(question)).toBe(1)
-  expect(planAsked({ tool: 'run_project', input: { project_id: '12' } })).toBe(12)
-  expect(planAsked({ tool: 'run_project', input: {} })).toBeUndefined()
-  expect(planAsked({ tool: 'exec', input: { project_id: 1 } })).toBeUndefined()
+  expect(planToStart(question)).toBe(1)
+  expect(planToStart({ tool: 'run_project', input: { project_id: '12' } })).toBe(12)
+  expect(planToStart({ tool: 'run_project', input: {} })).toBeUndefined()
+  expect(planToStart({ tool: 'exec', input: { project_id: 1 } })).toBeUndefined()
 })
 
 test('a title that the drawing has no room for is told whole, behind a gutter', () => {
@@ -148,8 +148,8 @@ function newGate(view = proposed, page: string[] = []) {
   const door = {
     task: async (name: string) => taskView(task(Number(name.slice(5))), `brief of ${name}`),
     changeTask: async (name: string, change: unknown) => changes.push([name, change]),
-  } as unknown as Door
-  const here = { screen, env: {} } as unknown as Here
+  } as unknown as Client
+  const here = { screen, env: {} } as unknown as CommandContext
   const gate = new PlanGate(
     view,
     {
@@ -177,7 +177,7 @@ test('a task is dropped or given away in a few words, and the plan is to be show
     ['task:4', { action: 'edit', skill: 'researcher' }],
   ])
   expect(printed[0]).toBe('which task? 1, 2, 3, 4, 5')
-  expect(printed.slice(2)).toEqual(['task 3 is dropped', 'task 4 is @researcher’s now'])
+  expect(printed.slice(2)).toEqual(['task 3 is dropped', 'task 4 now belongs to @researcher'])
 })
 
 test('what was dropped can no longer be chosen, and briefs are read without answering', async () => {

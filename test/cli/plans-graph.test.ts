@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { drawPlan } from '../../src/cli/plan-graph.ts'
-import { afterWords, layersOf } from '../../src/cli/plan-layers.ts'
-import { width } from '../../src/cli/screen.ts'
+import { drawPlan } from '../../src/cli/pages/plan-graph.ts'
+import { afterWords, layersOf } from '../../src/cli/pages/plan-layers.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { plan, survey, task } from './plan-views.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
@@ -22,8 +22,8 @@ test('a plan under way is drawn as in the first five minutes', () => {
 })
 
 test('a task whose run waits for its turn is no agent at work', () => {
-  const running = { status: 'running' as const, doing: 'thinks' }
-  const queued = { status: 'running' as const, doing: 'waits for its turn', isQueued: true as const }
+  const running = { status: 'running' as const, doing: 'thinking' }
+  const queued = { status: 'running' as const, doing: 'waiting to start', isQueued: true as const }
   const tasks = [task(1, running), task(2, running), task(3, running), task(4, queued)]
   expect(drawPlan(plan(tasks), screen, facts).at(-1)?.trim()).toBe('agents 3/3 · waiting 1 · $0.00')
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { nextForPlan, planPage, resultPage, taskPage } from '../../src/cli/plan-page.ts'
-import { width } from '../../src/cli/screen.ts'
-import type { ResultView } from '../../src/domain/app.ts'
+import type { ResultView } from '../../src/api/views/result.ts'
+import { nextForPlan, planPage, resultPage, taskPage } from '../../src/cli/pages/plan-page.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { plan, survey, task, taskView } from './plan-views.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
@@ -27,7 +27,7 @@ test('a plan tells where it comes from, every task, and what to do next', () => 
     'goal     know what there is know what there is know what there is know what',
     '         there is know what there is know what there is know what there is',
     'session  main in /shop',
-    'planned  run:06b0000000000000007k2m, planning 2',
+    'planned  run:06b0000000000000007k2m, revision 2',
     'next     heddle plans plan:1 -w',
     '',
     'Plan 1 · survey the shop · running, 2 of 5 done',
@@ -84,5 +84,34 @@ test('a result tells for which task it is, by whom, and whether anybody has read
   expect(page).toContain('nothing\\u{1b}[2J')
   expect(resultPage(screen, { ...result, taskId: null, processed: true, skillUsed: null })).not.toMatch(
     /task|not read|@/,
+  )
+})
+
+const lost =
+  'out.md as task:1 (run:0007k2, @writer) wrote it is lost: task:2 (run:0007k3, @writer) overwrote it without having read it'
+
+test('a plan and a task tell what was overwritten, and a plan which files its tasks share', () => {
+  const warning = 'task:4, task:5 both name REPORT.md and can run at the same time'
+  const page = planPage(screen, { ...survey, warnings: [warning], lost: [lost] })
+  expect(page.split('\n').slice(-3)).toEqual([
+    `careful  ${warning}`,
+    'lost     out.md as task:1 (run:0007k2, @writer) wrote it is lost: task:2',
+    '         (run:0007k3, @writer) overwrote it without having read it',
+  ])
+  expect(taskPage(screen, { ...taskView(task(1), 'Do it.'), lost: [lost] })).toContain(
+    'lost    out.md as task:1 (run:0007k2, @writer) wrote it is lost: task:2\n        (run:0007k3',
+  )
+})
+
+test('a result tells which of its files are on the disk as they were written, and what became of the others', () => {
+  const file = { sha256: '0', bytes: 7, verified: false }
+  const artifacts = [
+    { ...file, path: 'a.md', verified: true },
+    { ...file, path: 'b.md', since: 'overwritten by task:2 (run:0007k3, @writer) without having read it' },
+    { ...file, path: 'c\u001b.md', since: 'not there' },
+  ]
+  expect(resultPage(screen, { ...result, artifacts })).toContain(
+    'files   a.md (7 bytes, verified), b.md (overwritten by task:2 (run:0007k3, @writer) without having read it), ' +
+      'c\\u{1b}.md (not there)',
   )
 })

@@ -1,13 +1,13 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
-import { Frame } from '../../src/cli/plan-frame.ts'
-import { watchPlan } from '../../src/cli/plan-watching.ts'
-import type { Screen } from '../../src/cli/screen.ts'
-import type { App } from '../../src/domain/app.ts'
+import type { App } from '../../src/api/app.ts'
+import type { PlanView } from '../../src/api/views/plan.ts'
+import { Frame } from '../../src/cli/live/plan-frame.ts'
+import { watchPlan } from '../../src/cli/live/watch-plan.ts'
+import type { Screen } from '../../src/cli/terminal/screen.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import type { Event, EventKind } from '../../src/domain/event.ts'
-import type { PlanView } from '../../src/domain/plan-views.ts'
-import type { Door } from '../../src/gateway/api.ts'
+import type { Client } from '../../src/gateway/api.ts'
 import { manualClock } from '../../src/testing.ts'
 import { plan, survey, task } from './plan-views.ts'
 
@@ -101,7 +101,7 @@ function newPlan(views: PlanView[], kinds: EventKind[]) {
         yield { kind: 'event', event }
       }
     },
-  } as unknown as Door
+  } as unknown as Client
   const watch = async (size: Screen, signal = new AbortController().signal) => {
     const { output, said } = newOutput()
     const app = async () => ({}) as App
@@ -171,11 +171,11 @@ test.each([true, false])('a daemon that goes is told of, and the plan is followe
     async *stream() {
       throw new HeddleError('daemon_gone', 'gone', 'heddle up')
     },
-  } as unknown as Door
+  } as unknown as Client
   const signal = new AbortController().signal
   const around = { app: async () => alone, clock: manualClock(0), screen: { ...screen, isTerminal }, signal, output }
   expect((await watchPlan({ ...around, most: 3 }, door, 1)).status).toBe('completed')
-  expect(shown(said.all)).toContain('the daemon is gone; nothing is lost, but nobody is at work    heddle up')
+  expect(shown(said.all)).toContain('the daemon is gone; nothing is lost, but nothing is running    heddle up')
 })
 
 test('whoever has seen enough leaves at once, and the plan goes on', async () => {

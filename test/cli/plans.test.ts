@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { width } from '../../src/cli/screen.ts'
-import type { ApprovalView } from '../../src/domain/app.ts'
-import type { ResultLine } from '../../src/domain/plan-views.ts'
+import type { ApprovalView } from '../../src/api/views/approval.ts'
+import type { ResultLine } from '../../src/api/views/plan.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 import { plan, survey, task } from './plan-views.ts'
 import { type Known, serveData } from './plans-daemon.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 let daemon: Awaited<ReturnType<typeof serveData>>
@@ -56,18 +56,27 @@ test('nothing is planned yet: each list says which command fills it', async () =
   expect((await heddle.run('results', '--unprocessed')).out).toContain('heddle results')
   expect(await heddle.json('projects')).toEqual({ plans: [] })
   const { code, err } = await heddle.run('plans', '-w')
-  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('no plan is under way in this folder') })
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('no plan is running in this folder') })
 })
 
 test('plans are listed for this folder, or for all', async () => {
   twoPlans()
   const here = await heddle.run('plans')
-  expect(here.out).toMatch(/^plan:1 {2}running {2}2 of 5 {2}survey the shop {2}main {2}/)
+  expect(here.out).toMatch(/^plan:1 {2}running {2}2 of 5, 1 running {2}survey the shop {2}main {2}/)
   const { out } = await heddle.run('plans', '--all')
-  expect(out).toContain('plan:2  failed   0 of 2, 1 failed')
+  expect(out).toContain('plan:2  failed   0 of 2, 1 failed, 1 blocked')
   fits(out)
   expect(await heddle.json('plans', '-a')).toEqual({ plans: JSON.parse(JSON.stringify(known.plans)) })
 })
+
+test.each(['failed', 'blocked', 'cancelled', 'skipped', 'running'] as const)(
+  'the list of plans counts tasks that are %s',
+  async (status) => {
+    const tasks = [task(1, { status: 'completed' }), task(2, { status }), task(3, { status }), task(4)]
+    known.plans = [plan(tasks, { folder: heddle.folder })]
+    expect((await heddle.run('plans')).out).toContain(`plan:1  running  1 of 4, 2 ${status}  survey the shop`)
+  },
+)
 
 test('one plan is drawn with what to do next', async () => {
   twoPlans()
@@ -101,7 +110,7 @@ test('a task is skipped, given to another agent and given another brief', async 
   const skipped = await heddle.json('tasks', 'skip', 'task:8', '--reason', 'not needed')
   expect(skipped).toEqual({ ok: true, id: 8, status: 'skipped', runId: null })
   expect((await heddle.run('tasks', 'edit', '4', '--agent', '@researcher')).out).toContain(
-    'task:4 is @researcher’s now',
+    'task:4 now belongs to @researcher',
   )
   const brief = join(heddle.folder, 'brief.md')
   writeFileSync(brief, 'Write it.\nIn French.\n')
@@ -132,7 +141,7 @@ test('tasks and plans are cancelled and tried again by their own numbers', async
   twoPlans()
   expect((await heddle.run('cancel', 'task:3')).out).toBe('task:3 is cancelled\n')
   expect(await heddle.json('cancel', 'plan:1', '--reason', 'enough')).toMatchObject({ ok: true, state: 'cancelled' })
-  expect((await heddle.run('retry', 'task:8')).out).toContain('task:8 is to be done again')
+  expect((await heddle.run('retry', 'task:8')).out).toContain('task:8 restarted    heddle plans -w shows it')
   expect((await heddle.run('retry', 'plan:2')).err).toContain('heddle tasks --plan 2 --status failed')
   expect(daemon.asked).toEqual([
     ['cancel', 'task:3', 'cancelled by hand'],
@@ -165,7 +174,7 @@ describe('watching', () => {
     expect(JSON.parse(out)).toMatchObject({ kind: 'plan', id: 1, status: 'completed' })
   })
 
-  test('on a terminal Ctrl-C leaves what was shown, and says that the plan goes on', async () => {
+  test('on a terminal Ctrl-C leaves what was shown, and says that the plan continues', async () => {
     twoPlans()
     const terminal = heddle.terminalWith({ env: { NO_COLOR: '1' } }, 'plans', '-w')
     await terminal.shows('agents 1/3')
@@ -174,7 +183,7 @@ describe('watching', () => {
     terminal.type('\u0003')
     const { code, out } = await terminal.ended
     expect(code).toBe(130)
-    expect(out).toContain('plan:1 goes on    heddle plans plan:1 -w')
+    expect(out).toContain('plan:1 continues    heddle plans plan:1 -w')
     expect(out).not.toContain('\u001b[?25l')
   })
 })
@@ -235,7 +244,7 @@ describe('a plan that waits for its start', () => {
     expect(daemon.asked).toEqual([['task:1', { action: 'edit', context: 'the brief of task:1\nin two linesmore' }]])
     terminal.type('one task is enough\r')
     expect(await daemon.decided).toEqual({ answer: 'no', hash: 'h', reason: 'one task is enough' })
-    await terminal.shows('plan:1 is not started; what you said')
+    await terminal.shows('plan:1 was not started; the planner gets your message')
     terminal.type('/quit\r')
     expect((await terminal.ended).code).toBe(0)
   })

@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { width } from '../../src/cli/screen.ts'
-import type { Answered, TurnLine, TurnView } from '../../src/domain/app.ts'
-import type { PlanView, ResultLine } from '../../src/domain/plan-views.ts'
+import type { PlanView, ResultLine } from '../../src/api/views/plan.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { TurnLine, TurnView } from '../../src/api/views/turn.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts a dozen processes, one after the other.

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { wholeQuestion } from '../../src/cli/question-page.ts'
-import { ShownQuestion } from '../../src/cli/shown-question.ts'
-import type { ApprovalView } from '../../src/domain/app.ts'
+import type { ApprovalView } from '../../src/api/views/approval.ts'
+import { wholeQuestion } from '../../src/cli/approvals/question-page.ts'
+import { QuestionPager } from '../../src/cli/approvals/question-pager.ts'
 import type { Confinement } from '../../src/domain/approval.ts'
-import { shownPath } from '../../src/domain/visible.ts'
+import { shownPath } from '../../src/domain/text/visible.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
 const coloured = { ...screen, color: true }
@@ -40,6 +40,7 @@ function question(confinement: Confinement, more: { cwd?: string; change?: strin
     },
     hash: 'x',
     requestSession: 'main',
+    scopes: ['once', 'session', 'agent'],
   } as unknown as ApprovalView
 }
 
@@ -48,7 +49,7 @@ const longCwd = `/home/you/shop/${Array.from({ length: 14 }, () => `${forged}run
 
 describe('a very long directory', () => {
   test('takes four rows at most, so that what bounds the command stays on the screen', () => {
-    const rows = new ShownQuestion(screen, question('none', { cwd: longCwd }), {}).begin().split('\n')
+    const rows = new QuestionPager(screen, question('none', { cwd: longCwd }), {}).begin().split('\n')
     expect(rows.length).toBeLessThanOrEqual(screen.rows)
     expect(rows[1]).toContain('runs     WITHOUT A SANDBOX')
     const [, more] = /… ([\d,]+) more characters, heddle show approval:3 shows all$/.exec(rows[5] ?? '') ?? []
@@ -63,12 +64,25 @@ describe('a very long directory', () => {
   })
 })
 
+test('a question that is read elsewhere says what each wider scope would cover', () => {
+  const lines = wholeQuestion(screen, question('network')).split('\n')
+  expect(lines.slice(lines.indexOf('  │ make') + 1)).toEqual([
+    '  scope    --scope session: every agent in session main: exec `make` in',
+    '           /home/you/shop, until a run may have changed a file there',
+    '  scope    --scope agent: @coder in this folder, in every session: exec `make`',
+    '           in /home/you/shop, until a run may have changed a file there',
+    'heddle approve 3 --hash x    heddle deny 3 --reason "…"',
+  ])
+  const budget = { ...question('sandbox'), scopes: ['once'] as ApprovalView['scopes'] }
+  expect(wholeQuestion(screen, budget)).not.toContain('--scope')
+})
+
 describe('what bounds a command that has more than the plain sandbox', () => {
   test.each(['none', 'network'] as const)(
     'stands in red right above the choices, on every page (%s)',
     (confinement) => {
       const change = Array.from({ length: 60 }, (_, at) => `echo ${at}`).join('\n')
-      const shown = new ShownQuestion(coloured, question(confinement, { change }), {})
+      const shown = new QuestionPager(coloured, question(confinement, { change }), {})
       const pages = [shown.begin()]
       while (shown.prompt.endsWith('v/n> ')) {
         const taken = shown.take('v')
@@ -85,7 +99,7 @@ describe('what bounds a command that has more than the plain sandbox', () => {
   )
 
   test('is not repeated for the plain sandbox', () => {
-    const page = new ShownQuestion(screen, question('sandbox'), {}).begin()
+    const page = new QuestionPager(screen, question('sandbox'), {}).begin()
     expect(page.split(bounds.sandbox)).toHaveLength(2)
   })
 })

@@ -1,7 +1,8 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Answered, ApprovalView } from '../../src/domain/app.ts'
+import type { ApprovalView } from '../../src/api/views/approval.ts'
+import type { Answered } from '../../src/api/views/question.ts'
 import { callTools, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -50,7 +51,7 @@ test('on a terminal the person is asked, and y goes on', async () => {
   oneStep()
   const asking = heddle.terminal('ask', twoSteps)
   await asking.shows('a larger budget')
-  await asking.shows('raise it, and go on')
+  await asking.shows('raise it and continue')
   await asking.shows('y/n>')
   asking.type('y\n')
   const { code, out } = await asking.ended
@@ -64,10 +65,10 @@ test('in a chat the person is asked about the money of a day, and t leaves it un
   await chat.shows('main>')
   chat.type('hello\r')
   await chat.shows('a larger budget')
-  await chat.shows('go on tomorrow')
+  await chat.shows('continue tomorrow')
   await chat.shows('y/t/n>')
   chat.type('t\r')
-  await chat.shows('goes on tomorrow')
+  await chat.shows('continues tomorrow')
   chat.type('/quit\r')
   await chat.ended
   const { runs } = await heddle.json<{ runs: object[] }>('ps')

@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from 'vitest'
-import { SpokenLines } from '../../src/cli/spoken-lines.ts'
+import { StreamedLines } from '../../src/cli/live/streamed-lines.ts'
 
 const screen = { columns: 40, rows: 24, isTerminal: true, color: false }
 let printed: string[]
-let spoken: SpokenLines
-const text = (call: number, text: string) => spoken.hear({ kind: 'text', runId: 'r', call, text })
-const void_ = '(that was broken off and does not count)'
+let spoken: StreamedLines
+const text = (call: number, text: string) => spoken.apply({ kind: 'text', runId: 'r', call, text })
+const void_ = '(connection lost; that part is discarded, retrying)'
 
 beforeEach(() => {
   printed = []
-  spoken = new SpokenLines(screen, (line) => printed.push(line))
+  spoken = new StreamedLines(screen, (line) => printed.push(line))
 })
 
 test('whole lines are printed as they come, the rest moves, and the end prints only what is left', () => {
@@ -40,7 +40,7 @@ test('words that end a turn together with its calls are its answer, and are not 
 
 test('words that are taken back are told as void, and the answer is printed whole', () => {
   text(1, 'one\ntw')
-  spoken.hear({ kind: 'reset', runId: 'r', call: 1 })
+  spoken.apply({ kind: 'reset', runId: 'r', call: 1 })
   text(2, 'other\n')
   spoken.finish('other\nanswer')
   expect(printed).toEqual(['one', void_, 'other', 'answer'])
@@ -48,7 +48,7 @@ test('words that are taken back are told as void, and the answer is printed whol
 
 test('who comes late gets all that was said so far, and nothing twice', () => {
   text(1, 'one\n')
-  spoken.hear({ kind: 'whole', runId: 'r', call: 1, text: 'one\ntwo\nthr' })
+  spoken.apply({ kind: 'whole', runId: 'r', call: 1, text: 'one\ntwo\nthr' })
   spoken.finish('one\ntwo\nthree')
   expect(printed).toEqual(['one', 'two', 'three'])
 })
@@ -59,7 +59,7 @@ test('an answer of which nothing was heard is printed whole', () => {
 })
 
 test('thoughts move above the answer and are never printed', () => {
-  spoken.hear({ kind: 'thinking', runId: 'r', call: 1, text: 'let me \u001b[31msee' })
+  spoken.apply({ kind: 'thinking', runId: 'r', call: 1, text: 'let me \u001b[31msee' })
   expect(spoken.moving).toBe('let me \\u{1b}[31msee')
   text(1, 'seen')
   expect(spoken.moving).toBe('seen')

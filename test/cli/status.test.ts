@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import type { Here } from '../../src/cli/cli.ts'
-import { questionFacts } from '../../src/cli/question-page.ts'
-import { runningRow } from '../../src/cli/status.ts'
-import type { ApprovalView } from '../../src/domain/app.ts'
-import type { PlanLine } from '../../src/domain/plan-views.ts'
-import type { StatusView } from '../../src/domain/status-view.ts'
+import type { ApprovalView } from '../../src/api/views/approval.ts'
+import type { PlanLine } from '../../src/api/views/plan.ts'
+import type { StatusView } from '../../src/api/views/status.ts'
+import { questionFacts } from '../../src/cli/approvals/question-page.ts'
+import type { CommandContext } from '../../src/cli/command.ts'
+import { runningRow } from '../../src/cli/commands/status.ts'
 import type { Daemon } from '../../src/gateway/client.ts'
 import { task as taskLine } from './plan-views.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
-const here = { screen } as Here
+const here = { screen } as CommandContext
 const up = {} as Daemon
 const plan = (id: number, counts: PlanLine['counts'], status: PlanLine['status'] = 'running') =>
   ({ id, counts, status }) as PlanLine

@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Answered, RunView } from '../../src/domain/app.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { RunView } from '../../src/api/views/run.ts'
 import { callTools, startProvider, type TestProvider } from '../../src/testing.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 let heddle: TestHeddle
 let provider: TestProvider
@@ -52,7 +53,7 @@ test.each(['without a daemon', 'with one'])('undo puts back what a question chan
   expect({ code: dry.code, err: dry.err, lines: dry.out.split('\n').sort() }).toEqual({
     code: 0,
     err: '',
-    lines: ['', '  → leave out --dry-run to do it', 'would put back  a.txt', 'would put back  new/b.txt'],
+    lines: ['', '  → leave out --dry-run to do it', 'would restore  a.txt', 'would restore  new/b.txt'],
   })
   expect(content('a.txt')).toBe('two\n')
 
@@ -67,7 +68,7 @@ test.each(['without a daemon', 'with one'])('undo puts back what a question chan
   expect([content('a.txt'), existsSync(at('new/b.txt'))]).toEqual(['one\n', false])
   expect((await heddle.run('show', `run:${runId}`)).out).toContain('a.txt (undone)')
   const again = await heddle.run('undo', `run:${runId}`)
-  expect([again.code, again.out]).toEqual([0, 'nothing to put back: this run left no change that is not undone\n'])
+  expect([again.code, again.out]).toEqual([0, 'nothing to undo: this run changed no file, or it is undone already\n'])
 })
 
 test('a kill between the row and the file, or between the file and its end, is made good by the next command', async () => {
@@ -94,7 +95,7 @@ test('what is not as the run left it is told with what to do, and the exit code 
   expect({ code, out }).toEqual({
     code: 1,
     out:
-      'put back  new/b.txt\nleft as it is  a.txt: changed outside heddle since\n' +
+      'removed  new/b.txt (it did not exist before)\nnot changed  a.txt: changed outside heddle since\n' +
       '  → look at what is left with git diff or your editor, and change it by hand\n',
   })
   expect(content('a.txt')).toBe('mine\n')
@@ -122,12 +123,12 @@ test('what a command changed is listed with it by undo and by show, and survives
     '    changed  a.txt',
     '    removed  c.txt',
     '    created  out/b.txt',
-    '  exec true: nobody knows what it changed',
+    '  exec true: what it changed is unknown',
   ]
   expect((await heddle.run('show', `run:${view.id}`)).out).toContain(`commands\n${lines.join('\n')}\n`)
   expect((await heddle.run('undo', `run:${view.id}`)).out.split('\n')).toEqual([
-    `left as it is  a.txt: changed by its own command (${command}) since`,
-    'not put back, since nothing is kept of what commands change:',
+    `not changed  a.txt: changed by its own command (${command}) since`,
+    'not restored, because heddle keeps no copies of what commands change:',
     ...lines,
     '  → look at what is left with git diff or your editor, and change it by hand',
     '',

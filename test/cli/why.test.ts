@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { width } from '../../src/cli/screen.ts'
-import { whyPage } from '../../src/cli/why-page.ts'
-import type { Answered } from '../../src/domain/app.ts'
-import type { WhyLink, WhyView } from '../../src/domain/why.ts'
+import type { Answered } from '../../src/api/views/question.ts'
+import type { WhyLink, WhyView } from '../../src/api/views/why.ts'
+import { whyPage } from '../../src/cli/pages/why-page.ts'
+import { width } from '../../src/cli/terminal/screen.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 describe('the program', () => {
   let heddle: TestHeddle
@@ -93,9 +93,9 @@ describe('the page', () => {
     ]
     expect(page({ chain })).toEqual([
       'result:2  "title of 2"  @researcher',
-      '  made by     run:aaaaaa        MISSING: not kept any more',
+      '  made by     run:aaaaaa        MISSING: no longer stored',
       '  because of  task 1 of plan 1  "title of 1"',
-      '  planned in  run:bbbbbb        MISSING: not kept any more',
+      '  planned in  run:bbbbbb        MISSING: no longer stored',
       '  you said    turn:cccccc       MISSING, but it began with "do it"',
     ])
   })
@@ -132,8 +132,8 @@ describe('the page', () => {
       '',
       'what came of it',
       '  came to  result:4  "fine"',
-      '    … and 3 more, not told here',
-      '  … and 1 more, not told here',
+      '    … and 3 more, not shown here',
+      '  … and 1 more, not shown here',
     ])
     expect(page({ chain, forward: { came: [], leftOut: 0 } }).at(-1)).toBe('nothing came of it yet')
   })

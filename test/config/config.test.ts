@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFile
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config/config.ts'
+import { assertConfigFile, loadConfig } from '../../src/config/config.ts'
 import { configGet, configShow } from '../../src/config/show.ts'
 import { parseYaml } from '../../src/config/yaml.ts'
 
@@ -199,12 +199,11 @@ test('a named file that is not there, a lost link, a folder and bytes that are n
   symlinkSync(join(place, 'gone.yaml'), lost)
   const binary = join(place, 'binary.yaml')
   writeFileSync(binary, Buffer.from([0x6e, 0xff, 0xfe]))
-  const failure = (file: string, more = {}) =>
-    loadConfig(file, {}, { ...options, ...more }).catch(({ code, message }) => [code, message])
-  expect(await failure(join(place, 'none.yaml'), { mustExist: true })).toEqual([
-    'config_missing',
-    `There is no file ${join(place, 'none.yaml')}.`,
-  ])
+  const failure = (file: string) => loadConfig(file, {}, options).catch(({ code, message }) => [code, message])
+  await expect(assertConfigFile(join(place, 'none.yaml'))).rejects.toMatchObject({
+    code: 'config_missing',
+    message: `There is no file ${join(place, 'none.yaml')}.`,
+  })
   expect(await failure(lost)).toEqual([
     'config_unreadable',
     `Cannot read ${lost}: it is a link to a file that does not exist.`,

@@ -59,7 +59,7 @@ test('an invalid edit changes nothing, keeps the copy and says where it is and w
   await expect(editConfig(file, writing('nmae: two\n'), options)).rejects.toMatchObject({
     code: 'config_invalid',
     message: `${copy}: unknown key \`nmae\` at line 1: did you mean \`name\`?`,
-    remedy: `${file} was not changed: mend ${copy} and move it there, or edit again`,
+    remedy: `${file} was not changed: fix ${copy} and move it there, or edit again`,
   })
   expect(read()).toBe('name: one\n')
   expect(readFileSync(copy, 'utf8')).toBe('nmae: two\n')

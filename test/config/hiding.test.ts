@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiKey } from '../../src/config/key.ts'
-import { hiding, knownSecrets } from '../../src/config/secrets.ts'
+import { knownSecrets, redactor } from '../../src/config/secrets.ts'
 
 const memory = { recall: true, most: 100, files: true, narratives: true }
 const model = { provider: 'openai-compatible' as const, model: 'm' }
@@ -18,7 +18,7 @@ test('keys, passwords and tokens of the configuration are hidden wherever a text
       embedder: { baseURL: 'http://h/v1', model: 'e', apiKey: new ApiKey('[redacted]', 'k3-of-vectors') },
     },
   })
-  const hide = hiding(secrets)
+  const hide = redactor(secrets)
   const told = {
     'k1-and-more': ['x k1 y', { deep: 'http://tok-in-url@h' }],
     url: 'me:p%40ss%2Fword@',
@@ -37,5 +37,5 @@ test('keys, passwords and tokens of the configuration are hidden wherever a text
 })
 
 test('a configuration without secrets hides nothing', () => {
-  expect(hiding(knownSecrets({ database: 'sqlite', models: {}, memory }))('anything')).toBe('anything')
+  expect(redactor(knownSecrets({ database: 'sqlite', models: {}, memory }))('anything')).toBe('anything')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { nearest } from '../../src/domain/nearest.ts'
+import { nearest } from '../../src/domain/text/nearest.ts'
 
 const words = ['agent', 'agents', 'models', 'maxConcurrent', 'plans', 'name']
 

@@ -63,7 +63,7 @@ test('every problem is reported at once, in the order of the lines', () => {
     '`durability` at line 2 must be full or normal, but is "ful"',
     '`agents.maxConcurrent` at line 4 must be a whole number of at least 1, but is "three"',
     '`agents.defaultTimeout` at line 5 must be a whole number of at least 1, but is 0.5',
-    '`workspace` at line 6 must be a whole path that starts with / or ~/, but is "somewhere"',
+    '`workspace` at line 6 must be an absolute path that starts with / or ~/, but is "somewhere"',
     'unknown key `nmae` at line 7: did you mean `name`?',
     '`database` at line 8 needs the environment variable NO_SUCH, which is not set',
     '`skills` at line 9 must be a list of folders, such as [~/my-agents], but is "~/agents"',
@@ -168,7 +168,7 @@ test('loading a wrong file throws all of it under one code', async () => {
       `${file} has 2 problems:\n` +
       '  unknown key `agnets` at line 1: did you mean `agents`?\n' +
       '  `plans` at line 2 must be ask, auto or always, but is "never"',
-    remedy: 'mend them with: heddle config edit',
+    remedy: 'fix them with: heddle config edit',
     problems: [{ line: 1 }, { line: 2 }],
   })
 })

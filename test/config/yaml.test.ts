@@ -50,8 +50,8 @@ test('nesting up to the limit is read', () => {
 })
 
 test.each([
-  ['name: a\nplans: ask\nname: b\n', 'the key `name` at line 3 is there a second time'],
-  ['agents: { maxConcurrent: 1, maxConcurrent: 2 }', 'the key `maxConcurrent` at line 1 is there a second time'],
+  ['name: a\nplans: ask\nname: b\n', 'the key `name` at line 3 appears twice'],
+  ['agents: { maxConcurrent: 1, maxConcurrent: 2 }', 'the key `maxConcurrent` at line 1 appears twice'],
   ['a:\n\tb: 1', 'line 2: the line is indented with a tab'],
   ['agent:\n  default: @coordinator\n', 'line 2: a value starts with `@`, `%` or a backtick'],
   ['tools:\n  allow: *\n', 'line 2: a value starts with `*`, which YAML keeps for aliases'],

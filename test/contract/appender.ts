@@ -1,13 +1,13 @@
 import { crashAt } from '../../src/domain/crash-points.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { idSource } from '../../src/domain/id.ts'
-import { append } from '../../src/engine/append.ts'
-import { openStore, type Place } from '../../src/store/open.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say, told } from './speech.ts'
 
 export interface Appending {
-  place: Place
+  place: DatabaseLocation
   labels: string[]
   /** How many turns each label gets. */
   turns: number
@@ -22,7 +22,7 @@ const { place, labels, turns, parentTurnId } = input<Appending>()
 const crash = crashAt(process.env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
 const context = { clock: systemClock, random: systemRandom, crash }
 const store = await openStore(place, context)
-const world = { store, clock: systemClock, newId: idSource(systemClock, systemRandom) }
+const runtime = { store, clock: systemClock, newId: idSource(systemClock, systemRandom) }
 say('ready')
 await told()
 await Promise.all(labels.map(fill))
@@ -33,7 +33,7 @@ async function fill(label: string): Promise<void> {
   for (let count = 1; count <= turns; count++) {
     const draft = { query: [{ content: `question ${count} of ${process.pid}` }], response: { content: 'answer' } }
     try {
-      const { turnId } = await append(world, {
+      const { turnId } = await append(runtime, {
         folder: '/contract',
         label,
         draft,

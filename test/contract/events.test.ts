@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
-import { append } from '../../src/engine/append.ts'
-import { followEvents, pruneEvents, readEvents, recordEvent } from '../../src/store/events.ts'
+import { append } from '../../src/engine/turns/append.ts'
 import { openStore } from '../../src/store/open.ts'
+import { followEvents, pruneEvents, readEvents, recordEvent } from '../../src/store/rows/events.ts'
 import type { Reading, Store, Tx } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
 import { manualClock } from '../../src/testing.ts'
-import { databases, newWorld } from '../setup/places.ts'
+import { databases, newTestRuntime } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import type { Appending } from './appender.ts'
 import { gate } from './notes.ts'
@@ -18,17 +18,17 @@ const expired = { code: 'cursor_expired', remedy: expect.stringContaining('reten
 
 describe.each(databases)('events on %s', (database) => {
   async function newContractWorld() {
-    const world = await newWorld(database)
-    onTestFinished(world.remove)
-    return world
+    const runtime = await newTestRuntime(database)
+    onTestFinished(runtime.remove)
+    return runtime
   }
 
   test('three followers hear the same of eight writers: each turn once, none left out, each session in order', async () => {
-    const world = await newContractWorld()
+    const runtime = await newContractWorld()
     const labels = Array.from({ length: 8 }, (_, number) => `s${number}`)
-    const followers = [1, 2, 3].map(() => hear(world.store, 8 * 16))
+    const followers = [1, 2, 3].map(() => hear(runtime.store, 8 * 16))
     const write = async (label: string) => {
-      for (let count = 0; count < 15; count++) await append(world, { folder: '/contract', label, draft })
+      for (let count = 0; count < 15; count++) await append(runtime, { folder: '/contract', label, draft })
     }
     await Promise.all(labels.map(write))
     const [first, ...others] = await Promise.all(followers)
@@ -37,21 +37,21 @@ describe.each(databases)('events on %s', (database) => {
   })
 
   test('a follower hears all of eight writers in four other processes, whose hints never reach it', async () => {
-    const world = await newContractWorld()
+    const runtime = await newContractWorld()
     const programs = [0, 1, 2, 3].map((number) => {
       const labels = [`left-${number}`, `right-${number}`]
-      return start('appender', { place: world.place, labels, turns: 6 } satisfies Appending)
+      return start('appender', { place: runtime.place, labels, turns: 6 } satisfies Appending)
     })
     await Promise.all(programs.map((program) => program.hear()))
-    const follower = hear(world.store, 8 * 7)
+    const follower = hear(runtime.store, 8 * 7)
     for (const program of programs) program.tell('go')
     const labels = [0, 1, 2, 3].flatMap((number) => [`left-${number}`, `right-${number}`])
     expectEachOnce(await follower, labels, 6)
   })
 
   test('a hint that is lost is made good by the sweep', async () => {
-    const world = await newContractWorld()
-    const elsewhere = await openStore(world.place, context)
+    const runtime = await newContractWorld()
+    const elsewhere = await openStore(runtime.place, context)
     onTestFinished(() => elsewhere.close())
     const clock = manualClock()
     const asleep = gate<number>()
@@ -60,7 +60,7 @@ describe.each(databases)('events on %s', (database) => {
       return clock.sleep(duration, signal)
     }
     const heard: string[] = []
-    const done = hear(world.store, 1, { clock: { ...clock, sleep }, onEvent: ({ subject }) => heard.push(subject) })
+    const done = hear(runtime.store, 1, { clock: { ...clock, sleep }, onEvent: ({ subject }) => heard.push(subject) })
     expect(await asleep.promise).toBe(1000)
     await elsewhere.write('append', (tx) => happen(tx, 'turn:1'))
     await nextTurn()
@@ -104,10 +104,10 @@ describe.each(databases)('events on %s', (database) => {
   })
 
   test('a cursor holds across a restart, and an event is the same each time it is read', async () => {
-    const world = await newContractWorld()
-    await tell(world.store, ['turn:1', 'turn:2', 'turn:3'])
-    const [first, ...rest] = await hear(world.store, 3)
-    const again = await openStore(world.place, context)
+    const runtime = await newContractWorld()
+    await tell(runtime.store, ['turn:1', 'turn:2', 'turn:3'])
+    const [first, ...rest] = await hear(runtime.store, 3)
+    const again = await openStore(runtime.place, context)
     onTestFinished(() => again.close())
     expect(await again.read((rows) => readEvents(rows, first?.cursor))).toEqual(rest)
     expect(await again.read((rows) => readEvents(rows, first?.cursor, 1))).toEqual(rest.slice(0, 1))

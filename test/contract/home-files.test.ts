@@ -17,7 +17,7 @@ describe.each(databases)('processes that take in the files of a home on %s', (da
   afterEach(() => notes.remove())
 
   const indexer = (options?: StartOptions) =>
-    start('indexer', { place: notes.world.place, home: notes.home } satisfies Indexing, options)
+    start('indexer', { place: notes.runtime.place, home: notes.home } satisfies Indexing, options)
   const go = async (...programs: Program[]) => {
     await Promise.all(programs.map((program) => program.hear()))
     for (const program of programs) program.tell('go')
@@ -45,7 +45,7 @@ describe.each(databases)('processes that take in the files of a home on %s', (da
     await go(next)
     expect(await next.hear()).toEqual({ troubles: [] })
     expect(await notes.rows()).toEqual(await expected())
-    expectSound(notes.world.place)
+    expectSound(notes.runtime.place)
   })
 
   test('one that is killed before a commit has written nothing of it', async () => {

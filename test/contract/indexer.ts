@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline'
 import { crashAt } from '../../src/domain/crash-points.ts'
 import { homeFiles } from '../../src/home/home-files.ts'
-import { openStore, type Place } from '../../src/store/open.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { systemClock as clock, systemRandom as random } from '../../src/system.ts'
 import { wholeLook } from '../memory/whole-look.ts'
 
 /** Where the rows are, and whose files. */
 export interface Indexing {
-  place: Place
+  place: DatabaseLocation
   home: string
 }
 

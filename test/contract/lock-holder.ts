@@ -1,15 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as wait } from 'node:timers/promises'
 import { input, say, told } from './speech.ts'
 
-// Holds the write lock of a file for as many milliseconds as it is told, as another program might; then once more.
+// Holds the write lock of a file from one line of the test to the next, as another program might; then once more.
 const { file } = input<{ file: string }>()
 const db = new DatabaseSync(file, { timeout: 5000 })
 for (;;) {
-  const duration = Number(await told())
+  await told()
   db.exec('BEGIN IMMEDIATE')
   say('held')
-  await wait(duration)
+  await told()
   db.exec('COMMIT')
   say('free')
 }

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
-import { pruneEvents, readEvents, recordEvent } from '../../src/store/events.ts'
+import { pruneEvents, readEvents, recordEvent } from '../../src/store/rows/events.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
-import { newWorld } from '../setup/places.ts'
+import { newTestRuntime } from '../setup/places.ts'
 import { gate, note } from './notes.ts'
 
 // SQLite's one writer commits in the order of its events. On PostgreSQL transactions overlap as they like.
 
 async function newStore() {
-  const world = await newWorld('postgres')
-  onTestFinished(world.remove)
-  return world.store
+  const runtime = await newTestRuntime('postgres')
+  onTestFinished(runtime.remove)
+  return runtime.store
 }
 
 test('an event waits for those of older transactions, and is heard after them', async () => {

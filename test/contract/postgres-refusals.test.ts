@@ -4,7 +4,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { explainPostgres } from '../../src/store/failures.ts'
 import { openStore } from '../../src/store/open.ts'
-import { shownUrl } from '../../src/store/postgres-store.ts'
+import { redactedUrl } from '../../src/store/postgres/store.ts'
 import { systemRandom } from '../../src/system.ts'
 import { newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
@@ -86,7 +86,7 @@ test('a name that stands for several addresses, none of which answers, is explai
 })
 
 test('the place that is shown has no password, wherever the address had it', () => {
-  expect(shownUrl(`postgres://me:${secret}@here/db?password=${secret}&sslmode=require`)).toBe(
+  expect(redactedUrl(`postgres://me:${secret}@here/db?password=${secret}&sslmode=require`)).toBe(
     'postgres://me@here/db?sslmode=require',
   )
 })

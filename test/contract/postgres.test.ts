@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { lockSession } from '../../src/store/sessions.ts'
+import { lockSession } from '../../src/store/rows/sessions.ts'
 import type { StoreContext, Tx } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
-import { newWorld } from '../setup/places.ts'
+import { newTestRuntime } from '../setup/places.ts'
 import { gate, note, notes, raw } from './notes.ts'
 
 // Real deadlocks are found after a second unless the one who waits says otherwise.
@@ -12,19 +12,19 @@ const repeatable = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
 
 /** A store with two notes, `left` and `right`, and a connection of somebody else to the same schema. */
 async function newStore(options: Partial<StoreContext> = {}) {
-  const world = await newWorld('postgres', options)
-  const schema = new URL(world.place.kind === 'postgres' ? world.place.url : '').searchParams.get('schema')
+  const runtime = await newTestRuntime('postgres', options)
+  const schema = new URL(runtime.place.kind === 'postgres' ? runtime.place.url : '').searchParams.get('schema')
   const other = new pg.Client({ connectionString: inject('postgresUrl'), options: `-c search_path=${schema}` })
   await other.connect()
   onTestFinished(async () => {
     await other.end()
-    await world.remove()
+    await runtime.remove()
   })
-  await world.store.write('append', async (tx) => {
+  await runtime.store.write('append', async (tx) => {
     await note(tx, 'left')
     await note(tx, 'right')
   })
-  return { ...world, other, stored: () => world.store.read(notes) }
+  return { ...runtime, other, stored: () => runtime.store.read(notes) }
 }
 
 test('a deadlock is answered by running the loser again, and both are stored once', async () => {
@@ -206,3 +206,17 @@ async function untilWaiting(other: pg.Client, backend: number): Promise<void> {
     if (rows.length > 0) return
   }
 }
+
+test('statements that are sent side by side in one transaction wait for each other, and pg has nothing to warn of', async () => {
+  const { store, stored } = await newStore()
+  const warnings: Error[] = []
+  const hear = (warning: Error) => warnings.push(warning)
+  process.on('warning', hear)
+  onTestFinished(() => void process.off('warning', hear))
+  await store.write('append', (tx) => Promise.all(['one', 'two', 'three'].map((name) => note(tx, name))))
+  await store.snapshot((rows) => Promise.all([notes(rows), notes(rows)]))
+  // Warnings are told in the next tick.
+  await new Promise(setImmediate)
+  expect(warnings).toEqual([])
+  expect(await stored()).toEqual(['left', 'one', 'right', 'three', 'two'])
+})

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { append } from '../../src/engine/append.ts'
+import { append } from '../../src/engine/turns/append.ts'
 import { openStore } from '../../src/store/open.ts'
-import { countTurns } from '../../src/store/turns.ts'
+import { countTurns } from '../../src/store/rows/turns.ts'
 import { systemRandom } from '../../src/system.ts'
-import { databases, newPlace, newWorld } from '../setup/places.ts'
+import { databases, newPlace, newTestRuntime } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import type { Appending, Said } from './appender.ts'
 import { bundled, type Program, start } from './program.ts'
@@ -13,17 +13,17 @@ const draft = { query: [{ content: 'question' }], response: { content: 'answer' 
 
 describe.each(databases)('several processes on %s', (database) => {
   async function newContractWorld() {
-    const world = await newWorld(database)
-    onTestFinished(world.remove)
-    return world
+    const runtime = await newTestRuntime(database)
+    onTestFinished(runtime.remove)
+    return runtime
   }
 
   test('four processes on two sessions neither lose nor interleave a turn', async () => {
-    const world = await newContractWorld()
-    const programs = await four({ place: world.place, labels: ['left', 'right'], turns: 15 })
+    const runtime = await newContractWorld()
+    const programs = await four({ place: runtime.place, labels: ['left', 'right'], turns: 15 })
     const said = (await together(programs)).flat()
     expect(codesOf(said)).toEqual([])
-    expect(await expectWhole(world, turnIdsOf(said))).toEqual([60, 60])
+    expect(await expectWhole(runtime, turnIdsOf(said))).toEqual([60, 60])
   })
 
   test('four processes that open a new place at once find one whole database', async () => {
@@ -38,25 +38,25 @@ describe.each(databases)('several processes on %s', (database) => {
   })
 
   test('processes that start the same new session at once all get their turns in', async () => {
-    const world = await newContractWorld()
+    const runtime = await newContractWorld()
     const labels = Array.from({ length: 10 }, (_, number) => `new-${number}`)
-    const said = (await together(await four({ place: world.place, labels, turns: 1 }))).flat()
+    const said = (await together(await four({ place: runtime.place, labels, turns: 1 }))).flat()
     expect(codesOf(said)).toEqual([])
-    expect(await expectWhole(world, turnIdsOf(said))).toEqual(labels.map(() => 4))
+    expect(await expectWhole(runtime, turnIdsOf(said))).toEqual(labels.map(() => 4))
   })
 
   test('of four processes that extend the same head one does and the others are told not_head', async () => {
-    const world = await newContractWorld()
-    const { turnId } = await append(world, { folder: '/contract', label: 'main', draft })
-    const programs = await four({ place: world.place, labels: ['main'], turns: 1, parentTurnId: turnId })
+    const runtime = await newContractWorld()
+    const { turnId } = await append(runtime, { folder: '/contract', label: 'main', draft })
+    const programs = await four({ place: runtime.place, labels: ['main'], turns: 1, parentTurnId: turnId })
     const said = (await together(programs)).flat()
     expect(codesOf(said)).toEqual(['not_head', 'not_head', 'not_head'])
-    expect(await expectWhole(world, [turnId, ...turnIdsOf(said)])).toEqual([2])
+    expect(await expectWhole(runtime, [turnId, ...turnIdsOf(said)])).toEqual([2])
   })
 
   test.for([1, 2, 3])('a process killed at a random moment takes nothing acknowledged along (round %i)', async () => {
-    const world = await newContractWorld()
-    const programs = await four({ place: world.place, labels: ['left', 'right'], turns: 15 })
+    const runtime = await newContractWorld()
+    const programs = await four({ place: runtime.place, labels: ['left', 'right'], turns: 15 })
     await Promise.all(programs.map((program) => program.hear()))
     for (const program of programs) program.tell('go')
     const victim = programs[0] as Program
@@ -69,26 +69,26 @@ describe.each(databases)('several processes on %s', (database) => {
 
     expect(await Promise.all(programs.map(({ end }) => end))).toEqual(['SIGKILL', 0, 0, 0])
     expect(codesOf(said)).toEqual([])
-    await expectWhole(world, turnIdsOf(said))
+    await expectWhole(runtime, turnIdsOf(said))
   })
 
   test.for([
     { point: 'append.before_commit', stored: 2 },
     { point: 'append.after_commit', stored: 3 },
   ])('a process that dies at $point leaves $stored turns when it was writing the third', async ({ point, stored }) => {
-    const world = await newContractWorld()
+    const runtime = await newContractWorld()
     const dying = { env: { HEDDLE_CRASH_AT: `${point}#3` } }
     const program = start(
       await bundled('appender'),
-      { place: world.place, labels: ['main'], turns: 5 } satisfies Appending,
+      { place: runtime.place, labels: ['main'], turns: 5 } satisfies Appending,
       dying,
     )
     const [said] = await together([program])
     expect(await program.end).toBe('SIGKILL')
     expect(turnIdsOf(said ?? []).length).toBe(2)
-    expect(await expectWhole(world, turnIdsOf(said ?? []))).toEqual([stored])
-    await append(world, { folder: '/contract', label: 'main', draft })
-    expectSound(world.place)
+    expect(await expectWhole(runtime, turnIdsOf(said ?? []))).toEqual([stored])
+    await append(runtime, { folder: '/contract', label: 'main', draft })
+    expectSound(runtime.place)
   })
 })
 

@@ -1,11 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
+import { mkdtempSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, onTestFinished } from 'vitest'
-import { bundle } from '../setup/bundle.ts'
+import { inject, onTestFinished } from 'vitest'
+import { bundle, bundleWhole } from '../setup/bundle.ts'
 
 /** Another process of ours: it speaks JSON, a line for each thing it says. */
 export interface Program {
@@ -41,13 +40,19 @@ function fileOf(program: string): string {
 }
 
 const bundles = new Map<string, Promise<string>>()
-afterAll(async () => {
-  for (const file of bundles.values()) rmSync(dirname(await file), { recursive: true })
-})
 
-/** The same program in one file, which starts twice as fast; made once for each file of tests. */
+/** The same program in one file, which starts twice as fast; made once for each worker. */
 export function bundled(program: string): Promise<string> {
-  const known = bundles.get(program) ?? bundle(fileOf(program), mkdtempSync(join(tmpdir(), 'heddle-test-')))
+  return madeOnce(program, bundle)
+}
+
+/** One that opens a home, and so needs all that the package has. */
+export function bundledWhole(program: string): Promise<string> {
+  return madeOnce(program, bundleWhole)
+}
+
+function madeOnce(program: string, make: typeof bundle): Promise<string> {
+  const known = bundles.get(program) ?? make(fileOf(program), mkdtempSync(join(inject('runFolder'), 'bundle-')))
   bundles.set(program, known)
   return known
 }

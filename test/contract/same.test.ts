@@ -1,23 +1,23 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TurnDraft } from '../../src/domain/draft.ts'
 import { newRun } from '../../src/domain/run.ts'
-import { append } from '../../src/engine/append.ts'
-import { findPersona, listPersonas, putPersona } from '../../src/store/personas.ts'
-import { insertRun } from '../../src/store/runs.ts'
-import { findSessions } from '../../src/store/sessions.ts'
-import { readSteps } from '../../src/store/steps.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { findPersona, listPersonas, putPersona } from '../../src/store/rows/personas.ts'
+import { insertRun } from '../../src/store/rows/runs.ts'
+import { findSessions } from '../../src/store/rows/sessions.ts'
+import { readSteps } from '../../src/store/rows/steps.ts'
+import { findTurn } from '../../src/store/rows/threads.ts'
 import type { Reading, Tx } from '../../src/store/store.ts'
-import { findTurn } from '../../src/store/threads.ts'
-import { type Database, databases, newWorld } from '../setup/places.ts'
+import { type Database, databases, newTestRuntime } from '../setup/places.ts'
 import { note, notes } from './notes.ts'
 
 const folder = '/contract'
 const largest = Number.MAX_SAFE_INTEGER
 
 async function newStore(database: Database) {
-  const world = await newWorld(database)
-  onTestFinished(world.remove)
-  return { ...world, write: <T>(body: (tx: Tx) => Promise<T>) => world.store.write('append', body) }
+  const runtime = await newTestRuntime(database)
+  onTestFinished(runtime.remove)
+  return { ...runtime, write: <T>(body: (tx: Tx) => Promise<T>) => runtime.store.write('append', body) }
 }
 
 describe.each(databases)('rows on %s', (database) => {
@@ -84,7 +84,7 @@ describe.each(databases)('rows on %s', (database) => {
   })
 
   test('keep any text of a message, tool call and persona as it was given', async () => {
-    const world = await newStore(database)
+    const runtime = await newStore(database)
     const odd = ['😀👩‍👩‍👧', 'a\0b', '\ud800 alone', '\udc00', '"\\\n\r\t', 'ﷺ\u202e', '', 'x'.repeat(1_000_000)].join(
       '|',
     )
@@ -93,8 +93,8 @@ describe.each(databases)('rows on %s', (database) => {
       response: { content: odd, parts: [{ type: 'file', path: '/a\0b', mediaType: 'text/plain', data: odd }] },
       toolCalls: [{ id: 'c\0', name: '\ud800', input: { [odd.slice(0, 30)]: odd }, output: odd, status: 'ok' }],
     }
-    const { turnId } = await append(world, { folder, label: 'main', draft })
-    const { turn, steps } = await world.store.read(async (rows) => {
+    const { turnId } = await append(runtime, { folder, label: 'main', draft })
+    const { turn, steps } = await runtime.store.read(async (rows) => {
       const placed = await findTurn(rows, turnId)
       return { turn: placed?.turn, steps: await readSteps(rows, placed?.turn.runId ?? '') }
     })
@@ -105,8 +105,8 @@ describe.each(databases)('rows on %s', (database) => {
       { id: 'c\0', name: '\ud800', input: draft.toolCalls?.[0]?.input },
       { id: 'c\0', status: 'ok', output: odd },
     ])
-    await world.write((tx) => putPersona(tx, { ...persona('p'), identity: { name: odd, soul: odd } }, 1))
-    expect((await world.store.read((rows) => findPersona(rows, 'p')))?.identity).toEqual({ name: odd, soul: odd })
+    await runtime.write((tx) => putPersona(tx, { ...persona('p'), identity: { name: odd, soul: odd } }, 1))
+    expect((await runtime.store.read((rows) => findPersona(rows, 'p')))?.identity).toEqual({ name: odd, soul: odd })
   })
 
   test.for(['a\0b', '\ud800', 'half \udc00'])('refuse text that would come back changed: %j', async (odd) => {
@@ -118,18 +118,18 @@ describe.each(databases)('rows on %s', (database) => {
   })
 
   test('keep numbers up to the largest that a program can count to', async () => {
-    const world = await newStore(database)
+    const runtime = await newStore(database)
     const usage = { inputTokens: largest, outputTokens: 0, cachedTokens: largest, costUsd: 0.1 + 0.2 }
     const draft = { query: [{ content: 'q' }], response: { content: 'a' }, usage }
-    const { turnId } = await append(world, { folder, label: 'main', draft })
-    const placed = await world.store.read((rows) => findTurn(rows, turnId))
+    const { turnId } = await append(runtime, { folder, label: 'main', draft })
+    const placed = await runtime.store.read((rows) => findTurn(rows, turnId))
     expect(placed?.turn.usage).toEqual(usage)
     expect([placed?.turn.tokenCount, placed?.thread.totalTokens]).toEqual([largest, largest])
   })
 
   test('sessions of one moment are listed newest first, then by id', async () => {
-    const world = await newStore(database)
-    await world.write(async (tx) => {
+    const runtime = await newStore(database)
+    await runtime.write(async (tx) => {
       for (const [id, at] of [
         ['c', 5],
         ['a', 5],
@@ -141,7 +141,7 @@ describe.each(databases)('rows on %s', (database) => {
         await tx.run(tx.build.insertInto('sessions').values({ ...row, updated_at: at, archived_at: null }))
       }
     })
-    expect((await world.store.read(findSessions)).map(({ id }) => id)).toEqual(['b', 'B', 'a', 'c'])
+    expect((await runtime.store.read(findSessions)).map(({ id }) => id)).toEqual(['b', 'B', 'a', 'c'])
   })
 })
 

@@ -2,19 +2,19 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { CrashPoint } from '../../src/domain/crash-points.ts'
-import { BodyMisbehaved } from '../../src/store/failures.ts'
-import type { Place } from '../../src/store/open.ts'
+import { TransactionMisuse } from '../../src/store/failures.ts'
+import type { DatabaseLocation } from '../../src/store/open.ts'
 import type { Snapshot, Tx } from '../../src/store/store.ts'
-import { databases, newWorld } from '../setup/places.ts'
+import { databases, newTestRuntime } from '../setup/places.ts'
 import { gate, note, notes } from './notes.ts'
 
-const revoked = new BodyMisbehaved('append: tx was used after its body had ended')
+const revoked = new TransactionMisuse('append: tx was used after its body had ended')
 
 describe.each(databases)('write on %s', (database) => {
-  async function newStore(crash: (point: CrashPoint, place: () => Place) => void = () => undefined) {
-    const world = await newWorld(database, { crash: (point) => crash(point, () => world.place) })
-    onTestFinished(world.remove)
-    return { ...world, stored: () => world.store.read(notes) }
+  async function newStore(crash: (point: CrashPoint, place: () => DatabaseLocation) => void = () => undefined) {
+    const runtime = await newTestRuntime(database, { crash: (point) => crash(point, () => runtime.place) })
+    onTestFinished(runtime.remove)
+    return { ...runtime, stored: () => runtime.store.read(notes) }
   }
 
   test('answers after COMMIT: before, no other process sees the row; after, every other process does', async () => {
@@ -147,7 +147,7 @@ describe.each(databases)('write on %s', (database) => {
       tx.locking('projects')
     }
     await expect(store.write('append', body)).rejects.toEqual(
-      new BodyMisbehaved('append: projects must be locked before joins'),
+      new TransactionMisuse('append: projects must be locked before joins'),
     )
     expect(await stored()).toEqual([])
   })
@@ -225,7 +225,7 @@ async function allPages(rows: Snapshot, table: string): Promise<Record<string, u
 }
 
 /** What another process finds at this very moment: nothing else happens here meanwhile. */
-function notesSeenElsewhere(place: Place): unknown {
+function notesSeenElsewhere(place: DatabaseLocation): unknown {
   const program = join(import.meta.dirname, 'notes-of.ts')
   return JSON.parse(execFileSync(process.execPath, [program, JSON.stringify(place)], { encoding: 'utf8' }))
 }

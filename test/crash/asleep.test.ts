@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { databases } from '../setup/places.ts'
 import { type Cycle, runCycle, whileAsking, whileStalling } from './cycle.ts'
-import { type Ground, layGround } from './ground.ts'
+import { type Ground, layGround } from './fixture.ts'
 
 const patience = 120_000
 let ground: Ground

@@ -2,11 +2,12 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Family, families, type Planted } from './corrupt.ts'
 import { type Cycle, liveThrough, writeEvidence } from './cycle.ts'
 import type { ProviderLine } from './evidence.ts'
-import { type CrashWorld, type Ground, layGround } from './ground.ts'
+import { type CrashWorld, type Ground, layGround } from './fixture.ts'
 import { planted } from './planted.ts'
-import { type Family, families, type Planted } from './spoil.ts'
+import { plantedInPlans } from './planted-plans.ts'
 
 // A checker that never complains is worth nothing: of what real cycles left it says nothing, and when one thing is
 // changed in a copy of that, it says so.
@@ -17,6 +18,7 @@ const kills: Record<Family, string[]> = {
   tools: ['tool.after_run#1'],
   budget: ['model.before_request#2'],
   cancel: [],
+  hall: ['settle.before_commit#2'],
 }
 const worlds: CrashWorld[] = []
 const evidence = new Map<Family, string>()
@@ -28,7 +30,7 @@ beforeAll(async () => {
   for (const family of families) await live(family)
 }, patience)
 afterAll(async () => {
-  for (const world of worlds) await world.remove()
+  for (const runtime of worlds) await runtime.remove()
   await ground.remove()
 })
 
@@ -37,7 +39,7 @@ test.each(families)('the checker has nothing to say of a good cycle of %s', asyn
 })
 
 describe('the checker complains of', () => {
-  test.each(planted)('%s: %s', async (invariant, _what, family, complaint, change) => {
+  test.each([...planted, ...plantedInPlans])('%s: %s', async (invariant, _what, family, complaint, change) => {
     const said = new RegExp(`^${invariant}: .*${complaint.source}`)
     expect(await judged(family, typeof change === 'string' ? { rows: change } : change)).toContainEqual(
       expect.stringMatching(said),
@@ -47,11 +49,11 @@ describe('the checker complains of', () => {
 
 async function live(family: Family): Promise<void> {
   const cycle: Cycle = { scenario: family, database: 'sqlite', mode: 'alone', at: kills[family] }
-  const world = await ground.newWorld(family, 'sqlite')
-  worlds.push(world)
-  const story = await liveThrough(ground, world, cycle)
+  const runtime = await ground.newTestRuntime(family, 'sqlite')
+  worlds.push(runtime)
+  const story = await liveThrough(ground, runtime, cycle)
   expect(story.killed, `kills of ${family}`).toBe(cycle.at.length)
-  evidence.set(family, writeEvidence(world, cycle, story))
+  evidence.set(family, writeEvidence(runtime, cycle, story))
 }
 
 /** What the checker says of a copy of what the cycle left, with one thing made wrong in it. */

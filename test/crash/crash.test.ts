@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Cycle, type CycleResult, runCycle } from './cycle.ts'
-import { type Ground, layGround } from './ground.ts'
+import { type Ground, layGround } from './fixture.ts'
 import { placesOf, spread } from './places.ts'
 import type { ScenarioName } from './scenarios.ts'
 
-// The short version of `npm run crash`: a scenario is played undisturbed, which tells where it can die, and then dies at
-// some of those places.
+// The short form of `npm run crash`, which dies everywhere: a scenario is played undisturbed, which tells where it can
+// die, and then dies at some of those places.
 
 // Far more than it takes: a machine that does other things, too, is no failure.
 const patience = 180_000
@@ -21,27 +21,33 @@ afterAll(() => ground.remove())
 describe('a process that is killed', () => {
   test(
     'F01: at any moment of its first start leaves nothing undone and nothing done twice',
-    () => killed('fresh', sqlite, 4),
+    () => killed('fresh', sqlite, 3),
     patience,
   )
 
-  test('F01 F02: at any moment of a turn leaves one outcome', () => killed('plain', sqlite, 4), patience)
+  test('F01 F02: at any moment of a turn leaves one outcome', () => killed('plain', sqlite, 3), patience)
 
   test(
     'F01: among tool calls of every effect repeats what may be repeated and tells of the rest',
-    () => killed('tools', sqlite, 5),
+    () => killed('tools', sqlite, 3),
     patience,
   )
 
   test(
     'F03: with ten children and a question in between leaves every result told once, and one wake',
-    () => killed('join', sqlite, 4),
+    () => killed('join', sqlite, 3),
     patience,
   )
 
   test(
     'I3: anywhere in a plan of seven tasks begins each once, in its order, and tells its end once',
-    () => killed('plan', sqlite, 4),
+    () => killed('plan', sqlite, 3),
+    patience,
+  )
+
+  test(
+    'I3: anywhere in a plan of mediocre models leaves every task told as it ended',
+    () => killed('hall', sqlite, 3),
     patience,
   )
 
@@ -62,7 +68,7 @@ describe('a process that is killed', () => {
       const { passes } = await play({ at: [first] })
       // In the order in which they are passed: each recovery gets a little further than the one before.
       const during = placesOf(passes.recovery).filter((place) => place.endsWith('#1'))
-      const { killed, problems } = await play({ at: [first, ...during.slice(0, 9)] })
+      const { killed, problems } = await play({ at: [first, ...during.slice(0, 6)] })
       expect({ problems, wasKilledOften: killed > 4 }).toEqual({ problems: [], wasKilledOften: true })
     },
     patience,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import type { Act, Passes, Said } from './act.ts'
-import type { CrashWorld, Ground } from './ground.ts'
+import type { CrashWorld, Ground } from './fixture.ts'
 import { beginLife, type Life, type LifeEnd } from './life.ts'
 import { type ScenarioName, scenarioNamed } from './scenarios.ts'
 
@@ -14,7 +14,7 @@ import { type ScenarioName, scenarioNamed } from './scenarios.ts'
 export const modes = ['alone', 'first', 'second', 'asleep'] as const
 export type Mode = (typeof modes)[number]
 
-const usualLease = 10
+const defaultLease = 10
 const shortLease = 3
 
 export interface Cycle {
@@ -52,28 +52,28 @@ interface Story extends Omit<CycleResult, 'cycle' | 'problems'> {
 
 /** One life: a process dies or sleeps where it is told to, others take over, and the checker judges what there is. */
 export async function runCycle(ground: Ground, cycle: Cycle): Promise<CycleResult> {
-  const world = await ground.newWorld(cycle.scenario, cycle.database)
+  const runtime = await ground.newTestRuntime(cycle.scenario, cycle.database)
   try {
-    const story = await liveThrough(ground, world, cycle)
-    const problems = [...story.problems, ...(await ground.checker.judge(writeEvidence(world, cycle, story)))]
+    const story = await liveThrough(ground, runtime, cycle)
+    const problems = [...story.problems, ...(await ground.checker.judge(writeEvidence(runtime, cycle, story)))]
     const { killed, claims, passes, recoveryMs } = story
     return { cycle, killed, claims, passes, recoveryMs, problems }
   } finally {
-    await world.remove()
+    await runtime.remove()
   }
 }
 
-export function liveThrough(ground: Ground, world: CrashWorld, cycle: Cycle): Promise<Story> {
-  const stage = new Stage(ground, world, cycle)
+export function liveThrough(ground: Ground, runtime: CrashWorld, cycle: Cycle): Promise<Story> {
+  const stage = new Stage(ground, runtime, cycle)
   if (cycle.mode === 'alone') return alone(stage)
   return cycle.mode === 'asleep' ? asleep(stage) : inPair(stage)
 }
 
 /** Puts down where everything is, for the checker. */
-export function writeEvidence(world: CrashWorld, cycle: Cycle, { said, killed, moments }: Story): string {
-  const { home, otherHome, database, providerLog, toolLog } = world
+export function writeEvidence(runtime: CrashWorld, cycle: Cycle, { said, killed, moments }: Story): string {
+  const { home, otherHome, database, providerLog, toolLog } = runtime
   const { ends, budget } = scenarioNamed(cycle.scenario)
-  const file = join(world.directory, 'evidence.json')
+  const file = join(runtime.directory, 'evidence.json')
   const told = { at: cycle.at, silences: killed, isLockTold: isLockTold(cycle), said, ends, budget, moments }
   writeFileSync(file, JSON.stringify({ homes: [home, otherHome], database, providerLog, toolLog, ...told }))
   return file
@@ -85,7 +85,7 @@ function isLockTold({ database, mode }: Cycle): boolean {
 }
 
 function leaseOf(cycle: Cycle): number {
-  return isLockTold(cycle) ? usualLease : (cycle.leaseSeconds ?? shortLease)
+  return isLockTold(cycle) ? defaultLease : (cycle.leaseSeconds ?? shortLease)
 }
 
 async function alone(stage: Stage): Promise<Story> {
@@ -138,7 +138,7 @@ async function asleep(stage: Stage): Promise<Story> {
   const isPoint = at.includes('#')
   const first = stage.begin('first', { plays: ['first', 'second'], ...(isPoint && { stopAt: at }) })
   if (at === whileAsking) {
-    await stage.world.provider.until(({ kind }) => kind === 'received')
+    await stage.runtime.provider.until(({ kind }) => kind === 'received')
     first.child.kill('SIGSTOP')
   } else await first.says(isPoint ? 'stopping' : 'stalling')
   const isSilent = first.child.exitCode === null && first.child.signalCode === null
@@ -157,18 +157,18 @@ async function asleep(stage: Stage): Promise<Story> {
 /** Where a cycle is played: knows what every process needs to know. */
 class Stage {
   readonly ground: Ground
-  readonly world: CrashWorld
+  readonly runtime: CrashWorld
   readonly cycle: Cycle
   readonly #moments: string[] = []
 
-  constructor(ground: Ground, world: CrashWorld, cycle: Cycle) {
+  constructor(ground: Ground, runtime: CrashWorld, cycle: Cycle) {
     this.ground = ground
-    this.world = world
+    this.runtime = runtime
     this.cycle = cycle
   }
 
   begin(name: string, how: Partial<Act>, crashAt?: string): Life {
-    const { home, database, provider, providerLog, toolLog } = this.world
+    const { home, database, provider, providerLog, toolLog } = this.runtime
     const { scenario } = this.cycle
     const usual: Act = {
       ...{ name, scenario, plays: [], isBound: false, lingers: false, leaseSeconds: leaseOf(this.cycle) },
@@ -179,11 +179,11 @@ class Stage {
 
   /** A home has one process that works for everything; on a server the other has a home of its own. */
   asOther(): Partial<Act> {
-    return this.cycle.database === 'sqlite' ? { isBound: true } : { home: this.world.otherHome }
+    return this.cycle.database === 'sqlite' ? { isBound: true } : { home: this.runtime.otherHome }
   }
 
   async keepMoment(): Promise<void> {
-    const { home, database, providerLog, toolLog, directory } = this.world
+    const { home, database, providerLog, toolLog, directory } = this.runtime
     const file = join(directory, `moment-${this.#moments.length + 1}.json`)
     const isAsleep = this.cycle.mode === 'asleep'
     await this.ground.checker.keep({ homes: [home], database, providerLog, toolLog, isAsleep }, file)
@@ -194,7 +194,7 @@ class Stage {
     return {
       killed: ends.filter(({ wasKilled }) => wasKilled).length,
       ...told,
-      claims: Math.max(0, ...this.world.provider.log.map(({ run }) => Number(run?.split('/')[1]))),
+      claims: Math.max(0, ...this.runtime.provider.log.map(({ run }) => Number(run?.split('/')[1]))),
       said: ends.flatMap(({ said }) => said),
       problems: ends.flatMap(({ troubles, problems }) => [...troubles, ...problems]),
       moments: this.#moments,

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSyn
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
+import { type ChatBody, chatBody } from './chat-body.ts'
 
 // This file and the checker share no code with src: what they know is the schema and the logs, as an auditor would.
 
@@ -68,14 +69,7 @@ export interface ProviderLine {
   run: string | null
   kind: 'received' | 'answered' | 'refused' | 'broken' | 'lost'
   usage?: { inputTokens: number; outputTokens: number; cachedTokens: number } | null
-  body?: { messages: WireMessage[]; max_tokens?: number }
-}
-
-export interface WireMessage {
-  role: string
-  content: unknown
-  tool_calls?: { id: string }[]
-  tool_call_id?: string
+  body?: ChatBody
 }
 
 export interface ToolLine {
@@ -93,7 +87,7 @@ export async function readEvidence(file: string): Promise<Evidence> {
   return {
     isAsleep: false,
     rows: database === 'sqlite' ? rowsOfFile(join(homes[0] ?? '', 'heddle.db')) : await rowsOfServer(database),
-    provider: lines(given.providerLog),
+    provider: providerLines(given.providerLog),
     tools: lines(given.toolLog),
     accepted: given.said.filter((each: object) => 'accepted' in each),
     cancelled: given.said.filter((each: object) => 'cancelled' in each),
@@ -114,7 +108,7 @@ export async function keepMoment(places: Places & { isAsleep: boolean }, file: s
   const moment: Moment = {
     isAsleep,
     rows: rows ?? (await rowsOfServer(database)),
-    provider: lines(providerLog),
+    provider: providerLines(providerLog),
     tools: lines(toolLog),
   }
   writeFileSync(file, JSON.stringify(moment))
@@ -174,6 +168,10 @@ function noRows(): Rows {
 function locksIn(home: string): string[] {
   const folder = join(home, 'run')
   return existsSync(folder) ? readdirSync(folder).filter((name) => /^owner-.*\.lock$/.test(name)) : []
+}
+
+function providerLines(file: string): ProviderLine[] {
+  return lines<ProviderLine>(file).map((line) => (line.body ? { ...line, body: chatBody(line.body) } : line))
 }
 
 function lines<T>(file: string): T[] {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { type Cycle, type CycleResult, runCycle } from './cycle.ts'
-import type { Ground } from './ground.ts'
+import type { Ground } from './fixture.ts'
 
 const minute = 60_000
 const tellEvery = 5000

@@ -1,4 +1,3 @@
-import type { ProviderLine } from './evidence.ts'
 import {
   aChild,
   again,
@@ -13,7 +12,8 @@ import {
   type Planted,
   pushes,
   withMessages,
-} from './spoil.ts'
+} from './corrupt.ts'
+import type { ProviderLine } from './evidence.ts'
 
 /** `[invariant, what is wrong, where, what the checker says, how it is made wrong]`. Text is SQL. */
 export const planted: [string, string, Family, RegExp, string | Planted][] = [

@@ -1,4 +1,4 @@
-import { openApp } from '../../src/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { input } from '../contract/speech.ts'

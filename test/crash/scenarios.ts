@@ -1,5 +1,6 @@
 import type { Config } from '../../src/config/config.ts'
-import type { ProviderAnswer, ProviderRequest, WrittenRule } from '../../src/testing.ts'
+import { hallRule, type ProviderAnswer, type ProviderRequest, type WrittenRule } from '../../src/testing.ts'
+import { seedFor } from '../testing/hall-truth.ts'
 
 /** Someone who uses a heddle while things happen to it. */
 export interface Person {
@@ -51,6 +52,8 @@ const chores = {
     }),
   ),
 }
+
+const badJob = '4 tasks by the liar, the half-json-caller, the looper and the silent'
 
 export const scenarios = {
   fresh: { rules: [], ends: ['completed'], fresh: true, first: (me) => me.ask('first question ever') },
@@ -189,6 +192,15 @@ export const scenarios = {
     agent: '@coordinator',
     answers: startsPlan,
     first: (me) => me.ask('plan question'),
+  },
+
+  hall: {
+    // Mediocre models: the coordinator lies, and of the tasks one after the other is claimed, mended, repeated and left out.
+    rules: [],
+    ends: ['completed', 'failed:looping', 'failed:nothing_returned'],
+    agent: '@coordinator',
+    answers: hallRule({ seed: seedFor(badJob, undefined, true) }),
+    first: (me) => me.ask(badJob),
   },
 
   stall: {

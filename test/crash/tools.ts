@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import type { Millis } from '../../src/domain/clock.ts'
-import type { Tool, ToolOutcome } from '../../src/domain/tool.ts'
-import { recordEvent } from '../../src/store/events.ts'
+import type { Tool, ToolOutcome } from '../../src/domain/tools/tool.ts'
+import { recordEvent } from '../../src/store/rows/events.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Random } from '../../src/domain/clock.ts'
-import { idPattern, idSource, shownTail, tail } from '../../src/domain/id.ts'
+import { idPattern, idSource, idTailLength, tail } from '../../src/domain/id.ts'
 import { manualClock, seededRandom } from '../../src/testing.ts'
 
 /** A clock that can be set to any moment. */
@@ -43,7 +43,7 @@ test('an id has 20 digits, and is shown by the last six', () => {
   const id = idSource(manualClock(), seededRandom(1))()
   expect(id).toHaveLength(20)
   expect(tail(id)).toBe(id.slice(14))
-  expect(tail(id)).toHaveLength(shownTail)
+  expect(tail(id)).toHaveLength(idTailLength)
 })
 
 test('ids made in one millisecond differ in the part that people see', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mainArgument } from '../../src/domain/main-argument.ts'
+import { mainArgument } from '../../src/domain/text/main-argument.ts'
 
 test.each([
   [{ limit: 3, path: 'src/cart.ts' }, 'src/cart.ts'],

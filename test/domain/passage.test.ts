@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { passageLine, passagesIn } from '../../src/domain/passage.ts'
+import { passageLine, passagesIn } from '../../src/domain/text/passage.ts'
 
 const cut = (text: string) => passagesIn(text).map(({ line, heading, text }) => [line, heading, text])
 

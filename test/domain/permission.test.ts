@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isAllowed } from '../../src/domain/permission.ts'
+import { isAllowed } from '../../src/domain/tools/permission.ts'
 
 test.each([
   ['read_file', {}, true],

@@ -16,7 +16,7 @@ test.for([
   expect(parseReference(text)).toEqual({ kind, id })
 })
 
-test.for(['', 'turn:', 'session:'])('"%s" names nothing', (text) => {
+test.for(['', 'turn:', 'session:'])('"%s" is not a reference', (text) => {
   expect(() => parseReference(text)).toThrow(expect.objectContaining({ code: 'bad_reference' }))
 })
 

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { isBookkeeping, nearestTool, presentTools, promisedTools, toolNamed } from '../../src/domain/tool-names.ts'
+import {
+  availableTools,
+  canonicalToolName,
+  isBookkeeping,
+  nearestTool,
+  plannedTools,
+} from '../../src/domain/tools/tool-names.ts'
 
 describe('the names of tools', () => {
-  test.each([...presentTools, ...promisedTools])('%s is its own name', (name) => {
-    expect(toolNamed(name)).toBe(name)
+  test.each([...availableTools, ...plannedTools])('%s is its own name', (name) => {
+    expect(canonicalToolName(name)).toBe(name)
   })
 
   test.each([
@@ -24,18 +30,18 @@ describe('the names of tools', () => {
     ['READ-FILE', 'read_file'],
     [' read file ', 'read_file'],
   ])('%s is called %s here', (spelling, name) => {
-    expect(toolNamed(spelling)).toBe(name)
+    expect(canonicalToolName(spelling)).toBe(name)
   })
 
   test.each(['', 'constructor', '__proto__', 'toString', 'WebSearch', 'mcp__github__list', '*'])(
     '%j is no tool of ours',
     (spelling) => {
-      expect(toolNamed(spelling)).toBeUndefined()
+      expect(canonicalToolName(spelling)).toBeUndefined()
     },
   )
 
   test('a pattern that only finds names gives no tool that shows what is in files', () => {
-    expect(toolNamed('Glob')).not.toBe('search_files')
+    expect(canonicalToolName('Glob')).not.toBe('search_files')
   })
 
   test('a mistyped name finds the one that was meant', () => {

@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Answer } from '../../src/domain/approval.ts'
 import type { ModelMessage } from '../../src/domain/model.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { answer } from '../../src/engine/answer.ts'
-import { decide } from '../../src/engine/approve.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { approvalNamed, listApprovals, revoke, viewGrants } from '../../src/engine/questions.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { answer } from '../../src/engine/run/answer.ts'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { listApprovals, resolveApproval, revoke, viewGrants } from '../../src/engine/views/questions.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun } from '../../src/store/runs.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
-import { startMortal } from './mortal.ts'
+import { startMortal } from './killable-engine.ts'
 
 const never = new AbortController().signal
 
@@ -31,7 +31,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
   })
   const look = testTool('look', 'pure', () => 'seen')
   const calling = (...names: string[]) => ({ calls: names.map((name) => ({ name, input: { to: 'origin' } })) })
-  const questions = () => under.world.store.read(listApprovals)
+  const questions = () => under.runtime.store.read(listApprovals)
   const asked = (count = 1) =>
     under.until(async (rows) => {
       const open = await listApprovals(rows)
@@ -95,7 +95,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await under.work()
     const { runId } = await under.say('both')
     await parked(runId)
-    const steps = await under.world.store.read((rows) =>
+    const steps = await under.runtime.store.read((rows) =>
       rows.all(rows.build.selectFrom('steps').select(['kind', 'payload_json']).orderBy('seq')),
     )
     expect(steps.map(({ kind, payload_json }) => [kind, JSON.parse(payload_json).name])).toEqual([
@@ -113,7 +113,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
   test('goes on when the answer comes before it has begun to wait', async () => {
     const model = scriptedModel([calling('push'), { text: 'done' }])
     under = await newEngine(database, model, { tools: [push], ask: ['push'] })
-    const { store } = under.world
+    const { store } = under.runtime
     under.engine.store = {
       ...store,
       async write(area, body) {
@@ -196,7 +196,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
       facts: [{ name: 'changed', value: 'since you were asked: what it would do, or where' }],
     })
     expect(second.hash).not.toBe(first?.hash)
-    expect(await under.world.store.read(viewGrants)).toEqual([])
+    expect(await under.runtime.store.read(viewGrants)).toEqual([])
     await parked(runId)
     const old = { answer: 'once' as const, hash: first?.hash ?? '' }
     await expect(decide(under.engine, second.id, old)).rejects.toMatchObject({ code: 'approval_changed' })
@@ -249,7 +249,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await parked(runId)
     await cancel(under.engine, runId ?? '', 'enough')
 
-    const [grant] = await under.world.store.read(viewGrants)
+    const [grant] = await under.runtime.store.read(viewGrants)
     expect(grant).toMatchObject({ scope: 'session', session: 'main', tool: 'push', covers: 'push {"to":"origin"}' })
     await revoke(under.engine, grant?.id ?? 0)
     const third = await under.say('once more')
@@ -273,7 +273,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     expect(ofChild).toMatchObject({ request: 'spawn', requestSession: 'main' })
     await say(ofChild?.id ?? 0, 'session')
     await under.turns(2)
-    expect(await under.world.store.read(viewGrants)).toMatchObject([{ scope: 'session', session: 'main' }])
+    expect(await under.runtime.store.read(viewGrants)).toMatchObject([{ scope: 'session', session: 'main' }])
     await under.say('spawn')
     await under.turns(4)
     await under.say('push it')
@@ -313,7 +313,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     const { runId } = await under.say('push it')
     const [question] = await asked()
     expect(question?.change).toContain('rm -rf x\\u{202e}\\u{200b}\\u{3164} #')
-    expect((await under.world.store.read((rows) => approvalNamed(rows, `approval:${question?.id}`))).id).toBe(
+    expect((await under.runtime.store.read((rows) => resolveApproval(rows, `approval:${question?.id}`))).id).toBe(
       question?.id,
     )
     await parked(runId)

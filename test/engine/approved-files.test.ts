@@ -67,7 +67,7 @@ describe('a command that waits for a yes', () => {
     expect(await shop.outcomes(1)).toEqual(['[exit 0]', '[exit 0]'])
     expect(log()).toBe('one\nthree\n')
     // What was compared is not kept.
-    const kept = await shop.under.world.store.read((rows) =>
+    const kept = await shop.under.runtime.store.read((rows) =>
       rows.all(rows.build.selectFrom('approvals').select('baseline')),
     )
     expect(kept).toEqual([{ baseline: null }, { baseline: null }])

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model.ts'
-import { memoryWriters } from '../../src/domain/tool-names.ts'
+import { memoryWriters } from '../../src/domain/tools/tool-names.ts'
 import { gate, openTestApp, scriptedModel, type TestApp } from '../../src/testing.ts'
 
 let app: TestApp | undefined

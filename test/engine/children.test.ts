@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Tool } from '../../src/domain/tool.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { whenQuiet } from '../../src/engine/request.ts'
-import { retry } from '../../src/engine/retry.ts'
-import { spawnChild } from '../../src/engine/spawn.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { whenQuiet } from '../../src/engine/run/request.ts'
+import { retry } from '../../src/engine/run/retry.ts'
+import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { resultOf } from '../../src/store/results.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import { resultOf } from '../../src/store/rows/results.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine } from './engine.ts'
@@ -67,11 +67,11 @@ describe.each(databases)('children on %s', (database) => {
       answer: { turn: { id: turns[1]?.turn.id } },
       turnIds: turns.map(({ turn }) => turn.id),
     })
-    const runs = await under.world.store.read((rows) => runsOf(rows, { rootRunId: request?.run.rootRunId ?? '' }))
+    const runs = await under.runtime.store.read((rows) => runsOf(rows, { rootRunId: request?.run.rootRunId ?? '' }))
     expect(runs).toHaveLength(12)
     const child = runs.find(({ parentRunId }) => parentRunId !== null)
     expect(child).toMatchObject({ kind: 'spawn', depth: 1, state: 'completed', requestedAt: runs[0]?.requestedAt })
-    expect(await under.world.store.read((rows) => resultOf(rows, child?.id ?? ''))).toMatchObject({
+    expect(await under.runtime.store.read((rows) => resultOf(rows, child?.id ?? ''))).toMatchObject({
       status: 'completed',
       processed: true,
       output: expect.stringContaining('done: child'),
@@ -145,7 +145,7 @@ describe.each(databases)('children on %s', (database) => {
     await parent.reached
     await cancel(under.engine, runId ?? '', 'enough')
     await under.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
-    const runs = await under.world.store.read((rows) => runsOf(rows, {}))
+    const runs = await under.runtime.store.read((rows) => runsOf(rows, {}))
     expect(runs.map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled', 'cancelled'])
     expect(await under.turns(1)).toHaveLength(1)
   })
@@ -184,7 +184,7 @@ describe.each(databases)('children on %s', (database) => {
     await begin(model)
     await under.say('go')
     await under.turns(2)
-    const child = (await under.world.store.read((rows) => runsOf(rows, {}))).find(({ depth }) => depth === 1)
+    const child = (await under.runtime.store.read((rows) => runsOf(rows, {}))).find(({ depth }) => depth === 1)
     await retry(under.engine, child?.id ?? '')
     const turns = await under.turns(3)
     expect(turns.at(-1)?.turn.responseMessage.content).toMatch(/^heard: .* completed: leaf 2$/)
@@ -203,7 +203,7 @@ describe.each(databases)('children on %s', (database) => {
     )
     const { itemId } = await under.say('go')
     await held.reached
-    const [owned] = await under.world.store.read((rows) => runsOf(rows, { state: 'running' }))
+    const [owned] = await under.runtime.store.read((rows) => runsOf(rows, { state: 'running' }))
     under.locks.kill(owned?.ownerId ?? '')
     await under.work()
     await whenQuiet(under.engine, itemId, new AbortController().signal)

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { runsOf } from '../../src/store/runs.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import { gate, manualClock, scriptedModel } from '../../src/testing.ts'
 import { newEngine } from './engine.ts'
 
@@ -23,7 +23,7 @@ test('runs that are ready together are claimed in one commit, and no more of the
   await under.work()
   await under.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === 4)
   expect(commits).toBe(1)
-  expect(await under.world.store.read((rows) => runsOf(rows, { state: 'queued' }))).toHaveLength(1)
+  expect(await under.runtime.store.read((rows) => runsOf(rows, { state: 'queued' }))).toHaveLength(1)
   door.open()
   for (const label of ['a', 'b', 'c', 'd', 'e']) await under.turns(1, label)
   expect(under.troubles).toEqual([])

@@ -1,15 +1,15 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { ApprovalView } from '../../src/domain/app.ts'
+import type { ApprovalView } from '../../src/api/views/approval.ts'
 import type { Answer } from '../../src/domain/approval.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { decide } from '../../src/engine/approve.ts'
-import { listApprovals } from '../../src/engine/questions.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
+import { listApprovals } from '../../src/engine/views/questions.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import { systemClock } from '../../src/system.ts'
-import { fileTools } from '../../src/tools/file-tools.ts'
-import { execTool } from '../../src/tools/sandbox/exec-tool.ts'
+import { execTool } from '../../src/tools/exec/sandbox/exec-tool.ts'
+import { fileTools } from '../../src/tools/files/file-tools.ts'
 import type { Database } from '../setup/places.ts'
 import { newEngine, type TestEngine } from './engine.ts'
 import { spawnTool } from './family.ts'
@@ -83,7 +83,7 @@ export async function newWorkshop(database: Database, walls: Walls, ask = ['exec
       decide(under.engine, question?.id ?? 0, { answer, ...(question && { hash: question.hash }) }),
     async outcomes(turns, label = 'main') {
       const path = await under.turnsIn(folder, turns, label)
-      const steps = await under.world.store.read((rows) =>
+      const steps = await under.runtime.store.read((rows) =>
         rows.all(
           rows.build
             .selectFrom('steps')

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
-import { append } from '../../src/engine/append.ts'
-import { cancel } from '../../src/engine/cancel.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { append } from '../../src/engine/turns/append.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
-import { findRun } from '../../src/store/runs.ts'
-import { readSteps } from '../../src/store/steps.ts'
-import { spentBy } from '../../src/store/usage.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
+import { readSteps } from '../../src/store/rows/steps.ts'
+import { spendingBy } from '../../src/store/rows/usage.ts'
 import { gate, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
@@ -99,7 +99,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     expect(only?.turn).toMatchObject({ status: 'completed', responseMessage: { content: 'done' } })
     expect(only?.turn.toolCalls).toHaveLength(6)
     expect(fetch.calls).toHaveLength(6)
-    const steps = await under.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    const steps = await under.runtime.store.read((rows) => readSteps(rows, runId ?? ''))
     expect(steps.filter(({ kind }) => kind === 'compact').length).toBeGreaterThan(0)
     for (const { messages } of model.requests) {
       const asked = messages.flatMap((message) =>
@@ -128,7 +128,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     await under.pass(clock, runId, 1)
     const path = await under.turns(32)
     expect(path.slice(-2).map(({ turn }) => turn.responseMessage.content)).toEqual([ships, 'well'])
-    const spent = await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))
+    const spent = await under.runtime.store.read((rows) => spendingBy(rows, { runId: runId ?? '' }))
     expect(spent.calls).toBe(model.requests.length)
   })
 
@@ -144,7 +144,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
       const asked = model.requests.filter(isSummary).map(({ messages }) => messages[0]?.content ?? '')
       expect(asked.length % 2).toBe(0)
       expect(asked[1]).toBe(
-        `${asked[0]}\n\nThis is too short to stand for all that: "${bad.trim()}". Write the whole summary.`,
+        `${asked[0]}\n\nThis is too short to replace all that: "${bad.trim()}". Write the whole summary.`,
       )
       expect(compaction?.turn.responseMessage.content).toContain('user: question 1 aaa')
       expect(compaction?.turn.responseMessage.content).toContain('assistant: answer 2 bbb')
@@ -167,7 +167,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     expect(compaction?.turn.responseMessage.content).toBe(letter)
     expect(last?.turn.responseMessage.content).toBe('well')
     expect(model.requests.filter(isSummary).length).toBeGreaterThan(1)
-    const states = await under.world.store.read((rows) => rows.all(rows.build.selectFrom('usage').select('state')))
+    const states = await under.runtime.store.read((rows) => rows.all(rows.build.selectFrom('usage').select('state')))
     expect(states).toEqual(model.requests.map(() => ({ state: 'spent' })))
     for (const request of model.requests)
       expect(Buffer.byteLength(JSON.stringify(request.messages))).toBeLessThan(window * 4)
@@ -210,6 +210,20 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     )
   })
 
+  test('three summaries in a row that make no room end the run, with a remedy', async () => {
+    const read = testTool('fetch', 'pure', () => 'x'.repeat(4000))
+    const model = small((_, n) => ({ calls: [{ name: 'fetch', input: { page: n } }] }), 'and so on '.repeat(1200))
+    under = await newEngine(database, model, { tools: [read] })
+    await under.work()
+    await under.say('read it all')
+    const [only] = await under.turns(1)
+    expect(only?.turn.status).toBe('failed')
+    expect(only?.turn.responseMessage.content).toMatch(
+      /Failed: the window of \S+ is full, and 3 summaries in a row did not make enough room\. ask a model with a larger window/,
+    )
+    expect(model.requests.filter(isSummary).length).toBeLessThan(20)
+  })
+
   test('a person who stops a run while it sums up finds nothing of the summary in the turn', async () => {
     const held = gate()
     const model = scriptedModel(
@@ -237,7 +251,7 @@ describe.each(databases)('a nearly full window on %s', (database) => {
     await under.turns(32)
     expect(JSON.stringify(deltas)).toContain('the answer')
     expect(JSON.stringify(deltas)).not.toContain('ships')
-    const events = await under.world.store.read((rows) => rows.all(rows.build.selectFrom('events').selectAll()))
+    const events = await under.runtime.store.read((rows) => rows.all(rows.build.selectFrom('events').selectAll()))
     const [notice] = events.map(({ payload_json }) => JSON.parse(payload_json)).filter(({ compaction }) => compaction)
     expect(notice.compaction.from).toBeGreaterThan(1000)
     expect(notice.compaction.to).toBe(Math.ceil(ships.length / 4))

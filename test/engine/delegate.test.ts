@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { listResults } from '../../src/store/results.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import { listResults } from '../../src/store/rows/results.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
-import { agentNamed, newOffice, type Office, type Play, staff } from './office.ts'
+import { agentNamed, newOffice, type Office, type Play, staff } from './test-team.ts'
 
 const canary = 'CANARY-5d1f'
 const spawn = (input: object) => ({ name: 'spawn_agent', input })
@@ -193,7 +193,7 @@ describe.each(databases)('delegating on %s', (database) => {
     office.put('there.md', 'x')
     await office.ask('go')
     const [result] = await office.engine.store.read((rows) => listResults(rows, {}))
-    expect(result?.summary).toBe('[heddle: a claimed file is not there: gone.md] I wrote both.')
+    expect(result?.summary).toBe('[heddle: a claimed file does not exist: gone.md] I wrote both.')
     expect(result?.skillUsed).toBe('writer')
   })
 
@@ -209,7 +209,7 @@ describe.each(databases)('delegating on %s', (database) => {
     const [result] = await office.engine.store.read((rows) => listResults(rows, {}))
     expect(result).toMatchObject({
       status: 'failed',
-      summary: expect.stringContaining('there is no agent "fleeting" any more'),
+      summary: expect.stringContaining('there is no agent "fleeting"'),
     })
   })
 

@@ -35,3 +35,26 @@ test('what a model said before it ended without an answer is kept', async () => 
   })
   await work.stop()
 })
+
+test('an answer that was cut off at the limit of output says so, and one that said nothing by then has failed', async () => {
+  const model = scriptedModel([
+    { text: 'The first half', finish: 'length' },
+    { text: '', finish: 'length', calls: [{ name: 'look' }] },
+  ])
+  app = await openTestApp({ models: [model] })
+  const first = await app.submit('/here', { session: 'main', content: 'hello' })
+  const work = await app.work()
+  expect(await app.answer('/here', first.itemId, never)).toMatchObject({
+    ok: true,
+    text: "[heddle: cut off at the model's limit of output; no tool call in it was made] The first half",
+  })
+  const second = await app.submit('/here', { session: 'main', content: 'again' })
+  expect(await app.answer('/here', second.itemId, never)).toMatchObject({
+    ok: false,
+    error: {
+      code: 'reply_cut',
+      message: "the reply was empty: cut off at the model's limit of output; no tool call in it was made",
+    },
+  })
+  await work.stop()
+})

@@ -1,19 +1,20 @@
+import { runMoments } from '../../src/app/moments.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Model } from '../../src/domain/model.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Effect, Tool, ToolOutcome } from '../../src/domain/tool.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Effect, Tool, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import type { PlacedTurn } from '../../src/domain/turn.ts'
-import { KnownPaths } from '../../src/engine/known-paths.ts'
-import { routeToThread } from '../../src/engine/route.ts'
-import { type Accepted, type Submission, submit } from '../../src/engine/submit.ts'
-import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/worker.ts'
-import type { AgentIndex, Engine, Limits } from '../../src/engine/world.ts'
-import type { OwnerLocks } from '../../src/store/owner-locks.ts'
-import { findRun } from '../../src/store/runs.ts'
+import { KnownPaths } from '../../src/engine/run/context/known-paths.ts'
+import { type Accepted, type Submission, submit } from '../../src/engine/run/submit.ts'
+import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/run/worker/worker.ts'
+import type { AgentIndex, Engine, Limits } from '../../src/engine/runtime.ts'
+import { routeToThread } from '../../src/engine/turns/route.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
+import { readPath } from '../../src/store/rows/threads.ts'
+import type { OwnerLocks } from '../../src/store/sqlite/owner-locks.ts'
 import type { Reading, StoreContext } from '../../src/store/store.ts'
-import { readPath } from '../../src/store/threads.ts'
 import type { ManualClock } from '../../src/testing.ts'
-import { type Database, newWorld, type TestWorld } from '../setup/places.ts'
+import { type Database, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 export const folder = '/here'
 
@@ -50,7 +51,7 @@ export function testLocks(): OwnerLocks & { kill(ownerId: string): void } {
 
 export interface TestEngine {
   engine: Engine
-  world: TestWorld
+  runtime: TestRuntime
   locks: ReturnType<typeof testLocks>
   troubles: unknown[]
   work(options?: Partial<WorkerOptions> & { model?: Model }): Promise<Worker>
@@ -80,13 +81,14 @@ export async function newEngine(
   } = {},
 ): Promise<TestEngine> {
   const { clock, crash } = options
-  const world = await newWorld(database, { ...(clock && { clock }), ...(crash && { crash }) })
+  const runtime = await newTestRuntime(database, { ...(clock && { clock }), ...(crash && { crash }) })
   const locks = testLocks()
   const workers: Worker[] = []
   const troubles: unknown[] = []
   const engine: Engine = {
-    ...world,
+    ...runtime,
     paths: new KnownPaths(),
+    moments: runMoments,
     limits: { ...limits, ...options.limits },
     model: () => model,
     fallbacks: [],
@@ -106,12 +108,12 @@ export async function newEngine(
   }
   const until: TestEngine['until'] = async (question) => {
     let changed = Promise.withResolvers<void>()
-    const stop = world.store.onHint(() => changed.resolve())
+    const stop = runtime.store.onHint(() => changed.resolve())
     try {
       for (;;) {
         // Changes that come while the rows are read are looked at together, by one more reading.
         changed = Promise.withResolvers()
-        const answer = await world.store.read(question)
+        const answer = await runtime.store.read(question)
         if (answer !== undefined && answer !== false) return answer
         await changed.promise
       }
@@ -127,7 +129,7 @@ export async function newEngine(
     })
   return {
     engine,
-    world,
+    runtime,
     locks,
     troubles,
     until,
@@ -135,7 +137,7 @@ export async function newEngine(
       const worker = await startWorker(own ? { ...engine, model: () => own } : engine, {
         locks,
         pid: process.pid,
-        onTrouble: (error) => troubles.push(error),
+        onError: (error) => troubles.push(error),
         ...more,
       })
       workers.push(worker)
@@ -160,14 +162,14 @@ export async function newEngine(
         return run?.state === 'waiting' && run.tries === tries
       }
       await until(parked)
-      while (await world.store.read(parked)) {
+      while (await runtime.store.read(parked)) {
         await clock.advance(1000)
         await new Promise(setImmediate)
       }
     },
     async remove() {
       await Promise.allSettled(workers.map((worker) => worker.stop()))
-      await world.remove()
+      await runtime.remove()
     },
   }
 }

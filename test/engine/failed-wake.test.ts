@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { listResults } from '../../src/store/results.ts'
+import { listResults } from '../../src/store/rows/results.ts'
 import { databases } from '../setup/places.ts'
-import { newOffice, type Office } from './office.ts'
+import { newOffice, type Office } from './test-team.ts'
 
 const wrongKey = new ModelFailure('key_refused', 'The provider refused the key', 'check the key', { retry: 'never' })
 const spawned = [{ name: 'spawn_agent', input: { task: 'look', skill: 'researcher' } }, { name: 'wait' }]

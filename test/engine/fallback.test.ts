@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Model, ModelFailure } from '../../src/domain/model.ts'
-import { Stop } from '../../src/engine/active-run.ts'
+import { Stop } from '../../src/engine/run/active-run.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { readEvents } from '../../src/store/events.ts'
-import { findRun } from '../../src/store/runs.ts'
-import { readSteps } from '../../src/store/steps.ts'
+import { readEvents } from '../../src/store/rows/events.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
+import { readSteps } from '../../src/store/rows/steps.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
@@ -53,7 +53,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
       { call: 2, model: 'main', state: 'free' },
       { call: 3, model: 'local', state: 'spent' },
     ])
-    const events = await chain.world.store.read((rows) => readEvents(rows, undefined, 100))
+    const events = await chain.runtime.store.read((rows) => readEvents(rows, undefined, 100))
     expect(events.find(({ kind }) => kind === 'run.fallback')?.payload).toEqual({
       from: 'main',
       to: 'local',
@@ -79,7 +79,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
     const [placed] = await chain.turns(1)
     expect(placed?.turn.status).toBe('failed')
     expect(models.map(({ requests }) => requests.length)).toEqual([1, 0])
-    const run = await chain.world.store.read((rows) => findRun(rows, runId ?? ''))
+    const run = await chain.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run?.error).toMatchObject({ code: 'provider_refused_key', remedy: 'wait' })
   })
 
@@ -105,7 +105,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
     const [placed] = await chain.turns(1)
     expect(placed?.turn.status).toBe('failed')
     expect(models.map(({ requests }) => requests.length)).toEqual([2, 2, 3])
-    const run = await chain.world.store.read((rows) => findRun(rows, runId ?? ''))
+    const run = await chain.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run?.error?.code).toBe('provider_unreachable')
   })
 
@@ -118,7 +118,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
     const { runId } = await chain.say('work')
     await chain.turns(1)
     expect([main.requests.length, local.requests.length]).toEqual([1, 3])
-    const steps = await chain.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    const steps = await chain.runtime.store.read((rows) => readSteps(rows, runId ?? ''))
     const replies = steps.filter(({ kind }) => kind === 'reply').map(({ payload }) => (payload as { by: string }).by)
     expect(replies).toEqual(['local', 'local'])
     await chain.say('again')
@@ -141,7 +141,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
     await chain.work()
     const { runId } = await chain.say('hello')
     await crashed.promise
-    const run = await chain.world.store.read((rows) => findRun(rows, runId ?? ''))
+    const run = await chain.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run).toMatchObject({ state: 'running', tries: 2 })
     chain.locks.kill(run?.ownerId ?? '')
     await chain.work()
@@ -184,8 +184,8 @@ describe.each(databases)('a chain of models on %s', (database) => {
   })
 })
 
-async function callsOf({ world }: TestEngine, runId: string | null) {
-  const rows = await world.store.read((reading) =>
+async function callsOf({ runtime }: TestEngine, runId: string | null) {
+  const rows = await runtime.store.read((reading) =>
     reading.all(
       reading.build.selectFrom('usage').select(['call', 'model', 'state']).where('run_id', '=', runId).orderBy('call'),
     ),

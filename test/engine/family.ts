@@ -1,5 +1,5 @@
-import type { Tool } from '../../src/domain/tool.ts'
-import { spawnChild } from '../../src/engine/spawn.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { spawnChild } from '../../src/engine/run/spawn.ts'
 import type { Gate } from '../../src/models/gate.ts'
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import type { Tx } from '../../src/store/store.ts'

@@ -1,16 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { whenQuiet } from '../../src/engine/request.ts'
-import { retry } from '../../src/engine/retry.ts'
-import type { Limits } from '../../src/engine/world.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { whenQuiet } from '../../src/engine/run/request.ts'
+import { retry } from '../../src/engine/run/retry.ts'
+import type { Limits } from '../../src/engine/runtime.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import type { ScriptedReply } from '../../src/models/scripted.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
-import { newEngine, type TestEngine } from './engine.ts'
+import { newEngine, type TestEngine, testTool } from './engine.ts'
 import { type FamilyOptions, family } from './family.ts'
-import { startMortal } from './mortal.ts'
+import { startMortal } from './killable-engine.ts'
 
 const never = new AbortController().signal
 const patience = { timeout: 120_000 }
@@ -22,14 +23,14 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     await under.remove()
   })
 
-  const begin = async (count: number, options: FamilyOptions, limits: Partial<Limits> = {}) => {
+  const begin = async (count: number, options: FamilyOptions, limits: Partial<Limits> = {}, more: Tool[] = []) => {
     const { model, tools } = family(count, () => under, options)
     under = await newEngine(database, model, {
-      tools,
+      tools: [...tools, ...more],
       limits: { perRequest: { usd: 5, tokens: 10 ** 7 }, maxSteps: 1000, ...limits },
     })
   }
-  const runs = (filter = {}) => under.world.store.read((rows) => runsOf(rows, filter))
+  const runs = (filter = {}) => under.runtime.store.read((rows) => runsOf(rows, filter))
   const children = async () => (await runs()).filter(({ parentRunId }) => parentRunId !== null)
   const heard = async (count: number) =>
     (await under.turns(count)).map(({ turn }) => turn.queryMessages.map(({ content }) => content))
@@ -91,19 +92,21 @@ describe.each(databases)('a parent on %s', patience, (database) => {
 
   test('F10 openclaw #74864: whose child takes every process down with it goes on when that is given up', async () => {
     const wedges = [gate(), gate(), gate()]
-    let wedged = 0
-    await begin(2, { hold: (task) => (task === 'child 1' ? wedges[wedged++] : undefined) })
+    const wedge = testTool('wedge', 'pure', (_, signal) => wedges[wedge.calls.length - 1]?.pass(signal))
+    const answer = (task: string): ScriptedReply =>
+      task === 'child 1' ? { calls: [{ name: 'wedge' }] } : { text: `done: ${task}` }
+    await begin(2, { answer }, {}, [wedge])
     const { itemId } = await under.say('go')
-    for (const wedge of wedges) {
+    for (const { reached } of wedges) {
       const mortal = startMortal(under)
-      await wedge.reached
+      await reached
       // Nothing else is left for it to do than what it is wedged in.
       await under.until(async (rows) => (await runsOf(rows, { live: true })).length === 1)
       mortal.kill()
     }
     await under.work()
     await whenQuiet(under.engine, itemId, never)
-    expect(wedged).toBe(3)
+    expect(wedge.calls).toHaveLength(3)
     const [, wake] = await heard(2)
     expect(
       resultsIn(wake ?? [])

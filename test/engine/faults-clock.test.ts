@@ -1,20 +1,20 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { idSource } from '../../src/domain/id.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { claimNext } from '../../src/engine/claim.ts'
-import { wakeDue } from '../../src/engine/recover.ts'
-import { whenQuiet } from '../../src/engine/request.ts'
-import { submit } from '../../src/engine/submit.ts'
+import { claimNext } from '../../src/engine/run/claim.ts'
+import { whenQuiet } from '../../src/engine/run/request.ts'
+import { submit } from '../../src/engine/run/submit.ts'
+import { wakeDue } from '../../src/engine/run/worker/recover.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { insertOwner } from '../../src/store/owners.ts'
-import { findRun, runsOf } from '../../src/store/runs.ts'
+import { insertOwner } from '../../src/store/rows/owners.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { systemRandom } from '../../src/system.ts'
 import { type ManualClock, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 import { family } from './family.ts'
-import { startMortal } from './mortal.ts'
+import { startMortal } from './killable-engine.ts'
 
 const second = 1000
 const hour = 3600 * second
@@ -57,7 +57,7 @@ describe.each(databases)('F21 a clock that is set on %s', (database) => {
     await under.remove()
   })
 
-  const run = async (runId: string | null) => under.world.store.read((rows) => findRun(rows, runId ?? ''))
+  const run = async (runId: string | null) => under.runtime.store.read((rows) => findRun(rows, runId ?? ''))
 
   test.each(jumps)('%s lets nobody that lives expire', async (_, by) => {
     const clock = settableClock()
@@ -170,7 +170,7 @@ describe.each(databases)('F21 a clock that is set on %s', (database) => {
     const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
     const turns = await under.turns(2)
     expect(request?.turnIds).toEqual(turns.map(({ turn }) => turn.id))
-    expect(await under.world.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
+    expect(await under.runtime.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
   })
 })
 
@@ -186,11 +186,11 @@ describe('F21 a clock that is set where owners beat by it', () => {
       const { runId } = await under.say('hello')
       const owner = { id: under.engine.newId(), pid: 1, startedAt: clock.now(), beatAt: clock.monotonic() }
       under.locks.hold(owner.id)
-      await under.world.store.write('owner', (tx) => insertOwner(tx, owner))
+      await under.runtime.store.write('owner', (tx) => insertOwner(tx, owner))
       await claimNext(under.engine, { ownerId: owner.id })
       clock.set(by)
       await under.work()
-      const state = async () => (await under.world.store.read((rows) => findRun(rows, runId ?? '')))?.state
+      const state = async () => (await under.runtime.store.read((rows) => findRun(rows, runId ?? '')))?.state
       const seconds = under.engine.limits.leaseMs / 1000
       expect(await within(clock, seconds - 1, async () => (await state()) !== 'running')).toBe(false)
       expect(await within(clock, 3, async () => (await state()) === 'completed')).toBe(true)

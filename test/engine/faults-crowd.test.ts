@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '../../src/domain/clock.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { retry } from '../../src/engine/retry.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { retry } from '../../src/engine/run/retry.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { runsOf } from '../../src/store/runs.ts'
-import { findSessions } from '../../src/store/sessions.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
+import { findSessions } from '../../src/store/rows/sessions.ts'
 import { systemClock } from '../../src/system.ts'
 import { type Database, databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
@@ -189,8 +189,8 @@ const runOf = async (of: TestEngine, label: string): Promise<string> =>
 
 async function judge(of: TestEngine, label: string): Promise<string[]> {
   const root = await runOf(of, label)
-  const runs = await of.world.store.read((rows) => runsOf(rows, { rootRunId: root }))
-  const turns = await of.world.store.read((rows) =>
+  const runs = await of.runtime.store.read((rows) => runsOf(rows, { rootRunId: root }))
+  const turns = await of.runtime.store.read((rows) =>
     rows.all(rows.build.selectFrom('turns').select(['run_id', 'status'])),
   )
   const turnsOf = (runId: string) => turns.filter(({ run_id }) => run_id === runId).map(({ status }) => status)
@@ -212,7 +212,7 @@ const quiet = (of: TestEngine) => of.until(async (rows) => (await runsOf(rows, {
 
 /** Where the turns of the session are, along its one chain. */
 async function chain(of: TestEngine, label = 'main'): Promise<number[]> {
-  const threads = await of.world.store.read((rows) =>
+  const threads = await of.runtime.store.read((rows) =>
     rows.all(
       rows.build
         .selectFrom('sessions')
@@ -227,7 +227,7 @@ async function chain(of: TestEngine, label = 'main'): Promise<number[]> {
 
 /** Calls back at everything that a process does between two steps: each commit, each named point. */
 function watch(of: TestEngine, pass: () => void): void {
-  const { store } = of.world
+  const { store } = of.runtime
   of.engine.crash = pass
   of.engine.store = {
     ...store,

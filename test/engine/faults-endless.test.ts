@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Run } from '../../src/domain/run.ts'
-import { cancel } from '../../src/engine/cancel.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
-import { findRun, runsOf } from '../../src/store/runs.ts'
-import { spentBy } from '../../src/store/usage.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
+import { spendingBy } from '../../src/store/rows/usage.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
@@ -32,12 +32,12 @@ describe.each(databases)('F29 a model that never comes to an end on %s', (databa
       return live.every(({ waitingFor }) => waitingFor === 'budget') && live
     })
     for (const { id } of stuck) await cancel(under.engine, id, 'nobody pays for more')
-    return under.world.store.read((rows) => runsOf(rows, {}))
+    return under.runtime.store.read((rows) => runsOf(rows, {}))
   }
 
   const spent = async ([root]: Run[]) => {
-    const { inputTokens, outputTokens } = await under.world.store.read((rows) =>
-      spentBy(rows, { rootRunId: root?.id ?? '' }),
+    const { inputTokens, outputTokens } = await under.runtime.store.read((rows) =>
+      spendingBy(rows, { rootRunId: root?.id ?? '' }),
     )
     return inputTokens + outputTokens
   }

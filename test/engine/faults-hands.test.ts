@@ -3,10 +3,10 @@ import type { Clock } from '../../src/domain/clock.ts'
 import type { WriteArea } from '../../src/domain/crash-points.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { startWorker } from '../../src/engine/worker.ts'
+import { startWorker } from '../../src/engine/run/worker/worker.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun, runsOf } from '../../src/store/runs.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
 import { manualClock } from '../../src/testing.ts'
@@ -27,7 +27,7 @@ describe.each(databases)('what a process has in hand on %s', (database) => {
 
   /** Meddles with the n-th write of an area; all others go their way. */
   const meddle = (area: WriteArea, n: number, write: (work: () => Promise<unknown>) => Promise<unknown>): Store => {
-    const { store } = under.world
+    const { store } = under.runtime
     let seen = 0
     const meddled: Store['write'] = (each, body) => {
       const work = () => store.write(each, body)
@@ -42,7 +42,7 @@ describe.each(databases)('what a process has in hand on %s', (database) => {
     under.engine.store = meddle('claim', 3, () => Promise.reject(lost))
     await under.work()
     await allEnded()
-    expect(await under.world.store.read((rows) => runsOf(rows, {}))).toMatchObject(
+    expect(await under.runtime.store.read((rows) => runsOf(rows, {}))).toMatchObject(
       ['a', 'b', 'c', 'd'].map(() => ({ state: 'completed' })),
     )
   })
@@ -79,21 +79,21 @@ describe.each(databases)('what a process has in hand on %s', (database) => {
       return written
     })
     const { locks, troubles } = under
-    const onTrouble = (error: unknown) => void troubles.push(error)
-    const slow = await startWorker({ ...under.engine, store }, { locks, pid: 1, onTrouble })
+    const onError = (error: unknown) => void troubles.push(error)
+    const slow = await startWorker({ ...under.engine, store }, { locks, pid: 1, onError })
     const submitted = slow.submit({ folder, label: 'main', content: 'hello' })
     await held.reached
     await under.work()
     // Silent for so long that it gives up its name, and with it what it had.
     await clock.advance(90_000)
-    while ((await under.world.store.read((rows) => runsOf(rows, { live: true }))).length > 0) {
+    while ((await under.runtime.store.read((rows) => runsOf(rows, { live: true }))).length > 0) {
       await clock.advance(1000)
       for (let turn = 0; turn < 30; turn++) await new Promise(setImmediate)
     }
     held.open()
     await submitted
     // More looks at the rows than it would take to begin it.
-    for (let look = 0; look < 50; look++) await under.world.store.read((rows) => runsOf(rows, {}))
+    for (let look = 0; look < 50; look++) await under.runtime.store.read((rows) => runsOf(rows, {}))
     await slow.stop()
     expect(model.requests).toHaveLength(1)
     expect(troubles).toEqual([])
@@ -124,7 +124,7 @@ describe.each(databases)('what a process has in hand on %s', (database) => {
     parked.open()
     await new Promise(setImmediate)
     await worker.stop()
-    expect(await under.world.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
+    expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
       state: 'queued',
       ownerId: null,
     })

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { HandsOn } from '../../src/engine/active-run.ts'
-import { claimNext } from '../../src/engine/claim.ts'
-import { runToTheEnd } from '../../src/engine/loop.ts'
-import { submit } from '../../src/engine/submit.ts'
-import { insertOwner } from '../../src/store/owners.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import type { WorkerHandle } from '../../src/engine/run/active-run.ts'
+import { claimNext } from '../../src/engine/run/claim.ts'
+import { executeRun } from '../../src/engine/run/loop.ts'
+import { submit } from '../../src/engine/run/submit.ts'
+import { insertOwner } from '../../src/store/rows/owners.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { family } from './family.ts'
 import { newRace, type Process, type Race } from './races.ts'
@@ -14,7 +14,7 @@ import { type Ground, newGround } from './simulator-ground.ts'
 import { Life, type Order, seededChance } from './simulator-schedule.ts'
 
 /** Hands that take nothing more after the run they have. */
-const idle: HandsOn = { signal: new AbortController().signal, isSilent: () => false, claimant: () => undefined }
+const idle: WorkerHandle = { signal: new AbortController().signal, leaseAtRisk: () => false, claimant: () => undefined }
 
 describe('F06 a child that ends at the moment when a message comes for its parent, on SQLite', () => {
   let ground: Ground
@@ -38,10 +38,12 @@ describe('F06 a child that ends at the moment when a message comes for its paren
   /** One world up to the moment when a child, its parent and a person all have one thing left to do. */
   const live = async (order: Order) => {
     let isOpen = false
-    const simulation = new Simulation(ground, seededChance(1), (ready) => {
-      // Whoever only hears that it is done changes nothing: that needs no order.
-      const heard = ready.findIndex((what) => what.startsWith('wrote'))
-      return isOpen && heard < 0 ? order(ready) : Math.max(0, heard)
+    const simulation = new Simulation(ground, seededChance(1), {
+      order: (ready) => {
+        // Whoever only hears that it is done changes nothing: that needs no order.
+        const heard = ready.findIndex((what) => what.startsWith('wrote'))
+        return isOpen && heard < 0 ? order(ready) : Math.max(0, heard)
+      },
     })
     try {
       const actor = async (name: string) => {
@@ -52,7 +54,7 @@ describe('F06 a child that ends at the moment when a message comes for its paren
         await ground.store.write('owner', (tx) => insertOwner(tx, { id: ownerId, pid: 1, startedAt: 0, beatAt: 0 }))
         const claimed = await drive(simulation, claimNext(engine, { ownerId }))
         if (!claimed) throw new Error('there was nothing to claim')
-        return { life, done: runToTheEnd(engine, claimed, idle) }
+        return { life, done: executeRun(engine, claimed, idle) }
       }
       simulation.submit({ label: 's0', content: 'spawn plain' })
       await drive(simulation, simulation.answered())
@@ -132,7 +134,7 @@ describe('F06 a child that ends at the moment when a message comes for its paren
   })
 
   const say = (of: Process, content: string) => submit(of.engine, { folder, label: 'main', content })
-  const run = async (of: Process, claimed = of.claim()) => runToTheEnd(of.engine, await claimed, idle)
+  const run = async (of: Process, claimed = of.claim()) => executeRun(of.engine, await claimed, idle)
 
   /** Lets the first reach its COMMIT, begins the second, and commits when that waits for it. */
   const interleave = async (
@@ -159,7 +161,7 @@ describe('F06 a child that ends at the moment when a message comes for its paren
       left;
       left = await claimNext(a.engine, { ownerId: a.ownerId })
     )
-      await runToTheEnd(a.engine, left, idle)
+      await executeRun(a.engine, left, idle)
     await heardOnce()
   })
 
@@ -184,6 +186,6 @@ describe('F06 a child that ends at the moment when a message comes for its paren
     const turns = await under.turns(2)
     const heard = turns.flatMap(({ turn }) => turn.queryMessages.map(({ content }) => content.slice(0, 5)))
     expect(heard.sort()).toEqual(['[agen', 'every', 'go', 'hello'])
-    expect(await under.world.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
+    expect(await under.runtime.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
   }
 })

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { childrenOf, runsOf } from '../../src/store/runs.ts'
+import { childrenOf, runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
-import { startMortal } from './mortal.ts'
+import { startMortal } from './killable-engine.ts'
 
 const patience = { timeout: 120_000 }
 
@@ -44,7 +44,8 @@ describe.each(databases)('F12 a recovery that is killed on %s', patience, (datab
     return runId ?? ''
   }
 
-  test('at any point leaves a recovery that comes to the same end', async () => {
+  // A hundred lives, one after the other.
+  test('at any point leaves a recovery that comes to the same end', { timeout: 600_000 }, async () => {
     const problems: Record<string, string[]> = {}
     let at = 0
     for (let isKilled = true; isKilled; ) {
@@ -80,7 +81,7 @@ describe.each(databases)('F12 a recovery that is killed on %s', patience, (datab
 
   /** What is wrong with what is left of a request, as a person would tell it. */
   const judge = async (root: string, ends: string[]): Promise<string[]> => {
-    const { runs, turns, threads, inbox, usage, joins } = await under.world.store.read(async (rows) => ({
+    const { runs, turns, threads, inbox, usage, joins } = await under.runtime.store.read(async (rows) => ({
       runs: await runsOf(rows, { rootRunId: root }),
       turns: await rows.all(rows.build.selectFrom('turns').select(['run_id', 'status'])),
       threads: await rows.all(rows.build.selectFrom('threads').select(['segment_id', 'depth'])),

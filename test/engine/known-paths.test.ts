@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { readContext } from '../../src/engine/context.ts'
-import { fork } from '../../src/engine/fork.ts'
-import { KnownPaths } from '../../src/engine/known-paths.ts'
+import { readContext } from '../../src/engine/run/context/context.ts'
+import { KnownPaths } from '../../src/engine/run/context/known-paths.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findSessions } from '../../src/store/sessions.ts'
+import { findSessions } from '../../src/store/rows/sessions.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 

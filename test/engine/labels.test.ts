@@ -1,15 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Label } from '../../src/domain/label.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { listApprovals } from '../../src/engine/questions.ts'
-import { show } from '../../src/engine/show.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { listApprovals } from '../../src/engine/views/questions.ts'
+import { show } from '../../src/engine/views/show.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun, runsOf } from '../../src/store/runs.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, nobody, type TestEngine, testTool } from './engine.ts'
 import { spawnTool } from './family.ts'
-import { startMortal } from './mortal.ts'
+import { startMortal } from './killable-engine.ts'
 
 const strange: Label = { integrity: 'untrusted', sources: ['url:https://strange.example/'] }
 
@@ -40,7 +41,7 @@ describe.each(databases)('the label of a run on %s', (database) => {
     await under.work()
   }
   const labelOf = async (runId: string | null) =>
-    (await under.world.store.read((rows) => findRun(rows, runId ?? '')))?.label
+    (await under.runtime.store.read((rows) => findRun(rows, runId ?? '')))?.label
 
   test('is trusted as long as nobody else was heard', async () => {
     await begin()
@@ -69,9 +70,9 @@ describe.each(databases)('the label of a run on %s', (database) => {
     await begin()
     await under.say('visit, then hand it over')
     await under.turns(2)
-    const child = (await under.world.store.read((rows) => runsOf(rows, {}))).find(({ depth }) => depth === 1)
+    const child = (await under.runtime.store.read((rows) => runsOf(rows, {}))).find(({ depth }) => depth === 1)
     expect(child?.label).toEqual(strange)
-    const items = await under.world.store.read((rows) => rows.all(rows.build.selectFrom('inbox').selectAll()))
+    const items = await under.runtime.store.read((rows) => rows.all(rows.build.selectFrom('inbox').selectAll()))
     expect(items.filter(({ kind }) => kind === 'result').map(({ integrity }) => integrity)).toEqual(['untrusted'])
   })
 
@@ -81,10 +82,10 @@ describe.each(databases)('the label of a run on %s', (database) => {
     const { runId } = await under.say('visit, then push')
     await under.until(async (rows) => (await findRun(rows, runId ?? ''))?.state === 'waiting')
     mortal.kill()
-    const [question] = await under.world.store.read(listApprovals)
+    const [question] = await under.runtime.store.read(listApprovals)
     expect(question).toMatchObject({ trusted: false, sources: strange.sources })
-    const around = { now: 0, agents: nobody, limits: { usd: 1, tokens: 1, steps: 1 } }
-    const view = await under.world.store.read((rows) => show(rows, `run:${runId}`, folder, around))
+    const around = { now: 0, agents: nobody, protect: nothingProtected, limits: { usd: 1, tokens: 1, steps: 1 } }
+    const view = await under.runtime.store.read((rows) => show(rows, `run:${runId}`, folder, around))
     expect(view).toMatchObject({ label: strange })
     await cancel(under.engine, runId ?? '', 'no')
     expect(await labelOf(runId)).toEqual(strange)

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { followEvents } from '../../src/store/events.ts'
-import { childrenOf, findRun } from '../../src/store/runs.ts'
-import { spentBy } from '../../src/store/usage.ts'
+import { followEvents } from '../../src/store/rows/events.ts'
+import { childrenOf, findRun } from '../../src/store/rows/runs.ts'
+import { spendingBy } from '../../src/store/rows/usage.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
@@ -32,12 +32,12 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
     await under.work()
     const { runId } = await under.say('look')
     await under.turns(1)
-    const run = await under.world.store.read((rows) => findRun(rows, runId ?? ''))
+    const run = await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
     expect(made).toBe(5)
     expect(model.requests).toHaveLength(10)
     expect(contents(model.requests[6]?.messages).at(-1)).toContain('5 times in a row')
-    const spent = await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))
+    const spent = await under.runtime.store.read((rows) => spendingBy(rows, { runId: runId ?? '' }))
     expect(spent).toMatchObject({ inputTokens: 100, outputTokens: 10 })
   })
 
@@ -48,7 +48,7 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
     await under.work()
     const { runId } = await under.say('look')
     await under.turns(1)
-    const run = await under.world.store.read((rows) => findRun(rows, runId ?? ''))
+    const run = await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
     expect(run?.error?.message).toContain(`the same ${length} calls`)
     expect(model.requests.length).toBeLessThanOrEqual(10 * length)
@@ -87,11 +87,13 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
     })
     expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
     expect(run.error?.message).toContain('more than 5 agents in one turn')
-    const children = await under.world.store.read((rows) => childrenOf(rows, runId ?? ''))
+    const children = await under.runtime.store.read((rows) => childrenOf(rows, runId ?? ''))
     expect(children).toHaveLength(5)
     expect(model.requests.flatMap(({ messages }) => contents(messages)).join()).toContain('5 agents')
     const told: Event[] = []
-    for await (const event of followEvents(under.world.store, under.world, { signal: new AbortController().signal })) {
+    for await (const event of followEvents(under.runtime.store, under.runtime, {
+      signal: new AbortController().signal,
+    })) {
       if (event.kind === 'run.limited') told.push(event)
       if (event.kind === 'run.ended' && event.subject === `run:${runId}`) break
     }
@@ -110,7 +112,7 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
       return found?.finishedAt !== null && found
     })
     expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
-    expect(await under.world.store.read((rows) => childrenOf(rows, runId ?? ''))).toHaveLength(5)
+    expect(await under.runtime.store.read((rows) => childrenOf(rows, runId ?? ''))).toHaveLength(5)
   })
 
   test('may be the same call as long as its answer changes', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import type { LiveSign } from '../../src/domain/live.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
+import type { StreamDelta } from '../../src/domain/stream-delta.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { manualClock } from '../../src/testing.ts'
 import { newEngine, type TestEngine } from './engine.ts'
@@ -16,7 +16,7 @@ test('what a model says is told while it says it, and taken back when the call f
     { thinking: 'hm', pieces: ['a whole ', 'answer'] },
   ])
   under = await newEngine('sqlite', model, { clock })
-  const signs: LiveSign[] = []
+  const signs: StreamDelta[] = []
   under.engine.live = (sign) => signs.push(sign)
   await under.work()
   const { runId } = await under.say('hello')

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { remindedOf } from '../../src/memory/describe.ts'
-import { Passes } from '../../src/memory/embed-memories.ts'
+import { EmbeddingPasses } from '../../src/memory/embed-memories.ts'
 import { remember } from '../../src/memory/remember.ts'
-import { httpEmbedder } from '../../src/models/http-embedder.ts'
+import { httpEmbedder } from '../../src/models/embedder/http-embedder.ts'
 import { systemClock } from '../../src/system.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
-import { newOffice, type Office, type Play } from './office.ts'
+import { newOffice, type Office, type Play } from './test-team.ts'
 
 const synonyms = [
   ['boat', 'vessel'],
@@ -38,7 +38,7 @@ describe.each(databases)('an agent with an embedder on %s', (database) => {
       await office.engine.store.write('submit', (tx) =>
         remember(tx, { content, source: 'user', label: trusted }, 1, 1000),
       )
-    await new Passes(embedder, office.engine, new AbortController().signal).next()
+    await new EmbeddingPasses(embedder, office.engine, new AbortController().signal).next()
   }
   const noteOf = (at: number) => office.requestsOf('coordinator')[at]?.note ?? ''
 
@@ -72,7 +72,7 @@ describe.each(databases)('an agent with an embedder on %s', (database) => {
     expect(await ask('crimson vessel')).toMatchObject({ memories: [{ id: '[id:1]', by: 'meaning' }] })
     isDown = true
     const answer = await ask('a red thing')
-    expect(answer).toMatchObject({ memories: [{ id: '[id:1]' }], note: expect.stringContaining('by words alone') })
+    expect(answer).toMatchObject({ memories: [{ id: '[id:1]' }], note: expect.stringContaining('by words only') })
     expect(answer.memories[0]).not.toHaveProperty('by')
   })
 })

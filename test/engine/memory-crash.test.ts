@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { start } from '../contract/program.ts'
+import { bundledWhole, start } from '../contract/program.ts'
 import { databases, newPlace } from '../setup/places.ts'
 
-const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache') }
 const moments = [
   ...['before', 'after'].flatMap((when) => [3, 4, 5].map((at) => `step.${when}_commit#${at}`)),
   // Ends may share a commit: this one there always is.
@@ -31,7 +30,8 @@ describe.each(databases)('what an agent found out, on %s', { timeout: 120_000 },
   const killedAt =
     database === 'sqlite' ? moments : moments.filter((moment) => moment.startsWith('step') && /#[45]/.test(moment))
   test.each(killedAt)('is kept once and linked to its result, although a process is killed at %s', async (crashAt) => {
-    const curate = (more: object) => start('../engine/programs/curating', { home, database: address, ...more }, { env })
+    const program = await bundledWhole('../engine/programs/curating')
+    const curate = (more: object) => start(program, { home, database: address, ...more })
     const end = await curate({ crashAt }).end
     // Steps that are made side by side may share a commit: then there is no fifth.
     expect(crashAt.endsWith('#5') ? ['SIGKILL', 0] : ['SIGKILL']).toContain(end)

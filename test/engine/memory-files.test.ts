@@ -2,13 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { TurnView } from '../../src/domain/app.ts'
-import { show } from '../../src/engine/show.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { show } from '../../src/engine/views/show.ts'
 import { homeFiles } from '../../src/home/home-files.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { wholeLook } from '../memory/whole-look.ts'
 import { databases } from '../setup/places.ts'
-import { agentNamed, newOffice, type Office, type OfficeOptions, type Play, staff } from './office.ts'
+import { agentNamed, newOffice, type Office, type OfficeOptions, type Play, staff } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
@@ -32,7 +33,12 @@ describe.each(databases)('what the owner wrote into the home, for agents on %s',
   }
   const takeIn = async () => expect(await wholeLook(office.engine, homeFiles(home))).toEqual([])
   const note = (at = 0) => office.requestsOf('coordinator')[at]?.note ?? ''
-  const around = { now: 1, agents: { find: () => undefined, list: () => [] }, limits: { usd: 1, tokens: 1, steps: 1 } }
+  const around = {
+    now: 1,
+    protect: nothingProtected,
+    agents: { find: () => undefined, list: () => [] },
+    limits: { usd: 1, tokens: 1, steps: 1 },
+  }
   const shownTurn = async (turnId: string | null) =>
     (await office.engine.store.read((rows) => show(rows, `turn:${turnId}`, office.folder, around))) as TurnView
 

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { why } from '../../src/engine/why.ts'
+import { why } from '../../src/engine/why/why.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
-import { findMemory, listMemories } from '../../src/store/memories.ts'
-import { recallsIn } from '../../src/store/memory-recalls.ts'
-import { insertNarrative } from '../../src/store/narratives.ts'
-import { listResults } from '../../src/store/results.ts'
+import { findMemory, listMemories } from '../../src/store/knowledge/memories.ts'
+import { memoryRecallsIn } from '../../src/store/knowledge/memory-recalls.ts'
+import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
+import { listResults } from '../../src/store/rows/results.ts'
 import { databases } from '../setup/places.ts'
-import { agentNamed, newOffice, type Office, staff } from './office.ts'
+import { agentNamed, newOffice, type Office, staff } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
@@ -122,7 +122,7 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     expect(request?.note).toContain('[id:1] The staging server listens on port 8443')
     expect(request?.note).not.toContain('Tuesdays')
     expect(JSON.stringify([request?.system, request?.messages])).not.toContain('8443')
-    expect(await office.engine.store.read((rows) => recallsIn(rows, runId ?? ''))).toMatchObject([
+    expect(await office.engine.store.read((rows) => memoryRecallsIn(rows, runId ?? ''))).toMatchObject([
       { memoryId: 1, words: expect.arrayContaining(['port', 'staging', 'server']) },
     ])
     expect((await office.engine.store.read((rows) => findMemory(rows, 1)))?.recalledAt).toBeGreaterThan(1)
@@ -211,7 +211,7 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     await note('The proxy is up on 8080 [id:2].', [2])
     await keep('The proxy listens on port 9090', trusted, 2)
     expect(await told('one')).toContain(
-      'The proxy is up on 8080 [id:2]. (since then: [id:2] does not hold any more; [id:3] The proxy listens on port 9090)',
+      'The proxy is up on 8080 [id:2]. (since then: [id:2] is no longer true; [id:3] The proxy listens on port 9090)',
     )
     await store.write('submit', (tx) => forget(tx, 3, 1))
     expect(await told('two')).toContain('narrative:1] The bakery is busy [id:1].')

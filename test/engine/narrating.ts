@@ -1,4 +1,4 @@
-import { insertNarrative, type Narrative } from '../../src/store/narratives.ts'
+import { insertNarrative, type Narrative } from '../../src/store/knowledge/narratives.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** Writes a narrative as whoever tells on would; answers its number. */

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ModelMessage, ModelRequest } from '../../src/domain/model.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { fork } from '../../src/engine/fork.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun } from '../../src/store/runs.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 

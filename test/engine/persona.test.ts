@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { RunView } from '../../src/domain/app.ts'
+import type { RunView } from '../../src/api/views/run.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { openTestApp, type TestApp } from '../../src/testing.ts'
 import { testTool } from './engine.ts'

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Config } from '../../src/config/config.ts'
-import { decide } from '../../src/engine/approve.ts'
-import { viewPlan } from '../../src/engine/plan-views.ts'
-import { cancelPlan, changeTask } from '../../src/engine/steer-plan.ts'
-import { findApproval } from '../../src/store/approvals.ts'
-import { findPlan, listPlans } from '../../src/store/plans.ts'
-import { runsOf } from '../../src/store/runs.ts'
-import { listTasks } from '../../src/store/tasks.ts'
+import { viewPlan } from '../../src/engine/plans/plan-views.ts'
+import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
+import { findApproval } from '../../src/store/rows/approvals.ts'
+import { findPlan, listPlans } from '../../src/store/rows/plans.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
+import { listTasks } from '../../src/store/rows/tasks.ts'
 import { databases } from '../setup/places.ts'
-import { brief, newOffice, type Office, type OfficeOptions, planner, planningCoordinator } from './office.ts'
+import { brief, newOffice, type Office, type OfficeOptions, planner, planningCoordinator } from './test-team.ts'
 
 const plans = (gate: Config['plans']): OfficeOptions => ({
   config: (config) => {

@@ -1,38 +1,39 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { engineOf } from '../../src/app-engine.ts'
+import { engineOf } from '../../src/app/engine.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import type { WriteArea } from '../../src/domain/crash-points.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
 import type { Task } from '../../src/domain/plan.ts'
 import type { Run } from '../../src/domain/run.ts'
-import type { ToolOutcome } from '../../src/domain/tool.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { type Claimed, claimNext } from '../../src/engine/claim.ts'
-import { runToTheEnd } from '../../src/engine/loop.ts'
-import { lockPlaces } from '../../src/engine/settle.ts'
-import { cancelPlan, changeTask } from '../../src/engine/steer-plan.ts'
-import { submit } from '../../src/engine/submit.ts'
-import { listPlans } from '../../src/store/plans.ts'
-import { listResults } from '../../src/store/results.ts'
-import { runsOf } from '../../src/store/runs.ts'
-import { insertStep } from '../../src/store/steps.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { ToolOutcome } from '../../src/domain/tools/tool.ts'
+import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { claimNext } from '../../src/engine/run/claim.ts'
+import type { Claimed } from '../../src/engine/run/claimed.ts'
+import { executeRun } from '../../src/engine/run/loop.ts'
+import { lockRunSessions } from '../../src/engine/run/settlement.ts'
+import { submit } from '../../src/engine/run/submit.ts'
+import { listPlans } from '../../src/store/rows/plans.ts'
+import { listResults } from '../../src/store/rows/results.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
+import { insertStep } from '../../src/store/rows/steps.ts'
+import { listTasks } from '../../src/store/rows/tasks.ts'
 import type { Tx } from '../../src/store/store.ts'
-import { listTasks } from '../../src/store/tasks.ts'
 import { ModelFailure, type ScriptedReply, scriptedModel } from '../../src/testing.ts'
-import { newWorld, type TestWorld } from '../setup/places.ts'
+import { newTestRuntime, type TestRuntime } from '../setup/places.ts'
 import { folder, type TestEngine } from './engine.ts'
-import { planCall, planningCoordinator, saidIn, staff, whoIs } from './office.ts'
 import { newRace, type Process, type Race } from './races.ts'
+import { planCall, planningCoordinator, saidIn, staff, whoIs } from './test-team.ts'
 
 const never = new AbortController().signal
-const hands = { signal: never, isSilent: () => false, claimant: () => undefined }
+const pool = { signal: never, leaseAtRisk: () => false, claimant: () => undefined }
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
 /** Of another agent: that two say the same prompt makes one wait for the other, too. */
 const other = { key: 'y', skill: 'writer' }
 type Drafts = Parameters<typeof planCall>[0]
 
 describe('two processes at one plan on PostgreSQL', () => {
-  let world: TestWorld
+  let runtime: TestRuntime
   let race: Race
   let a: Process
   let b: Process
@@ -50,7 +51,7 @@ describe('two processes at one plan on PostgreSQL', () => {
 
   beforeEach(async () => {
     failing = []
-    world = await newWorld('postgres')
+    runtime = await newTestRuntime('postgres')
     const config = await loadConfig('/nowhere/none.yaml', {})
     config.agents.maxConcurrent = 10
     const model = scriptedModel((request) => {
@@ -59,33 +60,33 @@ describe('two processes at one plan on PostgreSQL', () => {
     })
     const agents = { find: (name: string) => staff.find((each) => each.name === name), list: () => staff }
     const engine = engineOf(
-      world,
+      runtime,
       { crash: () => undefined, live: () => undefined },
       { config, models: [model], env: {}, agents },
     )
-    race = await newRace({ world, engine } as unknown as TestEngine)
+    race = await newRace({ runtime, engine } as unknown as TestEngine)
     a = race.a
     b = race.b
   })
   afterEach(async () => {
     await race.close()
-    await world.remove()
+    await runtime.remove()
   })
 
-  const tasks = () => world.store.read((rows) => listTasks(rows, {}))
+  const tasks = () => runtime.store.read((rows) => listTasks(rows, {}))
   const statuses = async () => Object.fromEntries((await tasks()).map(({ key, status }) => [key, status]))
-  const plan = async () => (await world.store.read((rows) => listPlans(rows)))[0]
-  const live = () => world.store.read((rows) => runsOf(rows, { live: true }))
+  const plan = async () => (await runtime.store.read((rows) => listPlans(rows)))[0]
+  const live = () => runtime.store.read((rows) => runsOf(rows, { live: true }))
   const runsFor = async (key: string) => {
     const { id } = await task(key)
-    return (await world.store.read((rows) => runsOf(rows, {}))).filter(({ taskId }) => taskId === id)
+    return (await runtime.store.read((rows) => runsOf(rows, {}))).filter(({ taskId }) => taskId === id)
   }
   const task = async (key: string): Promise<Task> => {
     const found = (await tasks()).find((each) => each.key === key)
     if (!found) throw new Error(`there is no task ${key}`)
     return found
   }
-  const run = ({ engine }: Process, claimed: Claimed) => runToTheEnd(engine, claimed, hands)
+  const run = ({ engine }: Process, claimed: Claimed) => executeRun(engine, claimed, pool)
 
   /** Works in one process until this is so. */
   const workUntil = async (isSo: () => Promise<boolean>) => {
@@ -127,7 +128,7 @@ describe('two processes at one plan on PostgreSQL', () => {
     const parsed = tool?.parse(input)
     if (tool?.effect !== 'transactional' || !parsed?.ok) throw new Error(`${name} cannot be called so`)
     return engine.store.write('step', async (tx: Tx) => {
-      if (tool.guarded) await lockPlaces(tx, caller)
+      if (tool.guarded) await lockRunSessions(tx, caller)
       const context = { runId: caller.id, callId: 'call', folder, protect: nothingProtected, signal: never }
       return tool.write(tx, parsed.value, context)
     })
@@ -213,22 +214,22 @@ describe('two processes at one plan on PostgreSQL', () => {
   test('of two that start a plan at once the second is told that it runs', async () => {
     drafts = [{ key: 'x' }, { key: 'y' }]
     await say('go')
-    await workUntil(async () => (await world.store.read((rows) => listResults(rows, {}))).length === 1)
+    await workUntil(async () => (await runtime.store.read((rows) => listResults(rows, {}))).length === 1)
     const { run: coordinator } = await a.claim()
     const start = (of: Process) => call(of, coordinator, 'run_project', { project_id: 1 })
     const second = await interleave({ of: a, area: 'step', work: () => start(a) }, () => start(b))
-    expect(JSON.stringify(second.output)).toContain('plan:1 runs already')
+    expect(JSON.stringify(second.output)).toContain('plan:1 is already running')
     expect((await tasks()).map(({ attempts }) => attempts)).toEqual([1, 1])
   })
 
   test('a wait that comes before the call beside it waits for what that one begins', async () => {
     drafts = [{ key: 'x' }]
     await say('go')
-    await workUntil(async () => (await world.store.read((rows) => listResults(rows, {}))).length === 1)
+    await workUntil(async () => (await runtime.store.read((rows) => listResults(rows, {}))).length === 1)
     const { run: coordinator } = await a.claim()
     expect(await call(a, coordinator, 'wait', {})).toMatchObject({ status: 'error' })
     const payload = { id: 'beside', name: 'run_project', input: { project_id: 1 }, effect: 'transactional' }
-    await world.store.write('step', (tx) =>
+    await runtime.store.write('step', (tx) =>
       insertStep(tx, { runId: coordinator.id, seq: 1, kind: 'begun', payload, at: 0 }),
     )
     expect(await call(a, coordinator, 'wait', {})).toMatchObject({ status: 'ok', ends: {} })

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { cancelPlan, cancelTask, changeTask } from '../../src/engine/steer-plan.ts'
-import { listPlans } from '../../src/store/plans.ts'
-import { listResults } from '../../src/store/results.ts'
-import { listTasks } from '../../src/store/tasks.ts'
+import { cancelPlan, cancelTask, changeTask } from '../../src/engine/plans/steer-plan.ts'
+import { listPlans } from '../../src/store/rows/plans.ts'
+import { listResults } from '../../src/store/rows/results.ts'
+import { listTasks } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure, manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
-import { newOffice, type Office, type Play, planner, planningCoordinator } from './office.ts'
+import { newOffice, type Office, type Play, planner, planningCoordinator } from './test-team.ts'
 
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
 
@@ -119,7 +119,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
         .at(-1)
         ?.messages.map(({ content }) => content) ?? []
     expect(heard.find((line) => line.startsWith('plan:1'))).toMatch(
-      /^plan:1 "The plan" is cancelled: the person cancelled it: changed my mind\. .*Nothing of it is tried again unless the person asks for it\.$/,
+      /^plan:1 "The plan" is cancelled: the person cancelled it: changed my mind\. .*Nothing of it is tried again unless the person asks for it: heddle retry task:ID\.$/,
     )
   })
 
@@ -138,7 +138,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     await cancelTask(office.engine, first, 'not this one')
     const answered = await office.heard(item)
     expect(JSON.stringify(office.requestsOf('coordinator'))).toContain(
-      'task:1 is cancelled by the person, who alone may have that tried again',
+      'task:1 is cancelled by the person; only the person can retry that',
     )
     expect(answered.text).toContain('the person cancelled task:1')
     expect(await tasks()).toMatchObject([{ status: 'cancelled', attempts: 1 }, { status: 'blocked' }])
@@ -157,7 +157,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     expect(await tasks()).toMatchObject([{ status: 'failed', attempts: 5 }])
     expect(answered).toMatchObject({ ok: false, status: 'failed', error: { code: 'plan_failed' } })
     expect(answered.error?.message).toBe('plan:1 did not complete: 1 failed')
-    expect(answered.text).toContain('task:1 was tried 5 times, the most without a person')
+    expect(answered.text).toContain('task:1 was tried 5 times; only a person can start another attempt')
   })
 
   test('whoever started agents beside a plan hears that they ended, and that the plan still runs', async () => {

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { cancel } from '../../src/engine/cancel.ts'
-import { cancelPlan, changeTask } from '../../src/engine/steer-plan.ts'
-import { listPlans } from '../../src/store/plans.ts'
-import { listResults } from '../../src/store/results.ts'
-import { runsOf } from '../../src/store/runs.ts'
-import { listTasks, tasksOf } from '../../src/store/tasks.ts'
+import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { listPlans } from '../../src/store/rows/plans.ts'
+import { listResults } from '../../src/store/rows/results.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
+import { listTasks, tasksOf } from '../../src/store/rows/tasks.ts'
 import { gate, ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
-import { brief, newOffice, type Office, planCall, planner, planningCoordinator } from './office.ts'
+import { brief, newOffice, type Office, planCall, planner, planningCoordinator } from './test-team.ts'
 
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
 

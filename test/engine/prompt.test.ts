@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type PromptParts, systemPrompt } from '../../src/engine/prompt.ts'
+import { type PromptParts, systemPrompt } from '../../src/engine/model/prompt.ts'
 
 const files = [
   { name: 'AGENTS.md', text: 'rules' },

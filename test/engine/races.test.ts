@@ -1,18 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Model } from '../../src/domain/model.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { type HandsOn, Stop } from '../../src/engine/active-run.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { type Claimed, claimNext } from '../../src/engine/claim.ts'
-import { runToTheEnd } from '../../src/engine/loop.ts'
-import { spawnChild } from '../../src/engine/spawn.ts'
-import { type Accepted, submit } from '../../src/engine/submit.ts'
-import type { Engine } from '../../src/engine/world.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { Stop, type WorkerHandle } from '../../src/engine/run/active-run.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { claimNext } from '../../src/engine/run/claim.ts'
+import type { Claimed } from '../../src/engine/run/claimed.ts'
+import { executeRun } from '../../src/engine/run/loop.ts'
+import { spawnChild } from '../../src/engine/run/spawn.ts'
+import { type Accepted, submit } from '../../src/engine/run/submit.ts'
+import type { Engine } from '../../src/engine/runtime.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { runsOf } from '../../src/store/runs.ts'
-import { findSessions } from '../../src/store/sessions.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
+import { findSessions } from '../../src/store/rows/sessions.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { folder, newEngine, type TestEngine } from './engine.ts'
 import { newRace, type Process, type Race } from './races.ts'
@@ -29,8 +30,8 @@ const family = scriptedModel((request) => {
 })
 
 /** Hands that take nothing more after the run they have. */
-function idle(signal: AbortSignal): HandsOn {
-  return { signal, isSilent: () => false, claimant: () => undefined }
+function idle(signal: AbortSignal): WorkerHandle {
+  return { signal, leaseAtRisk: () => false, claimant: () => undefined }
 }
 
 function notYet(): never {
@@ -63,9 +64,9 @@ describe('two processes on PostgreSQL', () => {
     await under.remove()
   })
 
-  const run = ({ engine }: Process, claimed: Claimed, signal = never) => runToTheEnd(engine, claimed, idle(signal))
+  const run = ({ engine }: Process, claimed: Claimed, signal = never) => executeRun(engine, claimed, idle(signal))
   const say = ({ engine }: Process, content: string) => submit(engine, { ...input, content })
-  const runs = (filter = {}) => under.world.store.read((rows) => runsOf(rows, filter))
+  const runs = (filter = {}) => under.runtime.store.read((rows) => runsOf(rows, filter))
   const inputs = async (count: number) =>
     (await under.turns(count)).map(({ turn }) => turn.queryMessages.map(({ content }) => content))
 
@@ -116,9 +117,9 @@ describe('two processes on PostgreSQL', () => {
     const limits = { ...a.engine.limits, maxRunning: 1 }
     const [engine, other] = [a.engine, b.engine].map((each) => ({ ...each, limits })) as [Engine, Engine]
     const claiming = { of: a, area: 'claim' as const, work: () => claimNext(engine, { ownerId: a.ownerId }) }
-    const hands = { engine: other, claimant: { ownerId: b.ownerId } }
+    const pool = { engine: other, claimant: { ownerId: b.ownerId } }
     const accepted = await interleave(claiming, () =>
-      submit(other, { folder, label: 'other', content: 'two', priority: 1 }, hands),
+      submit(other, { folder, label: 'other', content: 'two', priority: 1 }, pool),
     )
     expect(accepted.claimed).toBeUndefined()
     expect((await runs({ live: true })).map(({ state }) => state).sort()).toEqual(['queued', 'running'])
@@ -132,11 +133,12 @@ describe('two processes on PostgreSQL', () => {
     await say(a, 'one')
     await submit(b.engine, { folder, label: 'other', content: 'two' })
     const [first, second] = [(await blind(a)) as Claimed, (await blind(b)) as Claimed]
-    const work = () => runToTheEnd(poor(a), first, idle(never))
-    await interleave({ of: a, area: 'step', work }, () => runToTheEnd(poor(b), second, idle(never)))
-    expect((await runs()).map(({ state, error }) => [state, error?.code])).toEqual([
-      ['completed', undefined],
-      ['failed', 'budget_spent'],
+    const work = () => executeRun(poor(a), first, idle(never))
+    await interleave({ of: a, area: 'step', work }, () => executeRun(poor(b), second, idle(never)))
+    // The second comes back when the first has spent what it needs.
+    expect((await runs()).map(({ state, waitingFor }) => [state, waitingFor])).toEqual([
+      ['completed', null],
+      ['waiting', 'retry'],
     ])
   })
 
@@ -182,7 +184,7 @@ describe('two processes on PostgreSQL', () => {
         return reply
       },
     }
-    const child = runToTheEnd({ ...a.engine, model: () => slow }, await a.claim(), idle(never))
+    const child = executeRun({ ...a.engine, model: () => slow }, await a.claim(), idle(never))
     await held.reached
     await run(b, await b.claim())
     held.open()
@@ -240,7 +242,7 @@ describe('two processes on PostgreSQL', () => {
 
   test('inputs that begin the same session at once are both accepted, by one session and one run', async () => {
     const second = await interleave({ of: a, area: 'submit', work: () => say(a, 'one') }, () => say(b, 'two'))
-    expect(await under.world.store.read((rows) => findSessions(rows))).toMatchObject([{ id: second.session.id }])
+    expect(await under.runtime.store.read((rows) => findSessions(rows))).toMatchObject([{ id: second.session.id }])
     await run(b, await b.claim())
     expect(await inputs(1)).toEqual([['one', 'two']])
   })

@@ -1,10 +1,11 @@
 import type { WriteArea } from '../../src/domain/crash-points.ts'
-import { type Claimed, claimNext } from '../../src/engine/claim.ts'
-import type { Engine } from '../../src/engine/world.ts'
+import { claimNext } from '../../src/engine/run/claim.ts'
+import type { Claimed } from '../../src/engine/run/claimed.ts'
+import type { Engine } from '../../src/engine/runtime.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { openStore } from '../../src/store/open.ts'
-import { insertOwner } from '../../src/store/owners.ts'
-import { connectPool } from '../../src/store/postgres-store.ts'
+import { connectPool } from '../../src/store/postgres/store.ts'
+import { insertOwner } from '../../src/store/rows/owners.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context } from '../setup/store-context.ts'
 import type { TestEngine } from './engine.ts'
@@ -30,9 +31,9 @@ export interface Race {
 }
 
 export async function newRace(under: TestEngine): Promise<Race> {
-  const { place } = under.world
+  const { place } = under.runtime
   if (place.kind !== 'postgres') throw new Error('only PostgreSQL lets two transactions be open at once')
-  const name = `race_${under.world.newId()}`
+  const name = `race_${under.runtime.newId()}`
   const stores: Store[] = []
   const begin = async (): Promise<Process> => {
     const store = await openStore({ ...place, url: `${place.url}&application_name=${name}` }, context)

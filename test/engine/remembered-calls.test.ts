@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ModelMessage, ModelRequest } from '../../src/domain/model.ts'
-import { append } from '../../src/engine/append.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { fork } from '../../src/engine/fork.ts'
-import { withOwnCallIds, withoutCalls } from '../../src/engine/model-messages.ts'
+import { withoutCalls, withUniqueCallIds } from '../../src/engine/model/model-messages.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun } from '../../src/store/runs.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
 import { gate } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
-import { brief, newOffice, type Office, type Play, planCall, planner, planningCoordinator } from './office.ts'
+import { brief, newOffice, type Office, type Play, planCall, planner, planningCoordinator } from './test-team.ts'
 
 const bare = ({ messages }: ModelRequest) => messages
 
@@ -322,5 +322,5 @@ test('a model without tools is told of calls in words', () => {
     { role: 'assistant', content: 'I look.\n(called look with {"at":1})', calls: [] },
     { role: 'user', content: '[look answered]\nseen' },
   ])
-  expect(withOwnCallIds(messages)).toEqual(messages)
+  expect(withUniqueCallIds(messages)).toEqual(messages)
 })

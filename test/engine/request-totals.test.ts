@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { drawnBy } from '../../src/store/request-totals.ts'
-import { findRun, lockRun } from '../../src/store/runs.ts'
-import { spentBy } from '../../src/store/usage.ts'
+import { spendingOfRequest } from '../../src/store/rows/request-totals.ts'
+import { findRun, lockRun } from '../../src/store/rows/runs.ts'
+import { spendingBy } from '../../src/store/rows/usage.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
@@ -33,14 +33,14 @@ describe.each(databases)('what a request has drawn from its budget on %s', (data
 
   test('is the sum over all its calls, of which few are added up anew', async () => {
     const runId = await lookAgainAndAgain(199, 10 ** 7)
-    const drawn = await under.world.store.write('step', async (tx) => {
+    const drawn = await under.runtime.store.write('step', async (tx) => {
       await lockRun(tx, runId)
-      return drawnBy(tx, runId)
+      return spendingOfRequest(tx, runId)
     })
-    const spent = await under.world.store.read((rows) => spentBy(rows, { rootRunId: runId }))
+    const spent = await under.runtime.store.read((rows) => spendingBy(rows, { rootRunId: runId }))
     expect(spent).toMatchObject({ calls: 200, inputTokens: 180_000, outputTokens: 20_000 })
     expect(drawn).toEqual({ tokens: 200_000, costUsd: expect.closeTo(spent.costUsd), steps: 200 })
-    const uncounted = await under.world.store.read((rows) =>
+    const uncounted = await under.runtime.store.read((rows) =>
       rows.all(rows.build.selectFrom('usage').select('call').where('counted', '=', 0)),
     )
     expect(uncounted.length).toBeLessThanOrEqual(65)
@@ -48,9 +48,9 @@ describe.each(databases)('what a request has drawn from its budget on %s', (data
 
   test('holds it back when most of its calls are in the total already', async () => {
     const runId = await lookAgainAndAgain(300, 150_000)
-    const { run, spent } = await under.world.store.read(async (rows) => ({
+    const { run, spent } = await under.runtime.store.read(async (rows) => ({
       run: await findRun(rows, runId),
-      spent: await spentBy(rows, { rootRunId: runId }),
+      spent: await spendingBy(rows, { rootRunId: runId }),
     }))
     expect(run).toMatchObject({ state: 'failed', error: { code: 'budget_spent' } })
     expect(spent.calls).toBeGreaterThan(100)

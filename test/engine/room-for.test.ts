@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sharesOf } from '../../src/engine/room-for.ts'
+import { fairShares } from '../../src/engine/plans/room-for.ts'
 
 test.each([
   { sizes: [], room: 10, shares: [] },
@@ -8,5 +8,5 @@ test.each([
   { sizes: [100, 5, 100], room: 105, shares: [50, 5, 50] },
   { sizes: [10, 10], room: -5, shares: [0, 0] },
 ])('texts of $sizes bytes share $room: $shares', ({ sizes, room, shares }) => {
-  expect(sharesOf(sizes, room)).toEqual(shares)
+  expect(fairShares(sizes, room)).toEqual(shares)
 })

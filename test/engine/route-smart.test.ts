@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SmartRoute } from '../../src/domain/smart-route.ts'
-import { append } from '../../src/engine/append.ts'
-import { routeSmart } from '../../src/engine/route-smart.ts'
-import { archive } from '../../src/engine/sessions.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { routeSmart } from '../../src/engine/turns/route-smart.ts'
+import { archive } from '../../src/engine/turns/sessions.ts'
 import { manualClock } from '../../src/testing.ts'
-import { type Database, databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { type Database, databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const here = '/here'
 const hour = 3_600_000
@@ -19,22 +19,22 @@ interface Labelled {
 
 const labelled: Labelled = JSON.parse(readFileSync(join(import.meta.dirname, 'smart-routes.json'), 'utf8'))
 
-let world: TestWorld
+let runtime: TestRuntime
 let clock: ReturnType<typeof manualClock>
-afterEach(() => world.remove())
+afterEach(() => runtime.remove())
 
 async function open(database: Database): Promise<void> {
   clock = manualClock()
-  world = await newWorld(database, { clock })
+  runtime = await newTestRuntime(database, { clock })
 }
 
 async function say(label: string, asked: string, answered = 'Done.', folder = here): Promise<void> {
   await clock.advance(hour)
-  await append(world, { folder, label, draft: { query: [{ content: asked }], response: { content: answered } } })
+  await append(runtime, { folder, label, draft: { query: [{ content: asked }], response: { content: answered } } })
 }
 
 const route = (text: string, folder: string | undefined = here): Promise<SmartRoute> =>
-  world.store.read((rows) => routeSmart(rows, text, { now: clock.now(), ...(folder !== '' && { folder }) }))
+  runtime.store.read((rows) => routeSmart(rows, text, { now: clock.now(), ...(folder !== '' && { folder }) }))
 
 test('of 200 messages over 40 threads, what is routed goes where it belongs, and what fits nowhere stays', async () => {
   await open('sqlite')
@@ -106,7 +106,7 @@ describe.each(databases)('smart routing on %s', (database) => {
   test('archived sessions, those of agents at work and other folders’ are not looked at', async () => {
     await open(database)
     await say('put-away', 'the chain of my bike jumps')
-    await archive(world, here, 'put-away', true)
+    await archive(runtime, here, 'put-away', true)
     await say('agent:researcher:subagent:x1', 'the chain of my bike jumps')
     await say('elsewhere', 'the chain of my bike jumps', 'Measure it.', '/there')
     expect(await route('does the bike chain jump again?')).toEqual({ chosen: null, others: [] })

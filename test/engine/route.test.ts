@@ -1,32 +1,32 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tail } from '../../src/domain/id.ts'
 import { threadKey } from '../../src/domain/turn.ts'
-import { append } from '../../src/engine/append.ts'
-import { fork } from '../../src/engine/fork.ts'
-import { routeToThread } from '../../src/engine/route.ts'
-import { setPersona } from '../../src/engine/sessions.ts'
-import { sessionsAt } from '../../src/store/sessions.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
+import { routeToThread } from '../../src/engine/turns/route.ts'
+import { setPersona } from '../../src/engine/turns/sessions.ts'
+import { sessionsAt } from '../../src/store/rows/sessions.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const here = '/here'
 
 describe.each(databases)('routing on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   beforeEach(async () => {
-    world = await newWorld(database)
+    runtime = await newTestRuntime(database)
   })
-  afterEach(() => world.remove())
+  afterEach(() => runtime.remove())
 
   const say = async (label: string, folder = here, personaId?: string) =>
     (
-      await append(world, {
+      await append(runtime, {
         folder,
         label,
         draft: { query: [{ content: 'q' }], response: { content: 'a' } },
         ...(personaId && { personaId }),
       })
     ).turnId
-  const route = (text: string, folder = here) => world.store.read((rows) => routeToThread(rows, text, folder))
+  const route = (text: string, folder = here) => runtime.store.read((rows) => routeToThread(rows, text, folder))
   const routed = async (text: string, folder = here) => (await route(text, folder)).turnId
 
   test('a turn is found by its id, by its head or tail, and by its structured key', async () => {
@@ -55,13 +55,13 @@ describe.each(databases)('routing on %s', (database) => {
 
   test('a turn knows the session that wrote it last and those that begin at it, and no others', async () => {
     const [first, second] = [await say('main'), await say('main')]
-    await fork(world, { folder: here, turnId: first, label: 'early' })
-    await fork(world, { folder: here, turnId: second, label: 'late' })
-    await fork(world, { folder: here, turnId: second, label: 'gone-on' })
+    await fork(runtime, { folder: here, turnId: first, label: 'early' })
+    await fork(runtime, { folder: here, turnId: second, label: 'late' })
+    await fork(runtime, { folder: here, turnId: second, label: 'gone-on' })
     await say('gone-on')
     const at = async (turn: string) => {
       const thread = await route(turn)
-      return (await world.store.read((rows) => sessionsAt(rows, thread))).map(({ label }) => label).sort()
+      return (await runtime.store.read((rows) => sessionsAt(rows, thread))).map(({ label }) => label).sort()
     }
     expect([await at(first), await at(second)]).toEqual([['early'], ['late', 'main']])
   })
@@ -78,7 +78,7 @@ describe.each(databases)('routing on %s', (database) => {
   })
 
   test('a persona leads to its main session', async () => {
-    await setPersona(world, { id: 'atlas', identity: { name: 'Atlas', soul: '' }, permissions: { tools: {} } })
+    await setPersona(runtime, { id: 'atlas', identity: { name: 'Atlas', soul: '' }, permissions: { tools: {} } })
     await expect(route('persona:atlas')).rejects.toMatchObject({ code: 'not_found' })
     const turn = await say('atlas:main', here, 'atlas')
     expect(await route('persona:atlas')).toMatchObject({ turnId: turn, personaId: 'atlas' })
@@ -99,7 +99,7 @@ describe.each(databases)('routing on %s', (database) => {
 
   test('a fork never moves the head it forked from, and two labels on one tip grow apart', async () => {
     const shared = await say('main')
-    await fork(world, { folder: here, turnId: shared, label: 'b' })
+    await fork(runtime, { folder: here, turnId: shared, label: 'b' })
     expect(await routed('b')).toBe(shared)
     const [onB, onMain] = [await say('b'), await say('main')]
     expect(await Promise.all([route('main'), route('b'), route(shared)])).toMatchObject([
@@ -111,21 +111,21 @@ describe.each(databases)('routing on %s', (database) => {
 
   test('a fork takes the persona of its turn, or the one it is given; an unknown one is refused', async () => {
     for (const id of ['atlas', 'nova'])
-      await setPersona(world, { id, identity: { name: id, soul: '' }, permissions: { tools: {} } })
+      await setPersona(runtime, { id, identity: { name: id, soul: '' }, permissions: { tools: {} } })
     const turnId = await say('main', here, 'atlas')
     const personas = [
-      (await fork(world, { folder: here, turnId })).personaId,
-      (await fork(world, { folder: here, turnId, personaId: 'nova' })).personaId,
+      (await fork(runtime, { folder: here, turnId })).personaId,
+      (await fork(runtime, { folder: here, turnId, personaId: 'nova' })).personaId,
     ]
     expect(personas).toEqual(['atlas', 'nova'])
-    await expect(fork(world, { folder: here, turnId, personaId: 'nobody' })).rejects.toMatchObject({
+    await expect(fork(runtime, { folder: here, turnId, personaId: 'nobody' })).rejects.toMatchObject({
       code: 'not_found',
     })
   })
 
   test('forks without a label get labels of their own', async () => {
     const turnId = await say('main')
-    const made = [await fork(world, { folder: here, turnId }), await fork(world, { folder: here, turnId })]
+    const made = [await fork(runtime, { folder: here, turnId }), await fork(runtime, { folder: here, turnId })]
     expect(made.map(({ label }) => label)).toEqual([`fork-${tail(turnId)}`, `fork-${tail(turnId)}-2`])
   })
 })

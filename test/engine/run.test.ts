@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { wakeDue } from '../../src/engine/recover.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { wakeDue } from '../../src/engine/run/worker/recover.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { findRun, runsOf } from '../../src/store/runs.ts'
-import { readSteps } from '../../src/store/steps.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
+import { readSteps } from '../../src/store/rows/steps.ts'
+import { promptText, savePrompt } from '../../src/store/rows/turns.ts'
+import { spendingBy } from '../../src/store/rows/usage.ts'
 import type { Tx } from '../../src/store/store.ts'
-import { keepPrompt, promptText } from '../../src/store/turns.ts'
-import { spentBy } from '../../src/store/usage.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
@@ -50,7 +50,7 @@ describe.each(databases)('a run on %s', (database) => {
       model: { requested: null, actual: 'scripted' },
       runId,
     })
-    const run = await under.world.store.read((rows) => findRun(rows, runId ?? ''))
+    const run = await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run).toMatchObject({ state: 'completed', ownerId: null, epoch: 1, crashes: 0 })
   })
 
@@ -90,7 +90,7 @@ describe.each(databases)('a run on %s', (database) => {
     await under.say('three')
     held.open()
     const turns = await under.turns(2)
-    const run = await under.world.store.read((rows) => findRun(rows, turns[1]?.turn.runId ?? ''))
+    const run = await under.runtime.store.read((rows) => findRun(rows, turns[1]?.turn.runId ?? ''))
     expect(run).toMatchObject({ modelRequested: 'big', priority: 3, timeoutMs: 4000 })
   })
 
@@ -143,7 +143,7 @@ describe.each(databases)('a run on %s', (database) => {
       { role: 'tool', callId: 'call-1-1', name: 'slow', content: '{"n":1}' },
       { role: 'tool', callId: 'call-1-2', name: 'slow', content: '{"n":2}' },
     ])
-    const steps = await under.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    const steps = await under.runtime.store.read((rows) => readSteps(rows, runId ?? ''))
     expect(steps.map(({ kind }) => kind)).toEqual(['reply', 'begun', 'begun', 'ended', 'ended'])
   })
 
@@ -155,7 +155,7 @@ describe.each(databases)('a run on %s', (database) => {
     await under.work()
     const { runId } = await under.say('go')
     await under.turns(1)
-    const steps = await under.world.store.read((rows) => readSteps(rows, runId ?? ''))
+    const steps = await under.runtime.store.read((rows) => readSteps(rows, runId ?? ''))
     const rest = `read on with read_result call=${runId}/${steps.at(-1)?.seq} offset=50000`
     const shown = `${'ab'.repeat(25_000)}\n… [cut: 30000 more characters; ${rest}]`
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: shown })
@@ -194,7 +194,7 @@ describe.each(databases)('a run on %s', (database) => {
       effect: 'transactional',
       parse: (value) => ({ ok: true, value }),
       async write(tx) {
-        await keepPrompt(tx as Tx, 'half-done', 'half done')
+        await savePrompt(tx as Tx, 'half-done', 'half done')
         throw new Error('no more paper')
       },
     }
@@ -205,7 +205,7 @@ describe.each(databases)('a run on %s', (database) => {
     const [placed] = await under.turns(1)
     expect(placed?.turn).toMatchObject({ status: 'completed', toolCalls: [{ name: 'note', status: 'error' }] })
     expect(model.requests.at(-1)?.messages.at(-1)?.content).toContain('no more paper')
-    expect(await under.world.store.read((rows) => promptText(rows, 'half-done'))).toBeUndefined()
+    expect(await under.runtime.store.read((rows) => promptText(rows, 'half-done'))).toBeUndefined()
   })
 
   test('a failure that may pass is retried after a pause without a slot, and what it cost is kept', async () => {
@@ -218,7 +218,9 @@ describe.each(databases)('a run on %s', (database) => {
     for (const tries of [1, 2]) await under.pass(clock, runId, tries)
     const [placed] = await under.turns(1)
     expect(placed?.turn.responseMessage.content).toBe('at last')
-    expect(await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))).toMatchObject({ calls: 3 })
+    expect(await under.runtime.store.read((rows) => spendingBy(rows, { runId: runId ?? '' }))).toMatchObject({
+      calls: 3,
+    })
   })
 
   test.each([
@@ -237,7 +239,7 @@ describe.each(databases)('a run on %s', (database) => {
       responseMessage: { content: `Failed: ${fail.message}. ${fail.remedy}` },
     })
     expect(model.requests).toHaveLength(requests)
-    expect(await under.world.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
+    expect(await under.runtime.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
   })
 
   test('a model that never stops calling is stopped by its limit', async () => {
@@ -278,7 +280,7 @@ describe.each(databases)('a run on %s', (database) => {
       expect(placed?.turn.status).toBe('failed')
       expect(placed?.turn.responseMessage.content).toContain(`heddle config set budgets.${key}`)
       expect(model.requests).toHaveLength(made)
-      expect(await under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))).toMatchObject({
+      expect(await under.runtime.store.read((rows) => spendingBy(rows, { runId: runId ?? '' }))).toMatchObject({
         calls: 1,
         inputTokens: 900,
         outputTokens: 900,
@@ -304,6 +306,21 @@ describe.each(databases)('a run on %s', (database) => {
       responseMessage: { content: 'working on it\n\nTimed out: it ran for 5 s, its limit' },
       toolCalls: [{ name: 'deaf', status: 'unknown' }],
     })
+  })
+
+  test('a time limit of 0 means none, whatever the configured one is', async () => {
+    const clock = manualClock()
+    const held = gate()
+    const slow = testTool('slow', 'unsafe', () => held.pass(new AbortController().signal))
+    const model = scriptedModel([{ text: '', calls: [{ name: 'slow' }] }, { text: 'done' }])
+    under = await newEngine(database, model, { clock, tools: [slow], limits: { timeoutMs: 5000 } })
+    await under.work()
+    await under.say('go', { timeoutMs: 0 })
+    await held.reached
+    await clock.advance(6000)
+    held.open()
+    const [placed] = await under.turns(1)
+    expect(placed?.turn).toMatchObject({ status: 'completed', responseMessage: { content: 'done' } })
   })
 
   test('a deadline ends a run that nobody has taken', async () => {

@@ -1,13 +1,15 @@
+import type { Selectable } from 'kysely'
 import type { ModelRequest } from '../../src/domain/model.ts'
 import { isTerminal } from '../../src/domain/run.ts'
-import { whenQuiet } from '../../src/engine/request.ts'
+import { whenQuiet } from '../../src/engine/run/request.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import type { Simulation } from './simulator.ts'
 import { asking } from './simulator-model.ts'
+import { plans } from './simulator-plan-checks.ts'
 
 const tables = [
   ...(['sessions', 'runs', 'owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage'] as const),
-  ...(['steps', 'turns', 'threads', 'events', 'approvals', 'grants'] as const),
+  ...(['steps', 'turns', 'threads', 'events', 'approvals', 'grants', 'projects', 'tasks', 'task_edges'] as const),
 ]
 
 /** Every row of a world, table by table, in the order in which they were stored. */
@@ -16,7 +18,7 @@ export async function allRows(simulation: Simulation) {
     table,
     await simulation.look((rows) => rows.all(rows.build.selectFrom(table).selectAll())),
   ])
-  return Object.fromEntries(await Promise.all(found)) as { [T in (typeof tables)[number]]: Tables[T][] }
+  return Object.fromEntries(await Promise.all(found)) as { [T in (typeof tables)[number]]: Selectable<Tables[T]>[] }
 }
 type Rows = Awaited<ReturnType<typeof allRows>>
 
@@ -30,6 +32,7 @@ export async function violations(simulation: Simulation): Promise<string[]> {
     ...runs(rows),
     ...chains(rows),
     ...children(simulation, rows),
+    ...plans(rows),
     ...cancelled(simulation, rows),
     ...(await unanswered(simulation)),
     ...budgets(simulation, rows),
@@ -156,8 +159,9 @@ function children({ cancelled }: Simulation, rows: Rows): string[] {
           delivered(`join:${id}`) > 0 && endsOf(id).some((end) => end === null || end > (fired_at ?? end)),
       )
       .map(({ id }) => `join ${id} did not wait for all its members`),
+    // A task is waited for by its plan.
     ...[...bySession]
-      .filter(([, own]) => !isCancelled(own[0]?.parent_run_id))
+      .filter(([, own]) => own[0]?.kind !== 'task' && !isCancelled(own[0]?.parent_run_id))
       .filter(([session]) => members.filter(({ session_id }) => session_id === session).length !== 1)
       .map(([, own]) => `child ${own[0]?.id} is not in one join`),
   ]
@@ -165,7 +169,7 @@ function children({ cancelled }: Simulation, rows: Rows): string[] {
 
 /** Once the end of a run is acknowledged, nothing below it begins, and what was under way there knows. */
 function cancelled({ cancelled }: Simulation, { runs }: Rows): string[] {
-  const below = (id: string): Tables['runs'][] =>
+  const below = (id: string): Rows['runs'] =>
     runs
       .filter(
         ({ parent_run_id, root_run_id }) => parent_run_id === id || (root_run_id === id && parent_run_id === null),

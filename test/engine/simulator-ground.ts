@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Engine } from '../../src/engine/world.ts'
+import type { Engine } from '../../src/engine/runtime.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { openStore } from '../../src/store/open.ts'
 import { raw } from '../../src/store/raw.ts'
@@ -18,7 +18,7 @@ export interface Ground {
 
 export async function newGround(): Promise<Ground> {
   const under = await newEngine('sqlite', scriptedModel([]))
-  const { place } = under.world
+  const { place } = under.runtime
   if (place.kind !== 'sqlite') throw new Error('a simulated world needs a database that never waits')
   // Each batch of this store is one body, whatever time it is.
   const clock = { now: () => 0, monotonic: () => 0, sleep: async () => undefined }

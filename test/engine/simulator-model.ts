@@ -1,9 +1,11 @@
 import { type Model, ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
-import type { Effect, Tool } from '../../src/domain/tool.ts'
-import { spawnChild } from '../../src/engine/spawn.ts'
-import type { World } from '../../src/engine/world.ts'
-import { scriptedModel } from '../../src/models/scripted.ts'
+import type { Effect, Tool } from '../../src/domain/tools/tool.ts'
+import { spawnChild } from '../../src/engine/run/spawn.ts'
+import type { Runtime } from '../../src/engine/runtime.ts'
+import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import type { Tx } from '../../src/store/store.ts'
+import { providerRequestOf, toScriptedReply } from '../../src/testing/hall-model.ts'
+import { hallRule, mediocreNames } from '../../src/testing.ts'
 import type { Life } from './simulator-schedule.ts'
 
 /** What can be asked of the simulated model; `spawn X` gives X to two children. */
@@ -11,6 +13,12 @@ export const tasks = [
   ...['plain', 'look', 'put', 'push', 'all', 'later', 'never', 'loop', 'chain', 'spawn plain', 'spawn all'],
   ...['press', 'all press', 'spawn press'],
   ...['spawn later', 'spawn never', 'spawn push', 'spawn spawn plain'],
+]
+
+/** Jobs for a coordinator: plans that models of the hall carry out, alone or together, and a word in between. */
+export const jobs = [
+  ...mediocreNames.map((name) => `2 tasks by the ${name}`),
+  ...['3 tasks', '3 tasks by the silent and the half-json-caller', '3 tasks by the liar and the looper', 'plain'],
 ]
 
 /** The tool that nobody may use without being asked. */
@@ -28,9 +36,13 @@ export interface Outside {
 export function thinker(life: Life, outside: Outside, maxOutputTokens: number): Model {
   const later = new ModelFailure('provider_busy', 'busy', 'wait', { retry: 'later', retryAfter: 700 })
   const never = new ModelFailure('provider_rejected', 'no', 'ask otherwise', { retry: 'never' })
+  const hall = hallRule()
   const model = scriptedModel(
-    (request) => {
+    (request): ScriptedReply => {
       const usage = { outputTokens: maxOutputTokens }
+      // Whoever begins others in its own way does as it is told; who plans, or works for a plan, is of the hall.
+      if (!request.tools.some(({ name }) => name === 'spawn'))
+        return { ...toScriptedReply(hall(providerRequestOf(request))), usage }
       const task = taskOf(request)
       const isAnswered = request.messages.at(-1)?.role === 'tool'
       const [run] = request.id.split('/')
@@ -60,7 +72,7 @@ export function thinker(life: Life, outside: Outside, maxOutputTokens: number): 
   }
 }
 
-export function toolsOf(life: Life, outside: Outside, world: World): Tool[] {
+export function toolsOf(life: Life, outside: Outside, runtime: Runtime): Tool[] {
   return [
     acting('look', 'pure', life, outside),
     acting('put', 'idempotent', life, outside),
@@ -69,7 +81,7 @@ export function toolsOf(life: Life, outside: Outside, world: World): Tool[] {
     {
       ...described('spawn'),
       effect: 'transactional',
-      write: (tx, task, call) => spawnChild(tx as Tx, world, call, { content: task as string, agent: 'general' }),
+      write: (tx, task, call) => spawnChild(tx as Tx, runtime, call, { content: task as string, agent: 'general' }),
     },
   ]
 }

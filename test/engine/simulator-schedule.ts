@@ -27,7 +27,7 @@ interface Sleeping extends Waiting {
 }
 
 /** Real work that moves time on by at most this much. */
-const mostPerStep: Millis = 30
+const maxPerStep: Millis = 30
 
 /**
  * Everything in a simulated world that waits, and the choice of what goes on next. Whoever awaits something that could
@@ -64,7 +64,7 @@ export class Schedule {
   /** Lets one thing go on as far as it can, or time pass until there is one. False when nothing is left to happen. */
   async step(): Promise<boolean> {
     await this.#settled()
-    this.pass(this.#chance(mostPerStep + 1))
+    this.pass(this.#chance(maxPerStep + 1))
     const ready = this.#waiting.filter(({ life }) => life.state === 'awake')
     if (ready.length === 0) {
       const next = this.#sleeping.filter(({ life }) => life.state === 'awake').map(({ until }) => until)

@@ -1,10 +1,11 @@
 import { performance } from 'node:perf_hooks'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { taskActions } from '../../src/domain/plan.ts'
 import { Simulation } from './simulator.ts'
 import { allRows, violations } from './simulator-checks.ts'
 import { type Ground, newGround } from './simulator-ground.ts'
-import { tasks } from './simulator-model.ts'
+import { jobs, tasks } from './simulator-model.ts'
 import { seededChance } from './simulator-schedule.ts'
 
 /** `HISTORIES=<number>` lives that many, however long it takes; otherwise 200, or as many as there is time for. */
@@ -19,45 +20,62 @@ const pick = fc.nat({ max: 40 })
 const nobody = fc.constant(undefined)
 const steps = fc.oneof(fc.nat({ max: 6 }), fc.nat({ max: 60 }))
 const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary })
-/** Something that happens; `after` is how many things go on by themselves before the next. */
-const happening = fc.record({
-  after: steps,
-  what: fc.oneof(
-    weighted(
-      8,
-      fc.record({
-        do: fc.constant('submit' as const),
-        label: fc.constantFrom(...sessions),
-        content: fc.constantFrom(...tasks),
-        kind: fc.constantFrom('message' as const, 'message' as const, 'steer' as const, 'interrupt' as const),
-        /** The processes it is said to, none for whoever hands it in past them; several are told the same thing. */
-        to: fc.oneof(fc.tuple(nobody), fc.tuple(pick), fc.tuple(pick), fc.tuple(pick, nobody)),
-      }),
-    ),
-    weighted(3, fc.record({ do: fc.constantFrom('cancel' as const, 'retry' as const), pick })),
-    weighted(2, fc.record({ do: fc.constant('decide' as const), pick })),
-    weighted(4, fc.record({ do: fc.constantFrom('start' as const) })),
-    weighted(4, fc.record({ do: fc.constantFrom('stop' as const, 'kill' as const, 'kill' as const), pick })),
-    weighted(4, fc.record({ do: fc.constant('doze' as const), pick, seconds: fc.nat({ max: 20 }), steps })),
-    weighted(
-      2,
-      fc.record({ do: fc.constant('fail' as const), writes: fc.integer({ min: 1, max: 3 }), areDone: fc.boolean() }),
-    ),
-    weighted(3, fc.record({ do: fc.constant('pass' as const), seconds: fc.nat({ max: 15 }) })),
+const submitted = (contents: string[]) =>
+  weighted(
+    8,
+    fc.record({
+      do: fc.constant('submit' as const),
+      label: fc.constantFrom(...sessions),
+      content: fc.constantFrom(...contents),
+      kind: fc.constantFrom('message' as const, 'message' as const, 'steer' as const, 'interrupt' as const),
+      /** The processes it is said to, none for whoever hands it in past them; several are told the same thing. */
+      to: fc.oneof(fc.tuple(nobody), fc.tuple(pick), fc.tuple(pick), fc.tuple(pick, nobody)),
+    }),
+  )
+const others = [
+  weighted(3, fc.record({ do: fc.constantFrom('cancel' as const, 'retry' as const), pick })),
+  weighted(2, fc.record({ do: fc.constant('decide' as const), pick })),
+  weighted(4, fc.record({ do: fc.constantFrom('start' as const) })),
+  weighted(4, fc.record({ do: fc.constantFrom('stop' as const, 'kill' as const, 'kill' as const), pick })),
+  weighted(4, fc.record({ do: fc.constant('doze' as const), pick, seconds: fc.nat({ max: 20 }), steps })),
+  weighted(
+    2,
+    fc.record({ do: fc.constant('fail' as const), writes: fc.integer({ min: 1, max: 3 }), areDone: fc.boolean() }),
   ),
-})
-type What = (typeof happening extends fc.Arbitrary<infer T> ? T : never)['what']
+  weighted(3, fc.record({ do: fc.constant('pass' as const), seconds: fc.nat({ max: 15 }) })),
+] as const
+const steering = weighted(
+  3,
+  fc.record({
+    do: fc.constant('steerPlan' as const),
+    pick,
+    action: fc.constantFrom(...taskActions, 'give up' as const),
+  }),
+)
+const whatHappens = fc.oneof(submitted(tasks), ...others)
+const whatHappensToPlans = fc.oneof(submitted(jobs), ...others, steering)
+type Arbitrated<A> = A extends fc.Arbitrary<infer T> ? T : never
+type What = Arbitrated<typeof whatHappens> | Arbitrated<typeof whatHappensToPlans>
 interface History {
   /** So many processes are there at the beginning. */
   begun: number
+  /** Something that happens; `after` is how many things go on by themselves before the next. */
   happenings: { after: number; what: What }[]
+  /** A coordinator answers, and mediocre models carry its plans out. */
+  isPlanned: boolean
   order: number
 }
-const history: fc.Arbitrary<History> = fc.record({
-  begun: fc.nat({ max: 2 }),
-  happenings: fc.array(happening, { minLength: 3, maxLength: 25 }),
-  order: fc.noShrink(fc.nat()),
-})
+const historyOf = (what: fc.Arbitrary<What>, isPlanned: boolean, maxLength: number): fc.Arbitrary<History> =>
+  fc.record({
+    begun: fc.nat({ max: 2 }),
+    happenings: fc.array(fc.record({ after: steps, what }), { minLength: 3, maxLength }),
+    isPlanned: fc.constant(isPlanned),
+    order: fc.noShrink(fc.nat()),
+  })
+const history = fc.oneof(
+  weighted(9, historyOf(whatHappens, false, 25)),
+  weighted(1, historyOf(whatHappensToPlans, true, 25)),
+)
 
 const forLong = { timeout: 10 ** 9 }
 
@@ -102,8 +120,8 @@ test('the same seed gives the same history, to the last id and the last turn of 
   expect(other.passed).not.toEqual(first.passed)
 })
 
-async function live({ begun, happenings, order }: History) {
-  const simulation = new Simulation(ground, seededChance(order))
+async function live({ begun, happenings, isPlanned, order }: History) {
+  const simulation = new Simulation(ground, seededChance(order), { isPlanned })
   try {
     for (let process = 0; process < begun; process++) simulation.start()
     for (const { what, after } of happenings) {
@@ -143,6 +161,7 @@ async function happen(simulation: Simulation, what: What): Promise<void> {
     const question = questions[what.pick % questions.length]
     if (question) simulation.decide(question.id)
   }
+  if (what.do === 'steerPlan') await simulation.steerPlan(what.pick, what.action)
   if ('pick' in what) {
     const process = processes[what.pick % processes.length]
     if (process && what.do === 'stop') simulation.stop(process)

@@ -2,27 +2,32 @@ import type { Approval } from '../../src/domain/approval.ts'
 import type { Millis } from '../../src/domain/clock.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { idSource } from '../../src/domain/id.ts'
+import type { TaskAction } from '../../src/domain/plan.ts'
 import type { Run } from '../../src/domain/run.ts'
-import { decide } from '../../src/engine/approve.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { KnownPaths } from '../../src/engine/known-paths.ts'
-import { retry } from '../../src/engine/retry.ts'
-import { type Submission, submit } from '../../src/engine/submit.ts'
-import { startWorker, type Worker } from '../../src/engine/worker.ts'
-import type { Engine, Limits } from '../../src/engine/world.ts'
-import { openApprovals } from '../../src/store/approvals.ts'
-import type { OwnerLocks } from '../../src/store/owner-locks.ts'
-import { countRunning } from '../../src/store/queue.ts'
-import { findRun, runsOf } from '../../src/store/runs.ts'
+import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { KnownPaths } from '../../src/engine/run/context/known-paths.ts'
+import { retry } from '../../src/engine/run/retry.ts'
+import { type Submission, submit } from '../../src/engine/run/submit.ts'
+import { startWorker, type Worker } from '../../src/engine/run/worker/worker.ts'
+import type { Engine, Limits } from '../../src/engine/runtime.ts'
+import { openApprovals } from '../../src/store/rows/approvals.ts'
+import { listPlans } from '../../src/store/rows/plans.ts'
+import { countRunning } from '../../src/store/rows/queue.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
+import { listTasks } from '../../src/store/rows/tasks.ts'
+import type { OwnerLocks } from '../../src/store/sqlite/owner-locks.ts'
 import type { Reading, Store } from '../../src/store/store.ts'
 import { folder } from './engine.ts'
 import type { Ground } from './simulator-ground.ts'
 import { asking, type Outside, thinker, toolsOf } from './simulator-model.ts'
+import { planLimits, withPlans } from './simulator-plans.ts'
 import { type Chance, Life, type Order, Schedule } from './simulator-schedule.ts'
 
 const maxOutputTokens = 1000
 
-const usualLimits = {
+const defaultLimits = {
   maxRunning: 6,
   maxChildren: 4,
   maxSteps: 5,
@@ -68,6 +73,7 @@ export class Simulation {
   readonly troubles: string[] = []
   readonly limits: Limits
   readonly #ground: Ground
+  readonly #isPlanned: boolean
   readonly #chance: Chance
   readonly #newId: () => string
   readonly #held = new Map<string, Life>()
@@ -80,13 +86,18 @@ export class Simulation {
   /** So many writes fail before the next one succeeds: refused, or done without anybody hearing of it. */
   failing = { writes: 0, areDone: false }
 
-  /** Nothing but the order and chance decide what happens. */
-  constructor(ground: Ground, chance: Chance, order: Order = ({ length }) => chance(length)) {
+  /** Nothing but the order and chance decide what happens. Planned: a coordinator answers, who has plans made. */
+  constructor(
+    ground: Ground,
+    chance: Chance,
+    { order = ({ length }) => chance(length), isPlanned = false }: { order?: Order; isPlanned?: boolean } = {},
+  ) {
     this.#ground = ground
+    this.#isPlanned = isPlanned
     this.#chance = chance
     this.store = ground.store
     this.schedule = new Schedule(order, chance)
-    this.limits = { ...ground.engine.limits, ...usualLimits }
+    this.limits = { ...ground.engine.limits, ...defaultLimits, ...(isPlanned && planLimits) }
     const people = new Life(this.schedule, 'people')
     const random = { bytes: (count: number) => Uint8Array.from({ length: count }, () => chance(256)) }
     this.#newId = idSource(people.clock, random)
@@ -98,7 +109,7 @@ export class Simulation {
     const begun = startWorker(this.engineOf(life), {
       locks: this.locksOf(life),
       pid: this.#begun,
-      onTrouble: (error) => this.#trouble(life.name, error),
+      onError: (error) => this.#trouble(life.name, error),
     })
     const process = { life, begun, isStopping: false }
     begun.catch((error) => {
@@ -183,6 +194,14 @@ export class Simulation {
     this.#ask((people) => retry(people, run.id))
   }
 
+  /** Somebody decides about a task of a plan, or gives a whole plan up. */
+  async steerPlan(pick: number, action: TaskAction | 'give up'): Promise<void> {
+    const [plans, tasks] = await this.look(async (rows) => [await listPlans(rows), await listTasks(rows, {})] as const)
+    const [plan, task] = [plans[pick % plans.length], tasks[pick % tasks.length]]
+    if (plan && action === 'give up') this.#ask((people) => cancelPlan(people, plan, 'enough'))
+    if (task && action !== 'give up') this.#ask((people) => changeTask(people, task, { action }))
+  }
+
   /** Resolves when everybody who asked has been answered. */
   async answered(): Promise<void> {
     await Promise.all([...this.#clients].map(({ answered }) => answered))
@@ -233,12 +252,12 @@ export class Simulation {
 
   /** The engine as one process has it: everything that takes a while takes a turn of its life. */
   engineOf(life: Life): Engine {
-    const world = { store: this.#storeOf(life), clock: life.clock, newId: this.#newId }
-    const tools = toolsOf(life, this.outside, world)
+    const runtime = { store: this.#storeOf(life), clock: life.clock, newId: this.#newId }
+    const tools = toolsOf(life, this.outside, runtime)
     const model = thinker(life, this.outside, maxOutputTokens)
-    return {
+    const engine: Engine = {
       ...this.#ground.engine,
-      ...world,
+      ...runtime,
       // What a process has read is gone with it.
       paths: new KnownPaths(),
       limits: this.limits,
@@ -247,6 +266,7 @@ export class Simulation {
       toolsFor: () => tools.map(({ name }) => name),
       mustAsk: (tool) => (tool === asking ? 'it asks first' : undefined),
     }
+    return this.#isPlanned ? withPlans(engine) : engine
   }
 
   #storeOf(life: Life): Store {
@@ -352,6 +372,8 @@ export class Simulation {
 }
 
 /** Refusals that people may meet. */
-const answersToo = ['not_finished', 'nothing_to_retry', 'already_answered', 'run_ended']
+const answersToo = [
+  ...['not_finished', 'nothing_to_retry', 'already_answered', 'run_ended', 'task_status', 'plan_cancelled'],
+]
 
 const failure = new HeddleError('commit_unknown', 'the connection was lost', 'look again', { retry: 'later' })

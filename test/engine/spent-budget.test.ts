@@ -1,16 +1,18 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Approval } from '../../src/domain/approval.ts'
-import { decide } from '../../src/engine/approve.ts'
-import { wakeDue } from '../../src/engine/recover.ts'
-import { whenQuietOrStuck } from '../../src/engine/request.ts'
-import type { Limits } from '../../src/engine/world.ts'
+import { answer } from '../../src/engine/run/answer.ts'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
+import { whenQuietOrStuck } from '../../src/engine/run/request.ts'
+import { wakeDue } from '../../src/engine/run/worker/recover.ts'
+import type { Limits } from '../../src/engine/runtime.ts'
+import { gate } from '../../src/models/gate.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
-import { openApprovals } from '../../src/store/approvals.ts'
-import { findRun, runsOf } from '../../src/store/runs.ts'
+import { openApprovals } from '../../src/store/rows/approvals.ts'
+import { findRun, runsOf } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
-import { spawnTool } from './family.ts'
+import { family, spawnTool } from './family.ts'
 
 const usage = { inputTokens: 900, outputTokens: 900 }
 const never = new AbortController().signal
@@ -54,7 +56,7 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
       const { model } = await looking(limits)
       const { itemId, runId } = await under.say('look', { waitsForBudget: true })
       const [question] = await asked()
-      expect(await under.world.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
+      expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
         ...{ state: 'waiting', waitingFor: 'budget', ownerId: null },
       })
       expect(question).toMatchObject({ tool: 'budget', runId, input: { key, to } })
@@ -75,6 +77,31 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
     },
   )
 
+  test.each(['session', 'agent'] as const)(
+    'cannot be raised for a whole %s: that is refused, and nothing is decided',
+    async (scope) => {
+      await looking({ maxSteps: 1 })
+      await under.say('look', { waitsForBudget: true })
+      const [question] = await asked()
+      await expect(decide(under.engine, question?.id ?? 0, { answer: scope })).rejects.toMatchObject({
+        code: 'scope_not_offered',
+        remedy: `leave out --scope ${scope}; it takes --scope once`,
+      })
+      expect(await asked()).toEqual([question])
+    },
+  )
+
+  test('tells whoever asked what the request has cost so far', async () => {
+    await looking({ maxSteps: 1 })
+    const { itemId } = await under.say('look', { waitsForBudget: true })
+    await asked()
+    const { status, usage: spent } = await answer(under.engine, '/', itemId, never)
+    expect({ status, spent }).toMatchObject({
+      status: 'waiting',
+      spent: { ...usage, costUsd: 0.0018, estimatedUsd: 0, lostUsd: 0, reservedUsd: 0 },
+    })
+  })
+
   test('stops with that reason after a no, and what was done is kept', async () => {
     const { model } = await looking({ maxSteps: 1 })
     const { runId } = await under.say('look', { waitsForBudget: true })
@@ -83,7 +110,7 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
     const [placed] = await under.turns(1)
     expect(placed?.turn).toMatchObject({ status: 'failed' })
     expect(placed?.turn.responseMessage.content).toMatch(/^step 1\n\n.*look.*\n\nFailed: the request has made 1 model/)
-    expect(await under.world.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
+    expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
       error: { code: 'too_many_steps' },
     })
     expect(model.requests).toHaveLength(1)
@@ -96,11 +123,16 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
     const { runId } = await under.say('two', { waitsForBudget: true })
     const [question] = await asked()
     await decide(under.engine, question?.id ?? 0, { answer: 'tomorrow' })
-    expect(await under.world.store.read((rows) => openApprovals(rows))).toEqual([])
-    expect(await under.world.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
+    expect(await under.runtime.store.read((rows) => openApprovals(rows))).toEqual([])
+    expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
       ...{ state: 'waiting', waitingFor: 'budget', wakeAt: Date.UTC(2026, 10, 8) },
     })
     expect(model.requests).toHaveLength(1)
+    // Who asks meanwhile hears at once when it goes on.
+    const later = await under.say('three')
+    expect(await whenQuietOrStuck(under.engine, later.itemId, never)).toMatchObject({
+      ...{ approvals: [], until: Date.UTC(2026, 10, 8) },
+    })
     await time.advance(12 * 3_600_000)
     await wakeDue(under.engine)
     expect((await under.turns(2))[1]?.turn.status).toBe('completed')
@@ -119,7 +151,7 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
     await looking({ maxSteps: 1 })
     const { runId } = await under.say('look')
     await under.turns(1)
-    expect(await under.world.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
+    expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({
       ...{
         state: 'failed',
         error: { code: 'too_many_steps', remedy: expect.stringContaining('budgets.perRequest.steps') },
@@ -145,5 +177,47 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
     // The one that their results woke fails without another question.
     expect(runs.map(({ error }) => error?.code)).toEqual(Array(5).fill('too_many_steps'))
     expect(model.requests).toHaveLength(1)
+  })
+
+  test.each([
+    ['the request', { perRequest: { usd: 5, tokens: 25_000 } }],
+    ['the day', { perDayUsd: 0.025 }],
+  ])('waits while calls under way have set the rest of the budget of %s aside', async (_, limits) => {
+    const held = gate()
+    const children = family(5, () => under, {
+      hold: () => held,
+      answer: (task) => ({ text: `done: ${task}`, usage: { inputTokens: 100, outputTokens: 100 } }),
+    })
+    const model = { ...children.model, price: { input: 1, output: 1 } }
+    under = await newEngine(database, model, { tools: children.tools, limits: { ...limits, maxOutputTokens: 10_000 } })
+    await under.work()
+    const { itemId } = await under.say('go')
+    await under.until(async (rows) => {
+      const tasks = (await runsOf(rows, { live: true })).filter(({ parentRunId }) => parentRunId !== null)
+      return tasks.length === 5 && tasks.filter(({ waitingFor }) => waitingFor === 'retry').length >= 3
+    })
+    held.open()
+    await whenQuietOrStuck(under.engine, itemId, never)
+    const ended = await under.runtime.store.read((rows) => runsOf(rows, {}))
+    expect(ended.filter(({ state }) => state !== 'completed')).toEqual([])
+    expect(ended.length).toBeGreaterThan(5)
+  })
+
+  test('fails where the call could not be paid for alone, although others have set something aside', async () => {
+    const held = gate()
+    const children = family(2, () => under, {
+      hold: (task) => (task === 'child 1' ? held : undefined),
+      answer: (task) =>
+        task === 'child 1' ? { text: 'done' } : { calls: [{ name: 'look' }], usage: { outputTokens: 30_000 } },
+    })
+    under = await newEngine(database, children.model, {
+      tools: [...children.tools, testTool('look', 'pure', () => 'nothing')],
+      limits: { maxOutputTokens: 10_000, perRequest: { usd: 5, tokens: 32_000 } },
+    })
+    await under.work()
+    await under.say('go')
+    const failed = await under.until(async (rows) => (await runsOf(rows, { state: 'failed' }))[0])
+    expect(failed).toMatchObject({ error: { code: 'budget_spent' } })
+    held.open()
   })
 })

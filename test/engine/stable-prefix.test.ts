@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { makeModel } from '../../src/app-models.ts'
-import { timeNote } from '../../src/engine/context.ts'
+import { makeModel } from '../../src/app/models.ts'
+import { timeNote } from '../../src/engine/run/context/context.ts'
 import { systemClock } from '../../src/system.ts'
 import { openTestApp, type ProviderRequest, startProvider } from '../../src/testing.ts'
 

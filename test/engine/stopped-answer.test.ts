@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { cancel } from '../../src/engine/cancel.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
 import { gate } from '../../src/models/gate.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
-import { findRun } from '../../src/store/runs.ts'
-import { spentBy } from '../../src/store/usage.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
+import { spendingBy } from '../../src/store/rows/usage.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine } from './engine.ts'
@@ -32,7 +32,7 @@ describe.each(databases)('an answer that was stopped in its middle on %s', (data
     return { held, model, signs, clock, worker }
   }
 
-  const costOf = (runId: string | null) => under.world.store.read((rows) => spentBy(rows, { runId: runId ?? '' }))
+  const costOf = (runId: string | null) => under.runtime.store.read((rows) => spendingBy(rows, { runId: runId ?? '' }))
 
   test('by a cancel stays in its turn, marked as stopped, and the next turn is told of it', async () => {
     const { held, model, signs } = await speaking()
@@ -130,6 +130,6 @@ describe.each(databases)('an answer that was stopped in its middle on %s', (data
     await stopping
     expect(model.requests).toEqual([])
     expect(await costOf(runId)).toMatchObject({ calls: 0, costUsd: 0, estimatedUsd: 0, lostUsd: 0, reservedUsd: 0 })
-    expect(await under.world.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({ state: 'queued' })
+    expect(await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))).toMatchObject({ state: 'queued' })
   })
 })

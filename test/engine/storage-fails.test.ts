@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { StorageFailure } from '../../src/domain/errors.ts'
-import type { Tool } from '../../src/domain/tool.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { raw } from '../../src/store/raw.ts'
-import { findRun } from '../../src/store/runs.ts'
+import { findRun } from '../../src/store/rows/runs.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testTool } from './engine.ts'
@@ -46,7 +46,7 @@ describe.each(databases)('a database that fails during a tool, on %s', (database
     expect(times).toBe(2)
     expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'noted' })
     expect(JSON.stringify(model.requests)).not.toMatch(/answer|space|PostgreSQL|terminat/)
-    const run = await under.world.store.read((rows) => findRun(rows, runId ?? ''))
+    const run = await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run).toMatchObject({ state: 'completed', crashes: 0 })
   })
 

@@ -1,29 +1,29 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { append } from '../../src/engine/append.ts'
-import type { ExportedTurn } from '../../src/engine/exported-turn.ts'
-import { fork } from '../../src/engine/fork.ts'
-import { routeToThread } from '../../src/engine/route.ts'
-import { listSessions, setPersona } from '../../src/engine/sessions.ts'
-import { exportTurns, importTurns } from '../../src/engine/transfer.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import type { ExportedTurn } from '../../src/engine/turns/exported-turn.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
+import { routeToThread } from '../../src/engine/turns/route.ts'
+import { listSessions, setPersona } from '../../src/engine/turns/sessions.ts'
+import { exportTurns, importTurns } from '../../src/engine/turns/transfer.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const folder = '/here'
 
 describe.each(databases)('export and import on %s', (database) => {
-  let world: TestWorld
-  let other: TestWorld
+  let runtime: TestRuntime
+  let other: TestRuntime
   beforeEach(async () => {
-    world = await newWorld(database)
-    other = await newWorld(database === 'sqlite' ? 'postgres' : 'sqlite')
+    runtime = await newTestRuntime(database)
+    other = await newTestRuntime(database === 'sqlite' ? 'postgres' : 'sqlite')
   })
   afterEach(async () => {
-    await world.remove()
+    await runtime.remove()
     await other.remove()
   })
 
   const add = async (label: string, text: string, parentTurnId?: string) =>
     (
-      await append(world, {
+      await append(runtime, {
         folder,
         label,
         draft: { query: [{ content: text }], response: { content: `${text}!` } },
@@ -31,13 +31,13 @@ describe.each(databases)('export and import on %s', (database) => {
       })
     ).turnId
 
-  async function lines(from: TestWorld, session?: string): Promise<string[]> {
+  async function lines(from: TestRuntime, session?: string): Promise<string[]> {
     const end = session && (await from.store.read((rows) => routeToThread(rows, session, folder)))
     const all: string[] = []
     for await (const turn of exportTurns(from.store, end || undefined)) all.push(JSON.stringify(turn))
     return all
   }
-  const bring = async (to: TestWorld, all: string[]) =>
+  const bring = async (to: TestRuntime, all: string[]) =>
     importTurns(
       to,
       (async function* () {
@@ -47,13 +47,13 @@ describe.each(databases)('export and import on %s', (database) => {
 
   /** A tree with two branches, tool calls, prompts, a persona, a compaction and odd text. */
   async function grow() {
-    await setPersona(world, {
+    await setPersona(runtime, {
       id: 'atlas',
       identity: { name: 'Atlas', soul: 'calm' },
       permissions: { tools: { deny: ['exec'] } },
     })
     const root = await add('main', 'nul \0 lone \ud800 emoji 🧵 ‮bidi')
-    await append(world, {
+    await append(runtime, {
       folder,
       label: 'atlas:main',
       personaId: 'atlas',
@@ -70,13 +70,13 @@ describe.each(databases)('export and import on %s', (database) => {
     })
     await add('main', 'two')
     await add('b', 'other way', root)
-    await append(world, { folder, label: 'b', draft: { query: [], response: { content: 'sum' }, compactsTo: 1 } })
-    await fork(world, { folder, turnId: root, label: 'c' })
+    await append(runtime, { folder, label: 'b', draft: { query: [], response: { content: 'sum' }, compactsTo: 1 } })
+    await fork(runtime, { folder, turnId: root, label: 'c' })
   }
 
   test('a tree that went through a file and another kind of database exports the same bytes', async () => {
     await grow()
-    const before = await lines(world)
+    const before = await lines(runtime)
     expect(await bring(other, before)).toMatchObject({ imported: 5, skipped: 0 })
     expect((await lines(other)).sort()).toEqual(before.sort())
   })
@@ -84,17 +84,17 @@ describe.each(databases)('export and import on %s', (database) => {
   test('sessions come along with their heads, beside whatever has their label here', async () => {
     await grow()
     await append(other, { folder, label: 'main', draft: { query: [{ content: 'mine' }], response: { content: 'a' } } })
-    const report = await bring(other, await lines(world))
+    const report = await bring(other, await lines(runtime))
     expect(report.sessions.map(({ label }) => label).sort()).toEqual(['atlas:main', 'b', 'c', 'main-2'])
-    const heads = async (of: TestWorld) =>
+    const heads = async (of: TestRuntime) =>
       new Map((await of.store.read((rows) => listSessions(rows))).map((each) => [each.label, each.headTurnId]))
-    const [from, to] = [await heads(world), await heads(other)]
+    const [from, to] = [await heads(runtime), await heads(other)]
     expect([to.get('main-2'), to.get('b'), to.get('c')]).toEqual([from.get('main'), from.get('b'), from.get('c')])
   })
 
   test('one session is its path alone', async () => {
     await grow()
-    const exported = (await lines(world, 'b')).map((line) => JSON.parse(line) as ExportedTurn)
+    const exported = (await lines(runtime, 'b')).map((line) => JSON.parse(line) as ExportedTurn)
     expect(exported.map(({ turn }) => turn.queryMessages[0]?.content ?? turn.type)).toEqual([
       expect.stringContaining('emoji'),
       'other way',
@@ -104,14 +104,14 @@ describe.each(databases)('export and import on %s', (database) => {
 
   test('importing twice skips what is already here', async () => {
     await grow()
-    const all = await lines(world)
+    const all = await lines(runtime)
     await bring(other, all)
     expect(await bring(other, [...all, '', '  '])).toEqual({ imported: 0, skipped: 5, sessions: [] })
   })
 
   test('a turn that is here with other content is refused; the lines before it stay', async () => {
     await grow()
-    const all = await lines(world)
+    const all = await lines(runtime)
     await bring(other, all.slice(0, 1))
     const changed = JSON.parse(all[0] ?? '') as ExportedTurn
     changed.turn.responseMessage.content = 'forged'
@@ -124,7 +124,7 @@ describe.each(databases)('export and import on %s', (database) => {
 
   test('imported turns can be continued, and their segments belong to one session each', async () => {
     const head = await add('main', 'one')
-    await bring(other, await lines(world))
+    await bring(other, await lines(runtime))
     const next = await append(other, {
       folder,
       label: 'main',
@@ -136,7 +136,7 @@ describe.each(databases)('export and import on %s', (database) => {
 
   test('each kind of broken line is refused with its number, and what came before stays', async () => {
     await add('main', 'one')
-    const [good = ''] = await lines(world)
+    const [good = ''] = await lines(runtime)
     const broken = (change: (item: ExportedTurn) => void) => {
       const item = JSON.parse(good) as ExportedTurn
       change(item)
@@ -150,7 +150,7 @@ describe.each(databases)('export and import on %s', (database) => {
       [broken((item) => Object.assign(item.turn, { id: 'short' })), 'bad_import'],
       [broken((item) => Object.assign(item.turn, { extra: 1 })), 'bad_import'],
       [broken((item) => Object.assign(item.turn, { tokenCount: -1 })), 'bad_import'],
-      [broken((item) => Object.assign(item.run, { id: world.newId() })), 'bad_import'],
+      [broken((item) => Object.assign(item.run, { id: runtime.newId() })), 'bad_import'],
       [broken((item) => Object.assign(item, { personaId: 'a\0b' })), 'bad_import'],
       [good.replace('"turn":{', '"turn":{"__proto__":{"x":1},'), 'bad_import'],
     ]
@@ -160,7 +160,7 @@ describe.each(databases)('export and import on %s', (database) => {
         message: expect.stringContaining('line 2'),
       })
     const orphan = broken((item) => {
-      item.turn.parentTurnId = world.newId()
+      item.turn.parentTurnId = runtime.newId()
     })
     await expect(bring(other, [orphan])).rejects.toMatchObject({ code: 'parent_missing' })
     await expect(bring(other, [good, 'garbage'])).rejects.toMatchObject({ code: 'bad_import' })

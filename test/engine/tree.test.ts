@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { HeddleError } from '../../src/domain/errors.ts'
-import { append } from '../../src/engine/append.ts'
-import { fork } from '../../src/engine/fork.ts'
-import { archive, rename } from '../../src/engine/sessions.ts'
-import { exportTurns, importTurns } from '../../src/engine/transfer.ts'
-import { findSessions } from '../../src/store/sessions.ts'
-import { findThread, readAllTurns, readThreads, readTips } from '../../src/store/threads.ts'
-import { type Database, databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
+import { archive, rename } from '../../src/engine/turns/sessions.ts'
+import { exportTurns, importTurns } from '../../src/engine/turns/transfer.ts'
+import { findSessions } from '../../src/store/rows/sessions.ts'
+import { findThread, readAllTurns, readThreads, readTips } from '../../src/store/rows/threads.ts'
+import { type Database, databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const folder = '/somewhere'
 const labels = ['main', 'b', 'c', 'd']
@@ -60,20 +60,20 @@ class Model {
 }
 
 describe.each(databases)('the tree on %s', (database) => {
-  let world: TestWorld | undefined
-  afterEach(() => world?.remove())
+  let runtime: TestRuntime | undefined
+  afterEach(() => runtime?.remove())
 
   test('any sequence of append, fork, rename, archive, import and restart equals a simple model', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25 }), async (actions) => {
-        world = await newWorld(database)
+        runtime = await newTestRuntime(database)
         const model = new Model()
         try {
-          for (const each of actions) await perform(each, world, model, database)
-          await compare(world, model)
+          for (const each of actions) await perform(each, runtime, model, database)
+          await compare(runtime, model)
         } finally {
-          await world.remove()
-          world = undefined
+          await runtime.remove()
+          runtime = undefined
         }
       }),
       { numRuns: database === 'sqlite' ? 60 : 15 },
@@ -81,7 +81,7 @@ describe.each(databases)('the tree on %s', (database) => {
   }, 120_000)
 })
 
-async function perform(action: Action, world: TestWorld, model: Model, database: Database): Promise<void> {
+async function perform(action: Action, runtime: TestRuntime, model: Model, database: Database): Promise<void> {
   const session = (name: string) => model.sessions.get(name)
   const draft = (text: string) => ({ query: [{ content: text }], response: { content: 'yes' } })
   const added = (name: string, turnId: string, parent: string | null, tokens: number) => {
@@ -90,7 +90,7 @@ async function perform(action: Action, world: TestWorld, model: Model, database:
   }
   switch (action.do) {
     case 'append': {
-      const { turnId } = await append(world, { folder, label: action.label, draft: draft(action.text) })
+      const { turnId } = await append(runtime, { folder, label: action.label, draft: draft(action.text) })
       added(action.label, turnId, session(action.label)?.head ?? null, Math.ceil((action.text.length + 3) / 4))
       return
     }
@@ -98,7 +98,7 @@ async function perform(action: Action, world: TestWorld, model: Model, database:
       const parentTurnId = model.turnAt(action.pick)
       if (parentTurnId === undefined) return
       const taken = session(action.label)
-      const attempt = append(world, { folder, label: action.label, draft: draft('q'), parentTurnId })
+      const attempt = append(runtime, { folder, label: action.label, draft: draft('q'), parentTurnId })
       if (taken && taken.head !== parentTurnId) await refused(attempt, 'not_head')
       else added(action.label, (await attempt).turnId, parentTurnId, 1)
       return
@@ -106,13 +106,13 @@ async function perform(action: Action, world: TestWorld, model: Model, database:
     case 'fork': {
       const turnId = model.turnAt(action.pick)
       if (turnId === undefined) return
-      const attempt = fork(world, { folder, turnId, label: action.label })
+      const attempt = fork(runtime, { folder, turnId, label: action.label })
       if (session(action.label)) await refused(attempt, 'label_taken')
       else model.sessions.set(action.label, { head: (await attempt).headTurnId, archived: false })
       return
     }
     case 'rename': {
-      const attempt = rename(world, folder, `session:${action.from}`, action.to)
+      const attempt = rename(runtime, folder, `session:${action.from}`, action.to)
       const from = session(action.from)
       if (!from) await refused(attempt, 'not_found')
       else if (session(action.to) && action.from !== action.to) await refused(attempt, 'label_taken')
@@ -124,7 +124,7 @@ async function perform(action: Action, world: TestWorld, model: Model, database:
       return
     }
     case 'archive': {
-      const attempt = archive(world, folder, `session:${action.label}`, action.archived)
+      const attempt = archive(runtime, folder, `session:${action.label}`, action.archived)
       const found = session(action.label)
       if (!found) await refused(attempt, 'not_found')
       else {
@@ -134,34 +134,34 @@ async function perform(action: Action, world: TestWorld, model: Model, database:
       return
     }
     case 'import from elsewhere': {
-      const elsewhere = await newWorld(database)
+      const elsewhere = await newTestRuntime(database)
       let parent: string | null = null
       for (let i = 0; i < action.turns; i++) {
         const { turnId } = await append(elsewhere, { folder: '/elsewhere', label: 'x', draft: draft('q') })
         model.turns.set(turnId, { parent, tokens: 1 })
         parent = turnId
       }
-      const report = await importTurns(world, exportedLines(elsewhere))
+      const report = await importTurns(runtime, exportedLines(elsewhere))
       await elsewhere.remove()
       expect(report).toMatchObject({ imported: action.turns, skipped: 0 })
       return
     }
     case 'import what is here':
-      expect(await importTurns(world, exportedLines(world))).toEqual({
+      expect(await importTurns(runtime, exportedLines(runtime))).toEqual({
         imported: 0,
         skipped: model.turns.size,
         sessions: [],
       })
       return
     case 'restart': {
-      await world.restart()
+      await runtime.restart()
       return
     }
   }
 }
 
-async function* exportedLines(world: TestWorld): AsyncIterable<string> {
-  for await (const turn of exportTurns(world.store)) yield JSON.stringify(turn)
+async function* exportedLines(runtime: TestRuntime): AsyncIterable<string> {
+  for await (const turn of exportTurns(runtime.store)) yield JSON.stringify(turn)
 }
 
 async function refused(attempt: Promise<unknown>, code: string): Promise<void> {
@@ -173,7 +173,7 @@ async function refused(attempt: Promise<unknown>, code: string): Promise<void> {
   expect(error.code).toBe(code)
 }
 
-async function compare({ store }: TestWorld, model: Model): Promise<void> {
+async function compare({ store }: TestRuntime, model: Model): Promise<void> {
   await store.read(async (rows) => {
     const sessions = await findSessions(rows, { folder })
     expect(

@@ -1,27 +1,28 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { TurnView } from '../../src/domain/app.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
 import type { TurnDraft } from '../../src/domain/draft.ts'
-import { append } from '../../src/engine/append.ts'
-import { contextPath, diffPaths } from '../../src/engine/history.ts'
-import { routeToThread } from '../../src/engine/route.ts'
-import { show } from '../../src/engine/show.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { contextPath, diffPaths } from '../../src/engine/turns/history.ts'
+import { routeToThread } from '../../src/engine/turns/route.ts'
+import { show } from '../../src/engine/views/show.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 import { nobody } from './engine.ts'
 
 const folder = '/here'
 
 describe.each(databases)('turns on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   beforeEach(async () => {
-    world = await newWorld(database)
+    runtime = await newTestRuntime(database)
   })
-  afterEach(() => world.remove())
+  afterEach(() => runtime.remove())
 
   const plain = (text: string): TurnDraft => ({ query: [{ content: text }], response: { content: `${text}!` } })
   const add = (draft: TurnDraft, label = 'main', parentTurnId?: string) =>
-    append(world, { folder, label, draft, ...(parentTurnId && { parentTurnId }) })
-  const around = { now: 0, agents: nobody, limits: { usd: 5, tokens: 1000, steps: 20 } }
-  const shown = (ref: string) => world.store.read((rows) => show(rows, ref, folder, around)) as Promise<TurnView>
+    append(runtime, { folder, label, draft, ...(parentTurnId && { parentTurnId }) })
+  const around = { now: 0, agents: nobody, protect: nothingProtected, limits: { usd: 5, tokens: 1000, steps: 20 } }
+  const shown = (ref: string) => runtime.store.read((rows) => show(rows, ref, folder, around)) as Promise<TurnView>
 
   test('several inputs make one turn whose id is its answer’s', async () => {
     const { turnId } = await add({
@@ -41,7 +42,7 @@ describe.each(databases)('turns on %s', (database) => {
     const { turnId } = await add({ ...plain('read it'), toolCalls: [call] })
     const turn = await shown(turnId)
     expect(turn.toolCalls).toEqual([call])
-    const run = await world.store.read((rows) => show(rows, `run:${turn.runId}`, folder, around))
+    const run = await runtime.store.read((rows) => show(rows, `run:${turn.runId}`, folder, around))
     expect(run).toMatchObject({
       kind: 'run',
       runKind: 'import',
@@ -52,7 +53,7 @@ describe.each(databases)('turns on %s', (database) => {
         { seq: 2, kind: 'ended', status: 'ok' },
       ],
     })
-    const [row] = await world.store.read((rows) => rows.all(rows.build.selectFrom('turns').select('tool_calls_json')))
+    const [row] = await runtime.store.read((rows) => rows.all(rows.build.selectFrom('turns').select('tool_calls_json')))
     expect(row?.tool_calls_json).not.toContain('a.md')
   })
 
@@ -87,14 +88,18 @@ describe.each(databases)('turns on %s', (database) => {
     for (const text of ['1', '2', '3', '4']) ids.push((await add(plain(text))).turnId)
     const summary = await add({ query: [], response: { content: '1 and 2' }, compactsTo: 2 })
     const after = await add(plain('6'))
-    const context = await world.store.read(async (rows) => contextPath(rows, await routeToThread(rows, 'main', folder)))
+    const context = await runtime.store.read(async (rows) =>
+      contextPath(rows, await routeToThread(rows, 'main', folder)),
+    )
     expect(context.map(({ turn }) => turn.id)).toEqual([summary.turnId, ids[2], ids[3], after.turnId])
     expect(await shown(summary.turnId)).toMatchObject({ type: 'compaction', compaction: { fromDepth: 1, toDepth: 2 } })
 
     const again = await add({ query: [], response: { content: 'all so far' }, compactsTo: 6 })
     expect((await shown(again.turnId)).compaction).toEqual({ fromDepth: 5, toDepth: 6 })
     await add(plain('elsewhere'), 'fork', ids[3])
-    const forked = await world.store.read(async (rows) => contextPath(rows, await routeToThread(rows, 'fork', folder)))
+    const forked = await runtime.store.read(async (rows) =>
+      contextPath(rows, await routeToThread(rows, 'fork', folder)),
+    )
     expect(forked).toHaveLength(5)
   })
 
@@ -119,7 +124,7 @@ describe.each(databases)('turns on %s', (database) => {
     const other = await add(plain('x'), 'b', first.turnId)
     const alone = await add(plain('y'), 'c')
     const diff = (a: string, b: string) =>
-      world.store.read(async (rows) =>
+      runtime.store.read(async (rows) =>
         diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
       )
     expect(await diff('main', 'b')).toEqual({

@@ -1,13 +1,13 @@
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { spawnChild } from '../../src/engine/spawn.ts'
-import { undo } from '../../src/engine/undo.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { undo } from '../../src/engine/files/undo.ts'
+import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { gate } from '../../src/models/gate.ts'
-import { readEvents } from '../../src/store/events.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import { readEvents } from '../../src/store/rows/events.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import type { Store, Tx } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
@@ -17,21 +17,21 @@ import { edit, type Hands, newHands, planned, read, write } from './hands.ts'
 const nothing = { ok: true, restored: [], unchanged: [], refused: [], cannotUndo: [] }
 
 describe.each(databases)('undo on %s', (database) => {
-  let hands: Hands
-  const at = (name: string) => join(hands.folder, name)
+  let pool: Hands
+  const at = (name: string) => join(pool.folder, name)
   const open = async (plans: Parameters<typeof planned>[0], tools: Tool[] = []) => {
-    hands = await newHands(database, planned(plans), [...tools, spawn as Tool])
-    await hands.work()
-    return hands
+    pool = await newHands(database, planned(plans), [...tools, spawn as Tool])
+    await pool.work()
+    return pool
   }
   const spawn: Tool<{ task: string }> = {
     ...{ name: 'spawn', description: 'begins a child', inputSchema: { type: 'object' }, effect: 'transactional' },
     parse: (input) => ({ ok: true, value: input as { task: string } }),
-    write: (tx, { task }, call) => spawnChild(tx as Tx, hands.engine, call, { content: task, agent: 'general' }),
+    write: (tx, { task }, call) => spawnChild(tx as Tx, pool.engine, call, { content: task, agent: 'general' }),
   }
   afterEach(async () => {
-    expect(hands.troubles).toEqual([])
-    await hands.remove()
+    expect(pool.troubles).toEqual([])
+    await pool.remove()
   })
 
   test('content and permissions are again as before, what was made is gone, and a second time does nothing', async () => {
@@ -49,7 +49,7 @@ describe.each(databases)('undo on %s', (database) => {
     expect(await undo(engine, runId)).toEqual(dry)
     expect([content('a'), content('sub'), existsSync(at('new'))]).toEqual(['one\n', 'x\r\n', false])
     expect(statSync(at('a')).mode & 0o777).toBe(0o755)
-    expect(hands.names()).toEqual(['a', 'sub'])
+    expect(pool.names()).toEqual(['a', 'sub'])
     expect((await changes(runId)).every(({ undoneAt }) => undoneAt !== null)).toBe(true)
     expect(await undo(engine, runId)).toEqual(nothing)
     // On PostgreSQL an event is shown when no older transaction is open.
@@ -138,7 +138,7 @@ describe.each(databases)('undo on %s', (database) => {
         const { path, text } = input as { path: string; text?: string }
         if (text === undefined) rmSync(at(path))
         else writeFileSync(at(path), text)
-        const touched = { folder: hands.folder, created: [], changed: [], removed: [], more: 0 }
+        const touched = { folder: pool.folder, created: [], changed: [], removed: [], more: 0 }
         return {
           status: 'ok',
           output: 'done',
@@ -176,7 +176,7 @@ describe.each(databases)('undo on %s', (database) => {
         { path: at('f'), why: 'changed outside heddle since' },
       ],
     })
-    const touched = { folder: hands.folder, created: [], changed: [], removed: [], more: 0 }
+    const touched = { folder: pool.folder, created: [], changed: [], removed: [], more: 0 }
     expect(cannotUndo.slice(0, 3)).toEqual([
       { runId, name: 'sed', about: 'f', touched: { ...touched, changed: ['f'] } },
       { runId, name: 'sed', about: 'a', touched: { ...touched, changed: ['a'] } },
@@ -195,12 +195,12 @@ describe.each(databases)('undo on %s', (database) => {
       remedy: expect.stringContaining('heddle cancel run:'),
     })
     held.open()
-    await hands.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
+    await pool.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
     expect(existsSync(at('a'))).toBe(true)
   })
 
   test('an undo is kept as such: whoever had read the file is told, and nothing that it took away is lost', async () => {
-    const poke = testTool('poke', 'pure', async () => void (await undo(hands.engine, earlier)))
+    const poke = testTool('poke', 'pure', async () => void (await undo(pool.engine, earlier)))
     let earlier = ''
     const { put, ask, outputs, engine } = await open(
       { go: [[write('a', '2\n')]], next: [[read('a')], [{ name: 'poke', input: {} }], [write('a', '3\n')]] },
@@ -232,7 +232,7 @@ describe.each(databases)('undo on %s', (database) => {
       }
       await expect(undo({ ...engine, store: { ...engine.store, write: dying } }, runId)).rejects.toThrow('dead')
       expect(await undo(engine, runId)).toMatchObject({ refused: [] })
-      expect([content('a'), content('b'), hands.names()]).toEqual(['1\n', '1\n', ['a', 'b']])
+      expect([content('a'), content('b'), pool.names()]).toEqual(['1\n', '1\n', ['a', 'b']])
       expect((await changes(runId)).every(({ undoneAt }) => undoneAt !== null)).toBe(true)
     }
   })
@@ -251,7 +251,7 @@ describe.each(databases)('undo on %s', (database) => {
     expect(existsSync(join(outside, 'a'))).toBe(true)
     rmSync(outside, { recursive: true })
     rmSync(at('deep'))
-    hands.put('deep', '')
+    pool.put('deep', '')
     const runsHome = { ...engine, protect: { ...nothingProtected, hidden: [folder] } }
     expect((await undo(runsHome, runId)).refused).toMatchObject([{ why: expect.stringContaining('leads out') }])
   })

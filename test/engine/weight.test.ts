@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { bytesOfMessage, mostUsage } from '../../src/engine/weight.ts'
+import { bytesOfMessage, maxUsage } from '../../src/engine/model/weight.ts'
 
 test('what is set aside for a call is at the dearest price its input may have', () => {
   const price = { input: 2, output: 10, cacheRead: 0.2, cacheWrite: 2.5 }
-  expect(mostUsage(3_000_000, 1_000_000, { price }).costUsd).toBe(2.5 + 10)
-  expect(mostUsage(3_000_000, 1_000_000, { price: { input: 2, output: 10 } }).costUsd).toBe(2 + 10)
+  expect(maxUsage(3_000_000, 1_000_000, { price }).costUsd).toBe(2.5 + 10)
+  expect(maxUsage(3_000_000, 1_000_000, { price: { input: 2, output: 10 } }).costUsd).toBe(2 + 10)
 })
 
 test('a picture weighs the same whatever its size, and a file what it holds', () => {

@@ -41,6 +41,30 @@ test.each([{ content: '@drawer a map' }, { content: 'a map', agent: 'drawer' }])
   },
 )
 
+test.each(['@drawer a map', '@Drawer a map', '@DRAWER: a map', ' \n@drawer, a map'])(
+  '%j is for the agent of that name, whatever its case',
+  async (content) => {
+    const { app, model } = await open()
+    writeAgent(app, 'drawer', asking)
+    await app.work()
+    const { itemId } = await app.submit('/here', { session: 'main', content })
+    expect(await app.answer('/here', itemId, never)).toMatchObject({ status: 'completed' })
+    expect(model.requests[0]?.system).toContain('You draw.')
+    expect(model.requests[0]?.messages.at(-1)?.content).toBe('a map')
+  },
+)
+
+test.each(['@drawer', '@Drawer ', '@drawer:'])('%j alone is refused: nothing is asked', async (content) => {
+  const { app } = await open()
+  writeAgent(app, 'drawer', asking)
+  await expect(app.submit('/here', { session: 'main', content })).rejects.toMatchObject({
+    code: 'missing_argument',
+    message: 'nothing is asked of @drawer',
+    remedy: 'write it after the name: heddle ask "@drawer …"',
+  })
+  expect(await app.sessions()).toEqual([])
+})
+
 test('an agent may name a model that the program was given, and the script that stands in for one', async () => {
   const { app } = await open()
   writeAgent(app, 'drawer', `${asking}model: main`)

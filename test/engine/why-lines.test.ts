@@ -1,12 +1,12 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import { carryOn, linesIn } from '../../src/engine/line-authors.ts'
-import { undo } from '../../src/engine/undo.ts'
-import { why } from '../../src/engine/why.ts'
-import { keepChange } from '../../src/store/file-changes.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { attributeLines, linesIn } from '../../src/engine/files/line-authors.ts'
+import { undo } from '../../src/engine/files/undo.ts'
+import { why } from '../../src/engine/why/why.ts'
+import { recordFileChange } from '../../src/store/rows/file-changes.ts'
 import { databases } from '../setup/places.ts'
 import { testTool } from './engine.ts'
 import { edit, type Hands, newHands, planned, write } from './hands.ts'
@@ -14,18 +14,18 @@ import { edit, type Hands, newHands, planned, write } from './hands.ts'
 const budget = { usd: 5, tokens: 1000 }
 
 describe.each(databases)('who wrote a line, on %s', (database) => {
-  let hands: Hands
+  let pool: Hands
   const open = async (plans: Parameters<typeof planned>[0]) => {
-    hands = await newHands(database, planned(plans))
-    await hands.work()
-    return hands
+    pool = await newHands(database, planned(plans))
+    await pool.work()
+    return pool
   }
   afterEach(async () => {
-    expect(hands.troubles).toEqual([])
-    await hands.remove()
+    expect(pool.troubles).toEqual([])
+    await pool.remove()
   })
-  const ask = (reference: string, folder = hands.folder) =>
-    why({ store: hands.engine.store, protect: nothingProtected, budget }, folder, reference)
+  const ask = (reference: string, folder = pool.folder) =>
+    why({ store: pool.engine.store, protect: nothingProtected, budget }, folder, reference)
   const code = (reference: string) => ask(reference).catch(({ code }) => code)
   /** For each line the run that wrote it, else what is said instead. */
   const authors = async (path: string) => {
@@ -33,7 +33,7 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
     const views = await Promise.all(Array.from({ length: file?.lines ?? 0 }, (_, at) => ask(`file:${path}:${at + 1}`)))
     return views.map(({ chain, notes }) => chain.find(({ how }) => how === 'written by')?.id ?? notes[0]?.text)
   }
-  const at = (name: string) => join(hands.folder, name)
+  const at = (name: string) => join(pool.folder, name)
 
   test('of two writers each line names its own, with the call, back to what was said', async () => {
     const { ask: say } = await open({
@@ -116,9 +116,9 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
   test('a change whose process died before the file was touched wrote nothing', async () => {
     const { ask: say, engine } = await open({ one: [[write('a', 'one\n')]], two: [[edit('a', 'one', 'one\ntwo')]] })
     const first = await say('one')
-    const [{ after = null } = {}] = await hands.changes(first)
-    const lost = { runId: first, callId: 'lost', folder: hands.folder, path: 'a', before: after, after: 'f'.repeat(64) }
-    await engine.store.write('step', (tx) => keepChange(tx, { ...lost, mode: 0o644, at: 1 }, undefined))
+    const [{ after = null } = {}] = await pool.changes(first)
+    const lost = { runId: first, callId: 'lost', folder: pool.folder, path: 'a', before: after, after: 'f'.repeat(64) }
+    await engine.store.write('step', (tx) => recordFileChange(tx, { ...lost, mode: 0o644, at: 1 }, undefined))
     expect(await authors('a')).toEqual([first])
     expect((await ask('a')).notes).toEqual([])
     const second = await say('two', 'other')
@@ -127,15 +127,15 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
 
   test('a command of a writer that was seen to touch the file is named beside', async () => {
     const sed = testTool('sed', 'unsafe', () => 'done')
-    const touched = () => ({ folder: hands.folder, created: [], changed: ['a'], removed: [], more: 0 })
+    const touched = () => ({ folder: pool.folder, created: [], changed: ['a'], removed: [], more: 0 })
     const run = async () => {
-      hands.put('a', 'one\nby sed\n')
+      pool.put('a', 'one\nby sed\n')
       return { status: 'ok', output: 'done', touched: touched() }
     }
     const plans = { go: [[write('a', 'one\ntwo\n')], [{ name: 'sed', input: { command: 'sed -i' } }]] }
-    hands = await newHands(database, planned(plans), [{ ...sed, run } as Tool])
-    await hands.work()
-    const runId = await hands.ask('go')
+    pool = await newHands(database, planned(plans), [{ ...sed, run } as Tool])
+    await pool.work()
+    const runId = await pool.ask('go')
     expect((await ask('a:1')).notes).toEqual([])
     expect((await ask('a:2')).notes.map(({ text }) => text)).toEqual([
       'line 2 was changed outside heddle: no recorded version has it',
@@ -149,7 +149,7 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
     symlinkSync('sub/a', at('link'))
     const writer = async (path: string, folder: string) => (await ask(path, folder)).chain[1]?.id
     expect(await writer('a:1', at('sub'))).toBe(run)
-    expect(await writer('link:1', hands.folder)).toBe(run)
+    expect(await writer('link:1', pool.folder)).toBe(run)
     expect(await writer(`${at('sub/a')}:1`, '/')).toBe(run)
   })
 
@@ -172,12 +172,12 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
     expect((await ask('bin')).notes[0]?.text).toContain('it is binary')
     writeFileSync(at('big'), 'x\n'.repeat(3 * 1024 * 1024))
     expect(await code('big:1')).toBe('too_large')
-    expect((await ask('big')).notes[0]?.text).toContain('bytes: its lines are not told apart')
+    expect((await ask('big')).notes[0]?.text).toContain('bytes: its lines cannot be told apart')
     rmSync(at('a'))
     expect(await code('a:1')).toBe('not_found')
     expect(await ask('a')).toMatchObject({
       chain: [{ id: 'a' }, { how: 'written by' }, { how: 'you said' }],
-      notes: [{ text: 'it is not there any more: removed outside heddle' }],
+      notes: [{ text: 'it no longer exists: removed outside heddle' }],
     })
   })
 
@@ -197,23 +197,31 @@ describe('lines from one version to the next', () => {
   test('a text of which nearly everything is new keeps the writers of the few lines that stay', () => {
     const old = Array.from({ length: 4000 }, (_, at) => `old ${at}`)
     const fresh = old.map((line, at) => (at % 1000 === 500 ? line : `new ${at}`))
-    const { authors } = carryOn(version(old, 'a'), fresh, 'b')
+    const { authors } = attributeLines(version(old, 'a'), fresh, 'b')
     expect(authors.flatMap((author, at) => (author === 'a' ? at : []))).toEqual([500, 1500, 2500, 3500])
   })
 
   test('of two long blocks that change places, one stays whose it was', () => {
     const [one, two] = ['x', 'y'].map((name) => Array.from({ length: 1500 }, (_, at) => `${name} ${at}`))
-    const { authors } = carryOn(version([...(one ?? []), ...(two ?? [])], 'a'), [...(two ?? []), ...(one ?? [])], 'b')
+    const { authors } = attributeLines(
+      version([...(one ?? []), ...(two ?? [])], 'a'),
+      [...(two ?? []), ...(one ?? [])],
+      'b',
+    )
     expect(authors.filter((author) => author === 'a')).toHaveLength(1500)
   })
 
   test('lines that are there many times stay with the neighbours that they had', () => {
-    const { authors } = carryOn(version(['{', 'a', '}', '{', 'b', '}'], 'a'), ['{', 'new', '}', '{', 'b', '}'], 'b')
+    const { authors } = attributeLines(
+      version(['{', 'a', '}', '{', 'b', '}'], 'a'),
+      ['{', 'new', '}', '{', 'b', '}'],
+      'b',
+    )
     expect(authors).toEqual(['a', 'b', 'a', 'a', 'a', 'a'])
   })
 
   test('a block that moves is somebody’s work, the rest is not', () => {
-    const { authors } = carryOn(version(['x', 'y', 'z', 'q'], 'a'), ['q', 'x', 'y', 'z'], 'b')
+    const { authors } = attributeLines(version(['x', 'y', 'z', 'q'], 'a'), ['q', 'x', 'y', 'z'], 'b')
     expect(authors).toEqual(['b', 'a', 'a', 'a'])
   })
 
@@ -224,6 +232,6 @@ describe('lines from one version to the next', () => {
       [],
       [''],
     ])
-    expect(carryOn(version(linesIn('a\r\nb'), 'a'), linesIn('a\nb\nc\n'), 'b').authors).toEqual(['a', 'a', 'b'])
+    expect(attributeLines(version(linesIn('a\r\nb'), 'a'), linesIn('a\nb\nc\n'), 'b').authors).toEqual(['a', 'a', 'b'])
   })
 })

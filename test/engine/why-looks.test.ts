@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { tail } from '../../src/domain/id.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import { show } from '../../src/engine/show.ts'
-import { why } from '../../src/engine/why.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { show } from '../../src/engine/views/show.ts'
+import { why } from '../../src/engine/why/why.ts'
 import { remember } from '../../src/memory/remember.ts'
-import { archiveMemory } from '../../src/store/memories.ts'
-import { insertNarrative } from '../../src/store/narratives.ts'
-import { lastSign } from '../../src/store/run-signs.ts'
+import { archiveMemory } from '../../src/store/knowledge/memories.ts'
+import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
+import { lastActivityAt } from '../../src/store/rows/run-activity.ts'
 import { heard, scansIn } from './heard.ts'
-import { newOffice, type Play, planner, planningCoordinator } from './office.ts'
+import { newOffice, type Play, planner, planningCoordinator } from './test-team.ts'
 
 const budget = { usd: 5, tokens: 1000 }
 const trusted = { integrity: 'trusted' as const, sources: [] }
@@ -55,10 +55,10 @@ test('why and show look everything up by key, however many rows there are', asyn
     await why(explaining, office.folder, ref, { forward: true })
   // From another folder a session is found by its label alone.
   await why(explaining, '/elsewhere', 'session:main')
-  const around = { now: clock.now(), agents, limits: { ...budget, steps: 10 } }
+  const around = { now: clock.now(), agents, protect: explaining.protect, limits: { ...budget, steps: 10 } }
   for (const ref of named) await explaining.store.read((rows) => show(rows, ref, office.folder, around))
   // Of a run that has not ended.
-  await explaining.store.read((rows) => lastSign(rows, runId))
+  await explaining.store.read((rows) => lastActivityAt(rows, runId))
   const scans = scansIn(store.place, asked)
   await office.remove()
   expect(asked.size).toBeGreaterThan(40)

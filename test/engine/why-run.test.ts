@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import { cancel } from '../../src/engine/cancel.ts'
-import { why } from '../../src/engine/why.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import { why } from '../../src/engine/why/why.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import { manualClock } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
@@ -36,13 +36,13 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
     await under.work()
     const { runId } = await under.say('go')
     await first.reached
-    const [run] = await under.world.store.read((rows) => runsOf(rows, { live: true }))
+    const [run] = await under.runtime.store.read((rows) => runsOf(rows, { live: true }))
     under.locks.kill(run?.ownerId ?? '')
     await under.work()
     await under.turns(1)
     first.open()
     expect(await notesOn(runId)).toEqual([
-      expect.stringMatching(/^refused: act x may have happened: the process died during this call/),
+      expect.stringMatching(/^refused: act x may have happened: this call was interrupted/),
       'crashed: interrupted once, and taken up where its journal ended; calls with unknown outcome: 1',
       spent('2 model calls'),
     ])
@@ -64,8 +64,8 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
     await under.pass(clock, runId, 1)
     await under.turns(1)
     expect(await notesOn(runId)).toEqual([
-      expect.stringMatching(/^waited: paused \d+\.\ds for a retry: provider_failed$/),
-      'retried: went on with local, since main failed: provider_failed',
+      expect.stringMatching(/^waited: paused \d+\.\ds for a retry: the provider failed$/),
+      'retried: went on with local, since main failed: the provider failed',
       spent('3 model calls \\(2 failed\\)'),
     ])
     expect((await ask(`run:${runId}`)).chain[0]).toMatchObject({ model: 'local' })

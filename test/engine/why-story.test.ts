@@ -1,21 +1,21 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { NarrativeView } from '../../src/api/views/narrative.ts'
+import type { Consequence, WhyView } from '../../src/api/views/why.ts'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
-import type { NarrativeView } from '../../src/domain/narrative-views.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Came, WhyView } from '../../src/domain/why.ts'
-import { show } from '../../src/engine/show.ts'
-import { why } from '../../src/engine/why.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { show } from '../../src/engine/views/show.ts'
+import { why } from '../../src/engine/why/why.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { remember } from '../../src/memory/remember.ts'
-import { archiveMemory } from '../../src/store/memories.ts'
+import { archiveMemory } from '../../src/store/knowledge/memories.ts'
 import { raw } from '../../src/store/raw.ts'
-import { linkMemory, listResults } from '../../src/store/results.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import { linkMemory, listResults } from '../../src/store/rows/results.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
 import { narrate } from './narrating.ts'
-import { newOffice, type Office, type Play, planner, planningCoordinator } from './office.ts'
+import { newOffice, type Office, type Play, planner, planningCoordinator } from './test-team.ts'
 
 const budget = { usd: 5, tokens: 1000 }
 const own = { source: 'user' as const, label: { integrity: 'trusted' as const, sources: [] } }
@@ -39,7 +39,7 @@ describe.each(databases)('narratives and what came of files on %s', (database) =
   const ask = (reference: string, options = {}): Promise<WhyView> =>
     why({ store: store(), protect: nothingProtected, budget }, office.folder, reference, options)
   const shown = (reference: string) => {
-    const around = { now: office.engine.clock.now(), agents: office.engine.agents, limits: { ...budget, steps: 9 } }
+    const around = { ...office.engine, now: office.engine.clock.now(), limits: { ...budget, steps: 9 } }
     return store().read((rows) => show(rows, reference, office.folder, around)) as Promise<NarrativeView>
   }
   const keep = (content: string, more: Partial<MemoryDraft> = {}) =>
@@ -48,7 +48,7 @@ describe.each(databases)('narratives and what came of files on %s', (database) =
   const links = ({ chain }: WhyView) =>
     chain.map(({ how, kind, missing }) => `${how} ${kind}${missing ? ' MISSING' : ''}`)
   const story = ({ story }: WhyView) => story?.told.map(({ how, kind, id }) => `${how} ${kind}:${id}`)
-  const names = (came: Came[] = []) => came.map(({ how, kind, id }) => `${how} ${kind}:${id}`)
+  const names = (came: Consequence[] = []) => came.map(({ how, kind, id }) => `${how} ${kind}:${id}`)
   /** Takes away rows that others refer to, as nobody can who goes through the store. */
   const tear = async (table: string, column: string, id: string) => {
     if (database === 'sqlite') {
@@ -150,10 +150,10 @@ describe.each(databases)('narratives and what came of files on %s', (database) =
       { id: 4, content: 'gamma sings', state: 'counts' },
     ])
     expect((await ask('narrative:1')).notes.map(({ text, ref }) => [ref, text])).toEqual([
-      ['memory:1', 'it rests on memory:1, in whose place is memory:6 "The port is 7070"'],
-      ['memory:2', 'it rests on memory:2, forgotten since'],
-      ['memory:3', 'it rests on memory:3, put out of the way since "beta has a boat"'],
-      ['memory:4', 'it rests on memory:4 "gamma sings"'],
+      ['memory:1', 'it is based on memory:1, replaced by memory:6 "The port is 7070"'],
+      ['memory:2', 'it is based on memory:2, forgotten since'],
+      ['memory:3', 'it is based on memory:3, archived since "beta has a boat"'],
+      ['memory:4', 'it is based on memory:4 "gamma sings"'],
     ])
     const { forward } = await ask('memory:1', { forward: true })
     expect(names(forward?.came)).toEqual(['replaced by memory:5', 'told in narrative:1'])

@@ -1,18 +1,18 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { WhyView } from '../../src/domain/why.ts'
-import { append } from '../../src/engine/append.ts'
-import { decide } from '../../src/engine/approve.ts'
-import { why } from '../../src/engine/why.ts'
-import { openApprovals } from '../../src/store/approvals.ts'
+import type { WhyView } from '../../src/api/views/why.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { why } from '../../src/engine/why/why.ts'
 import { raw } from '../../src/store/raw.ts'
-import { listResults } from '../../src/store/results.ts'
-import { runsOf } from '../../src/store/runs.ts'
+import { openApprovals } from '../../src/store/rows/approvals.ts'
+import { listResults } from '../../src/store/rows/results.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
 import { ModelFailure } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
-import { newOffice, type Office, type OfficeOptions, type Play, planner, planningCoordinator } from './office.ts'
+import { newOffice, type Office, type OfficeOptions, type Play, planner, planningCoordinator } from './test-team.ts'
 
 const budget = { usd: 5, tokens: 1000 }
 const fail = new ModelFailure('refused', 'no', 'ask another', { retry: 'never' })
@@ -180,7 +180,7 @@ describe.each(databases)('why on %s', (database) => {
     ])
     expect(open.notes.map(({ topic, text }) => `${topic}: ${text}`)).toEqual([
       'asked: because write_file asks first (tools.ask)',
-      'asked: for a change of REPORT.md: 4 lines more, 0 less',
+      'asked: for a change to REPORT.md: 4 lines added, 0 removed',
       `waited: waits for an answer to approval:${approval.id}, write_file REPORT.md`,
     ])
     await decide(office.engine, approval.id, { answer: 'no', reason: 'not now' })
@@ -297,7 +297,7 @@ describe.each(databases)('why on %s', (database) => {
       ...['asked about file', 'written by run', 'from result', 'made by run MISSING', 'because of task'],
       ...['part of plan', 'planned in run MISSING', 'you said turn MISSING'],
     ])
-    expect(chain[3]).toMatchObject({ id: child?.id, title: 'this run is not kept any more', at: null })
+    expect(chain[3]).toMatchObject({ id: child?.id, title: 'this run is no longer stored', at: null })
     expect(chain.at(-1)).toEqual({ ...whole.at(-1), missing: true })
     await tear([all[0]?.rootRunId ?? ''])
     expect((await ask('plan:1')).chain.at(-1)).toMatchObject({ kind: 'run', missing: true, how: 'you said' })

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openApp } from '../../src/app.ts'
+import type { App } from '../../src/api/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
-import type { App } from '../../src/domain/app.ts'
 import type { Event } from '../../src/domain/event.ts'
 import type { Model } from '../../src/domain/model.ts'
-import type { Tool } from '../../src/domain/tool.ts'
-import type { Door, StreamQuery, Told } from '../../src/gateway/api.ts'
-import { doorOn } from '../../src/gateway/client.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import type { Client, StreamItem, StreamQuery } from '../../src/gateway/api.ts'
+import { socketClient } from '../../src/gateway/client.ts'
 import { type Server, type ServerSettings, serve } from '../../src/gateway/server.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
@@ -20,7 +20,7 @@ export const folder = '/here'
 export interface TestGateway {
   app: App
   server: Server
-  door: Door
+  door: Client
   runFolder: string
   /** Listeners for live signs that somebody has not taken back. */
   readonly listeners: number
@@ -80,13 +80,13 @@ export async function newGateway(
     runFolder: paths.run,
     health: { pid: process.pid, version: '0', since: '2026-01-01T00:00:00.000Z' },
     clock: systemClock,
-    onTrouble: (error) => troubles.push(error),
+    onError: (error) => troubles.push(error),
     ...settings,
   })
   return {
     app,
     server,
-    door: doorOn(server.path, systemClock),
+    door: socketClient(server.path, systemClock),
     runFolder: paths.run,
     get listeners() {
       return listeners
@@ -110,12 +110,12 @@ export async function newGateway(
 
 /** Everything a stream tells up to the first thing that passes the test. */
 export async function toldUntil(
-  door: Door,
+  door: Client,
   query: Omit<StreamQuery, 'signal'>,
-  isLast: (told: Told) => boolean,
-): Promise<Told[]> {
+  isLast: (told: StreamItem) => boolean,
+): Promise<StreamItem[]> {
   const enough = new AbortController()
-  const heard: Told[] = []
+  const heard: StreamItem[] = []
   for await (const told of door.stream({ ...query, signal: enough.signal })) {
     heard.push(told)
     if (isLast(told)) enough.abort()
@@ -123,8 +123,8 @@ export async function toldUntil(
   return heard
 }
 
-export const isEnd = (told: Told) => told.kind === 'event' && told.event.kind === 'run.ended'
+export const isEnd = (told: StreamItem) => told.kind === 'event' && told.event.kind === 'run.ended'
 
-export function eventsIn(told: Told[]): Event[] {
+export function eventsIn(told: StreamItem[]): Event[] {
   return told.flatMap((each) => (each.kind === 'event' ? [each.event] : []))
 }

@@ -2,8 +2,8 @@ import { Agent, request } from 'node:http'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { HeddleError } from '../../src/domain/errors.ts'
 import type { ModelRequest } from '../../src/domain/model.ts'
-import { delegatingTools, memoryWriters, presentTools } from '../../src/domain/tool-names.ts'
-import { accepted } from '../../src/gateway/accepted.ts'
+import { availableTools, delegatingTools, memoryWriters } from '../../src/domain/tools/tool-names.ts'
+import { routeInputs } from '../../src/gateway/route-inputs.ts'
 import { routes } from '../../src/gateway/routes.ts'
 import type { ScriptedReply } from '../../src/models/scripted.ts'
 import { openTestApp, scriptedModel, seededRandom, type TestApp } from '../../src/testing.ts'
@@ -52,8 +52,11 @@ function sender(socketPath: string) {
 /** Path and body of each request that puts these values into a route's fields, one at a time or as `choose` says. */
 function* requestsTo(route: string, ids: readonly string[], known: readonly string[], choose?: () => number) {
   const [method = '', path = ''] = route.split(' ')
-  const { body, query } = accepted.get(route) ?? {}
-  const { valid, names } = fieldsOf((body ?? query ?? accepted.get('POST /v1/runs/:id/retry')?.body) as never, folder)
+  const { body, query } = routeInputs.get(route) ?? {}
+  const { valid, names } = fieldsOf(
+    (body ?? query ?? routeInputs.get('POST /v1/runs/:id/retry')?.body) as never,
+    folder,
+  )
   const made = (id: string, fields: Record<string, unknown>) => {
     const at = path.replace(':id', () => encodedId(id))
     if (body) return { method, path: at, body: JSON.stringify(fields) }
@@ -94,7 +97,7 @@ async function everyRunEnds({ app, door }: TestGateway): Promise<void> {
 test('the table of what routes accept has every route there is', () => {
   const http = routes({} as never, {} as never)
   const there = http.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`)
-  expect([...accepted.keys()].sort()).toEqual([...new Set(there)].sort())
+  expect([...routeInputs.keys()].sort()).toEqual([...new Set(there)].sort())
 })
 
 describe.each(databases)('hostile values on %s', (database) => {
@@ -118,21 +121,21 @@ describe.each(databases)('hostile values on %s', (database) => {
       if (status >= 500 || status === 0)
         wrong.push({ method, path: path.slice(0, 100), body: body?.slice(0, 200), text })
     }
-    for (const route of accepted.keys()) {
+    for (const route of routeInputs.keys()) {
       const all = [...requestsTo(route, ids, known)]
       for (let at = 0; at < all.length; at += 8) await Promise.all(all.slice(at, at + 8).map(put))
     }
     const random = seededRandom(seed)
     const choose = () => Buffer.from(random.bytes(4)).readUInt32LE()
     for (let round = 0; round < rounds; round++)
-      for (const route of accepted.keys()) for (const each of requestsTo(route, ids, known, choose)) await put(each)
+      for (const route of routeInputs.keys()) for (const each of requestsTo(route, ids, known, choose)) await put(each)
     expect(wrong).toEqual([])
     await everyRunEnds(gateway)
     expect(({} as Record<string, unknown>)['polluted']).toBe(undefined)
   })
 
   test('in whatever a model replies, itself or as a child, let every run end', async () => {
-    const tools = [...memoryWriters, ...delegatingTools, ...presentTools].filter((name) => name !== 'wait')
+    const tools = [...memoryWriters, ...delegatingTools, ...availableTools].filter((name) => name !== 'wait')
     const values = hostileTexts().map((text) => text.slice(0, 1000))
     const replies: ScriptedReply[] = values.flatMap((v): ScriptedReply[] => [
       { text: v },

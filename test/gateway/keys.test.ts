@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { clientKey, type InboxItem } from '../../src/domain/inbox.ts'
-import { submit } from '../../src/engine/submit.ts'
-import { insertItem } from '../../src/store/inbox.ts'
+import { submit } from '../../src/engine/run/submit.ts'
 import { openStore } from '../../src/store/open.ts'
+import { insertItem } from '../../src/store/rows/inbox.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases, newPlace } from '../setup/places.ts'
@@ -43,19 +43,19 @@ describe.each(databases)('keys of clients on %s', (database) => {
     const { place, remove } = newPlace(database)
     const old = await openStore(place, context, { migrations: migrations.filter(({ id }) => id < 14) })
     let ids = 0
-    const world = { store: old, clock: context.clock, newId: () => `id${String(++ids).padStart(18, '0')}` }
+    const runtime = { store: old, clock: context.clock, newId: () => `id${String(++ids).padStart(18, '0')}` }
     const asked = { folder, label: 'main', content: 'x' }
-    const first = await submit(world, { ...asked, dedupeKey: 'result:abc' })
-    await submit(world, { ...asked, label: 'tells', source: 'event', dedupeKey: 'narrative:turn' })
+    const first = await submit(runtime, { ...asked, dedupeKey: 'result:abc' })
+    await submit(runtime, { ...asked, label: 'tells', source: 'event', dedupeKey: 'narrative:turn' })
     await old.close()
     const store = await openStore(place, context)
-    const upgraded = { ...world, store }
+    const upgraded = { ...runtime, store }
     expect(await submit(upgraded, { ...asked, dedupeKey: clientKey('result:abc') })).toMatchObject({
       itemId: first.itemId,
     })
     const notice: InboxItem = {
       ...{ id: 'notice', sessionId: first.session.id, kind: 'result', content: '', source: 'agent', parts: [] },
-      ...{ label: { integrity: 'trusted', sources: [] }, wishes: {}, wake: false, createdAt: 0 },
+      ...{ label: { integrity: 'trusted', sources: [] }, options: {}, wake: false, createdAt: 0 },
       ...{ rootRunId: null, runId: null, consumedByTurn: null },
     }
     await store.write('settle', (tx) => insertItem(tx, notice, 'result:abc'))

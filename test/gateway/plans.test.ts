@@ -3,18 +3,18 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { App } from '../../src/domain/app.ts'
+import type { App } from '../../src/api/app.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
-import type { Door } from '../../src/gateway/api.ts'
-import { doorOn } from '../../src/gateway/client.ts'
-import { localDoor } from '../../src/gateway/local-door.ts'
+import type { Client } from '../../src/gateway/api.ts'
+import { socketClient } from '../../src/gateway/client.ts'
+import { localClient } from '../../src/gateway/local-client.ts'
 import { type Server, serve } from '../../src/gateway/server.ts'
 import { systemClock } from '../../src/system.ts'
 import { survey, taskView } from '../cli/plan-views.ts'
 
 let runFolder: string
 let server: Server
-let door: Door
+let door: Client
 /** What the heddle behind the socket was asked, in the words it was asked in. */
 let asked: unknown[]
 
@@ -63,11 +63,11 @@ beforeEach(async () => {
     runFolder,
     health: { pid: 1, version: '0', since: '2026-01-01T00:00:00.000Z' },
     clock: systemClock,
-    onTrouble: (error) => {
+    onError: (error) => {
       throw error
     },
   })
-  door = doorOn(server.path, systemClock)
+  door = socketClient(server.path, systemClock)
 })
 afterEach(async () => {
   await server.stop()
@@ -88,7 +88,7 @@ test('plans, tasks and results come through the socket as the heddle tells them'
 })
 
 test('one plan and one task are asked for by reference or by number, through the socket and in this process', async () => {
-  for (const each of [door, localDoor(app)]) {
+  for (const each of [door, localClient(app)]) {
     asked = []
     expect(await each.plan('plan:1')).toEqual(survey)
     expect(await each.task('1')).toMatchObject({ kind: 'task', context: 'the brief' })

@@ -4,8 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { HeddleError, Misuse } from '../../src/domain/errors.ts'
-import { isGone } from '../../src/gateway/client.ts'
+import { HeddleError, UsageError } from '../../src/domain/errors.ts'
+import { isDaemonGone } from '../../src/gateway/client.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
@@ -105,7 +105,7 @@ test('errors come back as what they were: code, message, remedy, and whether it 
     (door: Pick<typeof gateway.door, 'submit' | 'cancel'>) => door.cancel('zzzzzz', 'x'),
   ]) {
     const [there, here] = [await failure(act(gateway.door)), await failure(act(gateway.app))]
-    expect(there).toBeInstanceOf(here instanceof Misuse ? Misuse : HeddleError)
+    expect(there).toBeInstanceOf(here instanceof UsageError ? UsageError : HeddleError)
     expect({ ...there, message: there.message }).toEqual({ ...here, message: here.message })
   }
 })
@@ -224,6 +224,6 @@ test('when the server is gone, whoever waits is told so', async () => {
   const answer = gateway.door.answer(folder, itemId, never).catch((error) => error)
   await hold.reached
   await gateway.server.stop()
-  expect(isGone(await answer)).toBe(true)
-  expect(isGone(await gateway.door.cursor().catch((error) => error))).toBe(true)
+  expect(isDaemonGone(await answer)).toBe(true)
+  expect(isDaemonGone(await gateway.door.cursor().catch((error) => error))).toBe(true)
 })

@@ -39,7 +39,7 @@ test('the socket is private from the moment it can be found, and gone when the s
 test('in a home whose path is too long for a socket it is in the directory private to the user, and found all the same', async () => {
   const runtime = mkdtempSync(join(tmpdir(), 'heddle-xdg-'))
   const otherFolder = runtimeFolder(join(folder, 'run'), { XDG_RUNTIME_DIR: runtime })
-  const gateway = await newGateway([], { home: 'h'.repeat(120), otherFolder })
+  const gateway = await newGateway([], { home: 'h'.repeat(120), fallbackFolder: otherFolder })
   expect(gateway.server.path.startsWith(runtime)).toBe(true)
   expect(gateway.server.path.length).toBeLessThan(100)
   const found = lstatSync(gateway.server.path)
@@ -60,7 +60,7 @@ test('without such a directory, or where others can write to it, no socket is ma
   const shared = mkdtempSync(join(tmpdir(), 'heddle-xdg-'))
   chmodSync(shared, 0o777)
   const otherFolder = runtimeFolder(long, { XDG_RUNTIME_DIR: shared })
-  await expect(placeSocket({ runFolder: long, otherFolder }, bind)).rejects.toMatchObject(refused)
+  await expect(placeSocket({ runFolder: long, fallbackFolder: otherFolder }, bind)).rejects.toMatchObject(refused)
   rmSync(shared, { recursive: true })
 })
 

@@ -2,9 +2,9 @@ import { type ClientRequest, request } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
-import type { Dropped, Told } from '../../src/gateway/api.ts'
+import type { Dropped, StreamItem } from '../../src/gateway/api.ts'
 import { EventHub } from '../../src/gateway/event-hub.ts'
-import { messagesOf } from '../../src/gateway/event-reader.ts'
+import { readSseMessages } from '../../src/gateway/event-reader.ts'
 import { Follower } from '../../src/gateway/follower.ts'
 import { systemClock } from '../../src/system.ts'
 import { gate, manualClock, scriptedModel } from '../../src/testing.ts'
@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const never = new AbortController().signal
 const say = (content: string) => gateway.door.submit(folder, { session: 'main', content })
-const spoken = (told: Told[]) => told.flatMap((each) => (each.kind === 'live' ? [each.sign] : []))
+const spoken = (told: StreamItem[]) => told.flatMap((each) => (each.kind === 'live' ? [each.delta] : []))
 
 /** A connection whose owner decides when to read. */
 function connect(path: string): Promise<import('node:http').IncomingMessage> {
@@ -70,7 +70,7 @@ test('who begins to listen in the middle hears all that was said so far, and not
   const { app } = gateway
   const after = (await app.cursor()) ?? ''
   const heard = toldUntil(gateway.door, { after }, (told) => {
-    if (told.kind === 'live' && told.sign.kind === 'whole') hold.open()
+    if (told.kind === 'live' && told.delta.kind === 'whole') hold.open()
     return isEnd(told)
   })
   expect(spoken(await heard)).toEqual([
@@ -100,7 +100,7 @@ test('a follower that does not read is dropped with its cursor, slows nobody, an
 
   const got: Event[] = []
   let dropped: Dropped | undefined
-  for await (const { event, data } of messagesOf(slow)) {
+  for await (const { event, data } of readSseMessages(slow)) {
     if (event === 'message') got.push(JSON.parse(data))
     if (event === 'dropped') dropped = JSON.parse(data)
   }
@@ -134,11 +134,11 @@ test('our own reader, slow as it may be, sees no gap and nothing twice', async (
 test('one that takes nothing between two beats is dropped, and let go when it does not even take that', async () => {
   gateway = await newGateway([scriptedModel([{ text: 'x' }])])
   const clock = manualClock()
-  const patience = { messages: 10, characters: 1000, beatEvery: 1000 }
+  const patience = { messages: 10, characters: 1000, heartbeatEvery: 1000 }
   const { itemId } = await say('one')
   await gateway.door.answer(folder, itemId, never)
   const around = { hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
-  const follower = new Follower(gateway.app, around, {}, { clock, patience })
+  const follower = new Follower(gateway.app, around, {}, { clock, followerLimits: patience })
   const first = await follower.next()
   expect(first?.kind).toBe('event')
   // The rest of the events waits: one beat to see that nothing was taken, one to act on it.
@@ -150,7 +150,7 @@ test('one that takes nothing between two beats is dropped, and let go when it do
   expect(rest.at(-1)).toEqual({ kind: 'dropped', last: { cursor: last?.kind === 'event' ? last.event.cursor : '' } })
   follower.leave()
 
-  const dead = new Follower(gateway.app, around, {}, { clock, patience })
+  const dead = new Follower(gateway.app, around, {}, { clock, followerLimits: patience })
   await dead.next()
   for (let beat = 0; beat < 3; beat++) await clock.advance(1000)
   expect(dead.gone.aborted).toBe(true)
@@ -161,8 +161,8 @@ test('an idle follower is sent signs of life', async () => {
   gateway = await newGateway([])
   const clock = manualClock()
   const around = { hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
-  const patience = { messages: 10, characters: 1000, beatEvery: 1000 }
-  const follower = new Follower(gateway.app, around, {}, { clock, patience })
+  const patience = { messages: 10, characters: 1000, heartbeatEvery: 1000 }
+  const follower = new Follower(gateway.app, around, {}, { clock, followerLimits: patience })
   const beat = follower.next()
   await clock.advance(1000)
   expect(await beat).toEqual({ kind: 'beat' })

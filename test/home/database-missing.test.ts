@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { openApp, placeOf, restoreApp } from '../../src/app.ts'
+import { databaseLocation, openApp, restoreApp } from '../../src/app/app.ts'
+import { type DoctorInput, examine } from '../../src/app/doctor.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { type DoctorInput, examine } from '../../src/doctor.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
-import { schemaOf } from '../../src/store/postgres-store.ts'
-import { besides } from '../../src/store/sqlite-file.ts'
+import { schemaOf } from '../../src/store/postgres/store.ts'
+import { sidecarSuffixes } from '../../src/store/sqlite/file.ts'
 import { systemClock } from '../../src/system.ts'
 import { newHeddle } from '../cli/heddle.ts'
 import { type Database, databases, newPlace } from '../setup/places.ts'
@@ -31,7 +31,8 @@ async function newHome(database: Database, home = join(mkdtempSync(join(tmpdir()
     paths,
     open: () => openApp(settings),
     async lose(): Promise<void> {
-      if (place.kind === 'sqlite') for (const part of ['', ...besides]) rmSync(paths.database + part, { force: true })
+      if (place.kind === 'sqlite')
+        for (const part of ['', ...sidecarSuffixes]) rmSync(paths.database + part, { force: true })
       else await onServer(`DROP SCHEMA ${schemaOf(place.url)} CASCADE`)
     },
     isThere: async () =>
@@ -153,7 +154,7 @@ test('every command of such a home says so, and restore brings it back', async (
   await heddle.run('append', '--user', 'question', '--assistant', 'answer')
   const backup = join(heddle.folder, 'a.backup')
   await heddle.run('backup', backup)
-  for (const part of ['', ...besides]) rmSync(join(heddle.home, `heddle.db${part}`), { force: true })
+  for (const part of ['', ...sidecarSuffixes]) rmSync(join(heddle.home, `heddle.db${part}`), { force: true })
   for (const command of [['sessions'], ['ask', 'x'], ['up']]) {
     const { code, out } = await heddle.run(...command, '--json')
     expect({ code, error: JSON.parse(out).error.code }).toEqual({ code: 1, error: 'database_missing' })
@@ -169,7 +170,7 @@ function doctorOf({ paths, env, config }: Parameters<typeof openApp>[0]): Doctor
     daemon: async () => undefined,
     ...{ version: '0', socket: join(paths.run, 'none'), clock: systemClock },
     isDeep: false,
-    placeOf: () => placeOf({ paths, config }),
+    placeOf: () => databaseLocation({ paths, config }),
     agentNames: () => ['coordinator'],
   }
 }

@@ -161,7 +161,7 @@ describe('a home is made', () => {
     writeFileSync(file, 'x')
     await expect(ensureHome(join(file, 'home'))).rejects.toMatchObject({
       code: 'home_unusable',
-      message: expect.stringContaining('a file stands where a folder should be'),
+      message: expect.stringContaining('there is a file where a folder should be'),
     })
   })
 })

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { isWithin } from '../../src/domain/within.ts'
+import { isWithin } from '../../src/domain/tools/within.ts'
 import { programOnPath } from '../../src/home/program-on-path.ts'
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-path-')))

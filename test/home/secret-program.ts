@@ -1,5 +1,5 @@
-import { keepSecret } from '../../src/home/secrets.ts'
+import { storeSecret } from '../../src/home/secrets.ts'
 
 // Sets one secret over and over, often several times at once.
 const [folder = '', value = ''] = process.argv.slice(2)
-for (let round = 0; round < 15; round++) await Promise.all([1, 2, 3].map(() => keepSecret(folder, 'a', value)))
+for (let round = 0; round < 15; round++) await Promise.all([1, 2, 3].map(() => storeSecret(folder, 'a', value)))

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { forgetSecret, keepSecret, listSecrets, secretReader } from '../../src/home/secrets.ts'
+import { listSecrets, removeSecret, secretReader, storeSecret } from '../../src/home/secrets.ts'
 
 let root: string
 let folder: string
@@ -29,7 +29,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }))
 test('a secret is kept in a file of its own that only the owner can open', async () => {
   const before = process.umask(0)
   try {
-    await keepSecret(folder, 'anthropic', 'sk-value\n')
+    await storeSecret(folder, 'anthropic', 'sk-value\n')
   } finally {
     process.umask(before)
   }
@@ -45,7 +45,7 @@ test('setting it again replaces it, whatever mode the old file had, and a draft 
   chmodSync(join(folder, 'a'), 0o644)
   writeFileSync(join(folder, '.a.1-0.tmp'), 'half')
   expect(await listSecrets(folder)).toEqual([{ name: 'a', isOpen: true }])
-  await keepSecret(folder, 'a', 'new')
+  await storeSecret(folder, 'a', 'new')
   expect(secretReader(folder)('a')).toBe('new')
   expect(statSync(folder).mode & 0o777).toBe(0o700)
   expect(await listSecrets(folder)).toEqual([{ name: 'a', isOpen: false }])
@@ -64,33 +64,33 @@ test('many who set one at the same time, in several processes, leave the whole v
   expect(ends).toEqual(values.map(() => ({ complaint: '', code: 0 })))
   expect(values).toContain(secretReader(folder)('a'))
   expect(readdirSync(folder)).toEqual(['a'])
-}, 30_000)
+})
 
 test('a store that fails leaves no draft, and the next removes what a killed one left long ago', async () => {
   mkdirSync(join(folder, 'a'), { recursive: true })
-  await expect(keepSecret(folder, 'a', 'value')).rejects.toMatchObject({ code: 'secret_unwritable' })
+  await expect(storeSecret(folder, 'a', 'value')).rejects.toMatchObject({ code: 'secret_unwritable' })
   expect(readdirSync(folder)).toEqual(['a'])
   for (const name of ['.b.77-0.tmp', '.b.78-1.tmp', '.theirs']) writeFileSync(join(folder, name), 'half')
   for (const name of ['.b.77-0.tmp', '.theirs']) utimesSync(join(folder, name), 1, 1)
-  await keepSecret(folder, 'c', 'value')
+  await storeSecret(folder, 'c', 'value')
   expect(readdirSync(folder).sort()).toEqual(['.b.78-1.tmp', '.theirs', 'a', 'c'])
 })
 
 test('names are listed, and forgetting one says whether it was there', async () => {
   expect(await listSecrets(folder)).toEqual([])
-  await keepSecret(folder, 'b', 'two')
-  await keepSecret(folder, 'a-1', 'one')
+  await storeSecret(folder, 'b', 'two')
+  await storeSecret(folder, 'a-1', 'one')
   expect((await listSecrets(folder)).map(({ name }) => name)).toEqual(['a-1', 'b'])
-  expect(await forgetSecret(folder, 'b')).toBe(true)
-  expect(await forgetSecret(folder, 'b')).toBe(false)
+  expect(await removeSecret(folder, 'b')).toBe(true)
+  expect(await removeSecret(folder, 'b')).toBe(false)
   expect(secretReader(folder)('b')).toBeUndefined()
 })
 
 test.each(['', '../evil', 'a/b', '.hidden', 'a b', '-x', 'x'.repeat(65), '__proto__', 'a\n'])(
   'the name %j is refused before anything is written',
   async (name) => {
-    await expect(keepSecret(folder, name, 'value')).rejects.toThrow('not the name of a secret')
-    await expect(forgetSecret(folder, name)).rejects.toThrow('not the name of a secret')
+    await expect(storeSecret(folder, name, 'value')).rejects.toThrow('not the name of a secret')
+    await expect(removeSecret(folder, name)).rejects.toThrow('not the name of a secret')
     expect(existsSync(folder)).toBe(false)
   },
 )
@@ -102,7 +102,7 @@ test.each([
   ['a control character', 'a\u0000b'],
   ['too much', 'x'.repeat(8193)],
 ])('a value of %s is refused, and is not repeated', async (_, value) => {
-  const error = await keepSecret(folder, 'a', value).catch((thrown) => thrown)
+  const error = await storeSecret(folder, 'a', value).catch((thrown) => thrown)
   expect(error.code).toBe('misuse')
   expect(existsSync(folder)).toBe(false)
 })

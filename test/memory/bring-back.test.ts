@@ -3,12 +3,12 @@ import type { MemoryDraft } from '../../src/domain/memory.ts'
 import { bringBackReplaced, broughtBackText } from '../../src/memory/bring-back.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { remember, rewrite } from '../../src/memory/remember.ts'
-import { archiveMemory, findMemory, insertMemory, listMemories, supersede } from '../../src/store/memories.ts'
-import { saveReview } from '../../src/store/memory-review.ts'
+import { archiveMemory, findMemory, insertMemory, listMemories, supersede } from '../../src/store/knowledge/memories.ts'
+import { saveReview } from '../../src/store/knowledge/memory-review.ts'
 import { openStore } from '../../src/store/open.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Store } from '../../src/store/store.ts'
-import { newOffice } from '../engine/office.ts'
+import { newOffice } from '../engine/test-team.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 
@@ -125,7 +125,7 @@ describe.each(databases)('memories that an earlier version replaced by itself, o
 
 test('what a person is told names the first and counts the rest', () => {
   expect(broughtBackText({ count: 1, ids: [4] })).toBe(
-    'an earlier version had hidden a memory behind others that looked alike; found again: memory:4; see: heddle memory',
+    'an earlier version had hidden a memory behind others that looked alike; restored: memory:4; see: heddle memory',
   )
   expect(broughtBackText({ count: 9, ids: [1, 2, 3, 4, 5, 6] })).toContain('memory:5 and 4 more')
 })

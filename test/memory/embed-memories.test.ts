@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openApp } from '../../src/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import type { Embedder } from '../../src/domain/embedder.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
@@ -11,7 +11,7 @@ import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { embedMemories } from '../../src/memory/embed-memories.ts'
 import { memoryApp } from '../../src/memory/memory-app.ts'
 import { answerPlainly, manualClock, startProvider, type TestEmbeddings } from '../../src/testing.ts'
-import { newWorld } from '../setup/places.ts'
+import { newTestRuntime } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 
 const synonyms = [['boat', 'vessel']]
@@ -66,14 +66,14 @@ test('without its key everything else works, and is told what is missing', async
   await work.stop()
   await app.close()
   expect(provider.log).toEqual([])
-  expect(told).toEqual(['trouble: The embedder has no key: NOT_SET_ANYWHERE is not set.'])
+  expect(told).toEqual(['error:  The embedder has no key: NOT_SET_ANYWHERE is not set.'])
 })
 
 test('while nobody answers it is asked less and less often, told once, and goes on by itself', async () => {
   const clock = manualClock()
-  const world = await newWorld('sqlite', { clock })
-  onTestFinished(world.remove)
-  await memoryApp(world, 100).remember({ content: 'boat' })
+  const runtime = await newTestRuntime('sqlite', { clock })
+  onTestFinished(runtime.remove)
+  await memoryApp(runtime, 100).remember({ content: 'boat' })
   const asked: number[] = []
   let down = true
   const answered = Promise.withResolvers<void>()
@@ -91,10 +91,10 @@ test('while nobody answers it is asked less and less often, told once, and goes 
   const sleeping = asleep(clock)
   const embedding = embedMemories(
     embedder,
-    { store: world.store, clock: sleeping.clock },
+    { store: runtime.store, clock: sleeping.clock },
     {
       signal: stop.signal,
-      onTrouble: (error) => troubles.push(error),
+      onError: (error) => troubles.push(error),
     },
   )
   for (const pause of [1000, 2000, 4000, 8000]) {

@@ -17,7 +17,7 @@ describe.each(databases)('files of the home on %s', (database) => {
 
   /** Rows that note every transaction, and what it came to. */
   function counted(): { store: Store; writes: () => number } {
-    const { store } = notes.world
+    const { store } = notes.runtime
     let writes = 0
     const counting: Store = {
       ...store,
@@ -29,7 +29,7 @@ describe.each(databases)('files of the home on %s', (database) => {
     return { store: counting, writes: () => writes }
   }
   const ids = () =>
-    notes.world.store.read(async (rows) => {
+    notes.runtime.store.read(async (rows) => {
       const found = await rows.all(rows.build.selectFrom('passages').select(['id', 'text']).orderBy('line'))
       return new Map(found.map(({ id, text }) => [text, id]))
     })
@@ -141,7 +141,7 @@ describe.each(databases)('files of the home on %s', (database) => {
     notes.put('memory/old.md', manyParagraphs(60), 50)
     notes.put('memory/never.md', 'not yet', 1000)
     const stop = new AbortController()
-    const { store } = notes.world
+    const { store } = notes.runtime
     let writes = 0
     const stopping: Store = {
       ...store,
@@ -217,10 +217,10 @@ describe.each(databases)('files of the home on %s', (database) => {
 
   test('a brief look takes in what was written last, at most two hundred files, and says nothing of trouble', async () => {
     for (let at = 0; at < 210; at++) notes.put(`memory/${at}.md`, `note${at}`, 1000 - at)
-    const { clock, files, world } = notes
+    const { clock, files, runtime } = notes
     // Time stands still where it is not waited for: only the number of files ends such a look.
     const sleep = (duration: number) => (duration >= 1000 ? clock.sleep(duration) : Promise.resolve())
-    const brief = (found = files) => fileIndex({ ...world, clock: { ...clock, sleep } }, found).lookBriefly()
+    const brief = (found = files) => fileIndex({ ...runtime, clock: { ...clock, sleep } }, found).lookBriefly()
     await brief()
     expect((await notes.rows()).files.length).toBe(200)
     expect(await notes.found('note209')).toEqual(['memory/209.md:1 note209'])
@@ -238,7 +238,7 @@ describe.each(databases)('files of the home on %s', (database) => {
     let now = 0
     const sleep = (duration: number) => new Promise<void>((wake) => duration < 1000 && wake())
     const clock = { ...notes.clock, monotonic: () => (now += 25), sleep }
-    await fileIndex({ ...notes.world, clock }, notes.files).lookBriefly()
+    await fileIndex({ ...notes.runtime, clock }, notes.files).lookBriefly()
     const texts = (await notes.rows()).passages.map(({ text }) => text)
     expect(texts).toContain('coming 11')
     expect(texts.filter((text) => text.startsWith('going')).length).toBeLessThan(12)
@@ -253,7 +253,7 @@ describe.each(databases)('files of the home on %s', (database) => {
       monotonic: () => (now += 25),
       sleep: (duration: number) => new Promise<void>((wake) => duration < 1000 && wake()),
     }
-    await fileIndex({ ...notes.world, clock }, notes.files).lookBriefly()
+    await fileIndex({ ...notes.runtime, clock }, notes.files).lookBriefly()
     const { files } = await notes.rows()
     expect(files.length).toBeGreaterThan(0)
     expect(files.length).toBeLessThan(8)
@@ -262,7 +262,7 @@ describe.each(databases)('files of the home on %s', (database) => {
 
   test('a brief look waits two seconds at most for rows that others hold', async () => {
     notes.put('memory/a.md', 'alpha')
-    const held: Store = { ...notes.world.store, write: () => new Promise(() => undefined) }
+    const held: Store = { ...notes.runtime.store, write: () => new Promise(() => undefined) }
     const began = notes.clock.now()
     await notes.passing(fileIndex({ store: held, clock: notes.clock }, notes.files).lookBriefly())
     expect(notes.clock.now() - began).toBeGreaterThanOrEqual(2000)
@@ -277,7 +277,7 @@ describe.each(databases)('files of the home on %s', (database) => {
       if (duration >= 1000) pauses.push(duration)
       if (pauses.length === 4) stop.abort()
     }
-    await fileIndex({ store: notes.world.store, clock: { ...notes.clock, sleep } }, notes.files).keepUp(
+    await fileIndex({ store: notes.runtime.store, clock: { ...notes.clock, sleep } }, notes.files).keepUp(
       stop.signal,
       () => 0,
     )

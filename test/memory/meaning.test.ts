@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { MemoryApp } from '../../src/api/views/memory.ts'
 import type { Embedder } from '../../src/domain/embedder.ts'
-import type { MemoryApp } from '../../src/domain/memory-views.ts'
-import { Passes } from '../../src/memory/embed-memories.ts'
-import { meaningBy } from '../../src/memory/meaning.ts'
+import { EmbeddingPasses } from '../../src/memory/embed-memories.ts'
 import { memoryApp } from '../../src/memory/memory-app.ts'
 import { packVector } from '../../src/memory/packed-vector.ts'
-import { yardstick } from '../../src/memory/yardstick.ts'
-import { httpEmbedder } from '../../src/models/http-embedder.ts'
-import { readEvents } from '../../src/store/events.ts'
-import { archiveMemories } from '../../src/store/memories.ts'
-import { dropUnused, findEmbedder, keepVectors, vectorsAfter } from '../../src/store/memory-vectors.ts'
+import { createSemanticIndex } from '../../src/memory/semantic-index.ts'
+import { baselineSentences } from '../../src/memory/similarity-baseline.ts'
+import { httpEmbedder } from '../../src/models/embedder/http-embedder.ts'
+import { archiveMemories } from '../../src/store/knowledge/memories.ts'
+import { dropUnusedVectors, findEmbedder, saveVectors, vectorsAfter } from '../../src/store/knowledge/memory-vectors.ts'
+import { readEvents } from '../../src/store/rows/events.ts'
 import type { Store } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
 import {
@@ -21,7 +21,7 @@ import {
   startProvider,
   type TestProvider,
 } from '../../src/testing.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 
 const synonyms = [
@@ -34,13 +34,13 @@ const paraphrase = 'vessel coloured crimson'
 const still = new AbortController().signal
 
 describe.each(databases)('memories by their meaning on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   let provider: TestProvider
   let faults: (request: EmbeddingsRequest) => EmbeddingsFaults | undefined
   let embedder: Embedder
   let app: MemoryApp
   beforeEach(async () => {
-    world = await newWorld(database)
+    runtime = await newTestRuntime(database)
     faults = () => undefined
     provider = await startProvider({
       answer: answerPlainly,
@@ -51,33 +51,33 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
   })
   afterEach(async () => {
     await provider.close()
-    await world.remove()
+    await runtime.remove()
   })
 
   const embedderOf = (model: string, url = provider.url) => httpEmbedder({ baseURL: url, model }, systemClock)
   /** What another process would be. */
   const appWith = (by: Embedder) => {
-    const meaning = meaningBy(by, world)
+    const meaning = createSemanticIndex(by, runtime)
     onTestFinished(() => meaning.close())
-    return memoryApp({ ...world, meaning }, 1000)
+    return memoryApp({ ...runtime, meaning }, 1000)
   }
-  const embedAll = (by = embedder, signal = still) => new Passes(by, world, signal).next()
+  const embedAll = (by = embedder, signal = still) => new EmbeddingPasses(by, runtime, signal).next()
   const found = async (question = paraphrase, by = app) =>
     (await by.searchMemories(question, { limit: 5 })).memories.map(({ content }) => content)
   const requests = () => provider.log.flatMap((line) => (line.kind === 'received' ? [line.lastUserText] : []))
   const rowsOf = async (by = embedder) =>
-    world.store.read(async (rows) => {
+    runtime.store.read(async (rows) => {
       const kept = await findEmbedder(rows, by.name)
       return kept ? (await vectorsAfter(rows, kept.id, 0, 1000)).map(({ memoryId }) => memoryId).sort() : []
     })
   const events = async () =>
-    (await world.store.read((rows) => readEvents(rows))).filter(({ kind }) => kind === 'memory.words_only')
+    (await runtime.store.read((rows) => readEvents(rows))).filter(({ kind }) => kind === 'memory.words_only')
 
   test('what is said in other words is found only with an embedder, and says that its meaning found it', async () => {
     await app.remember({ content: statement })
     await app.remember({ content: 'Releases are cut on Tuesdays' })
     await embedAll()
-    expect(await memoryApp(world, 1000).searchMemories(paraphrase, { limit: 5 })).toEqual({ memories: [] })
+    expect(await memoryApp(runtime, 1000).searchMemories(paraphrase, { limit: 5 })).toEqual({ memories: [] })
     const search = await app.searchMemories(paraphrase, { limit: 5 })
     expect(search).toEqual({ memories: [expect.objectContaining({ id: 1, words: [], meaning: 1 })] })
   })
@@ -98,8 +98,8 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
 
   test('without an embedder nobody is asked and no row of vectors is looked at', async () => {
     const queries: string[] = []
-    const store = watched(world.store, queries)
-    const plain = memoryApp({ store, clock: world.clock }, 1000)
+    const store = watched(runtime.store, queries)
+    const plain = memoryApp({ store, clock: runtime.clock }, 1000)
     await plain.remember({ content: statement })
     expect(await found('boat', plain)).toEqual([statement])
     expect([requests(), queries.filter((text) => /vector|embedder/.test(text))]).toEqual([[], []])
@@ -150,12 +150,12 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
         return embedder.embed(texts, options)
       },
     }
-    const meaning = meaningBy(slow, { store: world.store, clock })
+    const meaning = createSemanticIndex(slow, { store: runtime.store, clock })
     onTestFinished(() => meaning.close())
     const meant = meaning.of(paraphrase)
     await answering.reached
     await clock.advance(1000)
-    expect(await meant).toMatchObject({ near: [], trouble: expect.stringContaining('not heard in time') })
+    expect(await meant).toMatchObject({ near: [], trouble: expect.stringContaining('did not answer in time') })
     answering.open()
     expect(await meaning.of(paraphrase)).toMatchObject({ near: [{ id: 1 }] })
   })
@@ -164,7 +164,7 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     await app.remember({ content: statement })
     await embedAll()
     faults = () => ({ silent: true })
-    const meaning = meaningBy(embedder, world)
+    const meaning = createSemanticIndex(embedder, runtime)
     const meant = meaning.of(paraphrase)
     await provider.until((line) => line.kind === 'received' && line.lastUserText === paraphrase)
     meaning.close()
@@ -196,7 +196,7 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     await embedAll()
     expect(await rowsOf()).toEqual([3, 4])
     expect(await found(paraphrase, other)).toEqual([`${statement} again`])
-    await world.store.write('submit', (tx) => archiveMemories(tx, 9))
+    await runtime.store.write('submit', (tx) => archiveMemories(tx, 9))
     expect(await rowsOf()).toEqual([])
     expect(await found(paraphrase, other)).toEqual([])
   })
@@ -220,12 +220,12 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     expect(await found(paraphrase, appWith(next))).toEqual([statement])
     expect([await rowsOf(), await rowsOf(next)]).toEqual([[1], [1]])
     // Nobody has used the first since.
-    await world.store.write('embed', (tx) =>
+    await runtime.store.write('embed', (tx) =>
       tx.run(tx.build.updateTable('embedders').set({ used_at: 1 }).where('name', '=', embedder.name)),
     )
     await embedAll(next)
     expect([await rowsOf(), await rowsOf(next)]).toEqual([[], [1]])
-    expect(await world.store.read((rows) => findEmbedder(rows, embedder.name))).toBeUndefined()
+    expect(await runtime.store.read((rows) => findEmbedder(rows, embedder.name))).toBeUndefined()
   })
 
   test('a model that became another under its name is noticed, and everything is made anew', async () => {
@@ -253,10 +253,10 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
   test('after a restart everything is there, and nothing is embedded twice', async () => {
     await app.remember({ content: statement })
     await embedAll()
-    await world.restart()
+    await runtime.restart()
     const before = requests().length
     await embedAll()
-    expect(requests().slice(before)).toEqual([yardstick[0]])
+    expect(requests().slice(before)).toEqual([baselineSentences[0]])
     expect(await found(paraphrase, appWith(embedder))).toEqual([statement])
   })
 
@@ -287,13 +287,13 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     const ids: number[] = []
     for (let at = 0; at < 20; at++) ids.push((await app.remember({ content: `thing${at} in place${at}` })).memory.id)
     await embedAll()
-    const { id } = (await world.store.read((rows) => findEmbedder(rows, embedder.name))) ?? { id: 0 }
-    await world.store.write('embed', async (tx) => void (await tx.run(tx.build.deleteFrom('memory_vectors'))))
+    const { id } = (await runtime.store.read((rows) => findEmbedder(rows, embedder.name))) ?? { id: 0 }
+    await runtime.store.write('embed', async (tx) => void (await tx.run(tx.build.deleteFrom('memory_vectors'))))
     const vector = packVector(Float32Array.of(1))
     await Promise.all(
       ids.flatMap((memoryId, at) => {
         const made = [{ memoryId, content: `thing${at} in place${at}`, vector }]
-        return [world.store.write('embed', (tx) => keepVectors(tx, id, made)), app.forgetMemory(memoryId)]
+        return [runtime.store.write('embed', (tx) => saveVectors(tx, id, made)), app.forgetMemory(memoryId)]
       }),
     )
     expect(await rowsOf()).toEqual([])
@@ -309,7 +309,7 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
   test('one text that is refused keeps no other from its vector; a server that refuses all is asked again', async () => {
     for (const content of [statement, 'poison', 'Releases are cut on Tuesdays']) await app.remember({ content })
     faults = ({ texts }) => (texts.includes('poison') ? { status: { code: 400 } } : undefined)
-    const passes = new Passes(embedder, world, still)
+    const passes = new EmbeddingPasses(embedder, runtime, still)
     await passes.next()
     expect(await rowsOf()).toEqual([1, 3])
     await app.remember({ content: 'Ada owns the billing service' })
@@ -326,12 +326,12 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     await app.remember({ content: statement })
     const vector = packVector(Float32Array.of(1, 2))
     const kept = (id: number) =>
-      world.store.write('embed', (tx) => keepVectors(tx, id, [{ memoryId: 1, content: statement, vector }]))
+      runtime.store.write('embed', (tx) => saveVectors(tx, id, [{ memoryId: 1, content: statement, vector }]))
     expect(await kept(77)).toBe(0)
     await embedAll()
-    const id = (await world.store.read((rows) => findEmbedder(rows, embedder.name)))?.id ?? 0
+    const id = (await runtime.store.read((rows) => findEmbedder(rows, embedder.name)))?.id ?? 0
     expect(await kept(id)).toBe(0)
-    expect(await world.store.write('embed', (tx) => dropUnused(tx, Number.MAX_SAFE_INTEGER, 1))).toBe(1)
+    expect(await runtime.store.write('embed', (tx) => dropUnusedVectors(tx, Number.MAX_SAFE_INTEGER, 1))).toBe(1)
     expect(await rowsOf()).toEqual([])
   })
 })

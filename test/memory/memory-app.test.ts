@@ -1,31 +1,31 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { MemoryApp } from '../../src/domain/memory-views.ts'
+import type { MemoryApp } from '../../src/api/views/memory.ts'
 import { describeMemory } from '../../src/memory/describe.ts'
 import { memoryApp } from '../../src/memory/memory-app.ts'
 import { remember } from '../../src/memory/remember.ts'
-import { insertNarrative } from '../../src/store/narratives.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const stranger = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
 
 describe.each(databases)('what a person does with memories on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   let app: MemoryApp
   beforeEach(async () => {
-    world = await newWorld(database)
-    app = memoryApp(world, 1000)
+    runtime = await newTestRuntime(database)
+    app = memoryApp(runtime, 1000)
   })
-  afterEach(() => world.remove())
+  afterEach(() => runtime.remove())
 
-  const view = (id: number) => world.store.read((rows) => describeMemory(rows, String(id), world.clock.now()))
+  const view = (id: number) => runtime.store.read((rows) => describeMemory(rows, String(id), runtime.clock.now()))
   const overheard = (content: string) =>
-    world.store.write('submit', (tx) =>
+    runtime.store.write('submit', (tx) =>
       remember(tx, { content, source: 'agent', label: stranger, taskId: 3, resultId: 4, tags: ['net'] }, 5, 1000),
     )
 
   test('new words keep the score, the tags and where it came from', async () => {
     await overheard('The port is 8080')
-    await overheard('the port is 8080!')
+    await overheard('the port is 8080.')
     const { memory, superseded } = await app.changeMemory(1, { content: 'The port is 9090' })
     expect(memory).toMatchObject({ id: 2, score: 2, tags: ['net'], taskId: 3, resultId: 4, source: 'user' })
     expect(superseded.map(({ id }) => id)).toEqual([1])
@@ -64,7 +64,7 @@ describe.each(databases)('what a person does with memories on %s', (database) =>
       older: [],
     })
     expect((await view(3)).older.map(({ id }) => id)).toEqual([2, 1])
-    await world.store.write('submit', (tx) =>
+    await runtime.store.write('submit', (tx) =>
       insertNarrative(tx, {
         summary: 'ports',
         topic: null,

@@ -3,24 +3,30 @@ import type { MemoryDraft } from '../../src/domain/memory.ts'
 import { forget } from '../../src/memory/forget.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { remember, rewrite } from '../../src/memory/remember.ts'
-import { addScore, archiveMemories, archiveMemory, findMemory, listMemories } from '../../src/store/memories.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import {
+  addScore,
+  archiveMemories,
+  archiveMemory,
+  findMemory,
+  listMemories,
+} from '../../src/store/knowledge/memories.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const day = 86_400_000
 const trusted = { integrity: 'trusted' as const, sources: [] }
 
 describe.each(databases)('memories on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   beforeEach(async () => {
-    world = await newWorld(database)
+    runtime = await newTestRuntime(database)
   })
-  afterEach(() => world.remove())
+  afterEach(() => runtime.remove())
 
   const keep = (content: string, more: Partial<MemoryDraft> = {}, now = 0) =>
-    world.store.write('submit', (tx) =>
+    runtime.store.write('submit', (tx) =>
       remember(tx, { content, source: 'user', label: trusted, ...more }, now, 100_000),
     )
-  const find = (question: string, now = 0) => world.store.read((rows) => recall(rows, question, now, 5))
+  const find = (question: string, now = 0) => runtime.store.read((rows) => recall(rows, question, now, 5))
   const found = async (question: string) => (await find(question)).map(({ memory }) => memory.content)
 
   test('what shares words is found, whatever its spelling', async () => {
@@ -53,7 +59,7 @@ describe.each(databases)('memories on %s', (database) => {
     const first = await keep('The build uses node 24', { tags: ['build'] })
     const again = await keep('the build uses Node 24.', { tags: ['node'] })
     expect(again).toMatchObject({ id: first.id, isMerged: true })
-    const memory = await world.store.read((rows) => findMemory(rows, first.id))
+    const memory = await runtime.store.read((rows) => findMemory(rows, first.id))
     expect(memory).toMatchObject({ score: 2, tags: ['build', 'node'] })
   })
 
@@ -70,25 +76,25 @@ describe.each(databases)('memories on %s', (database) => {
     await keep('The harbour opens at nine')
     const stranger = { source: 'agent' as const, label: { integrity: 'untrusted' as const, sources: ['url:x'] } }
     for (const change of [{ content: 'The harbour opens at ten' }, { tags: ['late'] }])
-      await expect(world.store.write('submit', (tx) => rewrite(tx, 1, change, stranger, 1, 100))).rejects.toMatchObject(
-        {
-          code: 'not_trusted',
-        },
-      )
+      await expect(
+        runtime.store.write('submit', (tx) => rewrite(tx, 1, change, stranger, 1, 100)),
+      ).rejects.toMatchObject({
+        code: 'not_trusted',
+      })
     expect(await found('when does the harbour open?')).toEqual(['The harbour opens at nine'])
   })
 
   test('one that is changed comes back from the archive, with all that belongs to it', async () => {
     await keep('The tower lamp is green')
-    await world.store.write('submit', (tx) => archiveMemory(tx, 1))
+    await runtime.store.write('submit', (tx) => archiveMemory(tx, 1))
     const own = { source: 'user' as const, label: trusted }
-    await world.store.write('submit', (tx) => rewrite(tx, 1, { tags: ['light'] }, own, 1, 100))
+    await runtime.store.write('submit', (tx) => rewrite(tx, 1, { tags: ['light'] }, own, 1, 100))
     expect(await found('which light?')).toEqual(['The tower lamp is green'])
-    await world.store.write('submit', (tx) => archiveMemory(tx, 1))
-    const next = await world.store.write('submit', (tx) =>
+    await runtime.store.write('submit', (tx) => archiveMemory(tx, 1))
+    const next = await runtime.store.write('submit', (tx) =>
       rewrite(tx, 1, { content: 'The lamp is violet' }, own, 1, 100),
     )
-    expect(await world.store.read((rows) => findMemory(rows, 1))).toMatchObject({ supersededBy: next.id })
+    expect(await runtime.store.read((rows) => findMemory(rows, 1))).toMatchObject({ supersededBy: next.id })
     expect(await found('which lamp?')).toEqual(['The lamp is violet'])
   })
 
@@ -101,11 +107,11 @@ describe.each(databases)('memories on %s', (database) => {
 
   test('a correction takes the place of what it corrects, and nobody meets that again', async () => {
     const { id } = await keep('Customers are billed monthly')
-    const next = await world.store.write('submit', (tx) =>
+    const next = await runtime.store.write('submit', (tx) =>
       rewrite(tx, id, { content: 'Invoices go out twice a year' }, { source: 'user', label: trusted }, 0, 100),
     )
     expect(await found('customers billed monthly invoices')).toEqual(['Invoices go out twice a year'])
-    expect(await world.store.read((rows) => listMemories(rows, { limit: 9 }))).toMatchObject([{ id: next.id }])
+    expect(await runtime.store.read((rows) => listMemories(rows, { limit: 9 }))).toMatchObject([{ id: next.id }])
   })
 
   test('what proved right and what is new comes first', async () => {
@@ -113,7 +119,7 @@ describe.each(databases)('memories on %s', (database) => {
     const fresh = await keep('Every night a backup of all mails goes into a blue box', {}, 400 * day)
     const order = async () => (await find('backup box', 400 * day)).map(({ memory }) => memory.id)
     expect(await order()).toEqual([fresh.id, old.id])
-    await world.store.write('submit', (tx) => addScore(tx, old.id, 9))
+    await runtime.store.write('submit', (tx) => addScore(tx, old.id, 9))
     expect(await order()).toEqual([old.id, fresh.id])
   })
 
@@ -121,10 +127,10 @@ describe.each(databases)('memories on %s', (database) => {
     const first = await keep('The port is 8080')
     const second = await keep('The port is 9090', { replaces: first.id })
     const other = await keep('The port of the proxy is 7070')
-    const forgetIt = (id: number) => world.store.write('submit', (tx) => forget(tx, id, 5))
+    const forgetIt = (id: number) => runtime.store.write('submit', (tx) => forget(tx, id, 5))
     expect(await forgetIt(second.id)).toEqual({ id: second.id, narratives: [], older: [], kept: [first.id], runs: [] })
     expect(await found('port 8080 9090')).toEqual(['The port of the proxy is 7070'])
-    const memory = (id: number) => world.store.read((rows) => findMemory(rows, id))
+    const memory = (id: number) => runtime.store.read((rows) => findMemory(rows, id))
     expect(await memory(second.id)).toMatchObject({ content: '', forgottenAt: 5 })
     expect(await memory(first.id)).toMatchObject({ content: 'The port is 8080', forgottenAt: null })
     expect(await forgetIt(first.id)).toMatchObject({ id: first.id, older: [], kept: [] })
@@ -136,24 +142,24 @@ describe.each(databases)('memories on %s', (database) => {
   test('what counts least goes to the archive, where it can be read and is not found', async () => {
     const first = await keep('alpha lives in the north')
     const second = await keep('beta lives in the south')
-    await world.store.write('submit', (tx) => addScore(tx, first.id, 3))
-    expect(await world.store.write('submit', (tx) => archiveMemories(tx, 1))).toBe(1)
+    await runtime.store.write('submit', (tx) => addScore(tx, first.id, 3))
+    expect(await runtime.store.write('submit', (tx) => archiveMemories(tx, 1))).toBe(1)
     expect(await found('alpha beta')).toEqual(['alpha lives in the north'])
-    expect(await world.store.read((rows) => findMemory(rows, second.id))).toMatchObject({ id: second.id })
+    expect(await runtime.store.read((rows) => findMemory(rows, second.id))).toMatchObject({ id: second.id })
   })
 
   test('asked to, forgetting reaches what was replaced in the archive, and what that had replaced', async () => {
     const first = await keep('The port is 7070')
     const second = await keep('The port is 8080', { replaces: first.id })
     const last = await keep('The port is 9090', { replaces: second.id })
-    await world.store.write('submit', async (tx) => {
+    await runtime.store.write('submit', async (tx) => {
       await archiveMemory(tx, first.id)
       await archiveMemory(tx, second.id)
     })
-    const gone = await world.store.write('submit', (tx) => forget(tx, last.id, 5, { older: true }))
+    const gone = await runtime.store.write('submit', (tx) => forget(tx, last.id, 5, { older: true }))
     expect(gone).toMatchObject({ older: [second.id, first.id], kept: [] })
     for (const { id } of [first, second, last])
-      expect(await world.store.read((rows) => findMemory(rows, id))).toMatchObject({ content: '', forgottenAt: 5 })
+      expect(await runtime.store.read((rows) => findMemory(rows, id))).toMatchObject({ content: '', forgottenAt: 5 })
   })
 
   test('nothing, and too much, is refused with what to do', async () => {

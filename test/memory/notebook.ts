@@ -6,13 +6,13 @@ import { homeFiles } from '../../src/home/home-files.ts'
 import { recallPassages } from '../../src/memory/recall-passages.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type ManualClock, manualClock } from '../../src/testing.ts'
-import { type Database, newWorld, type TestWorld } from '../setup/places.ts'
+import { type Database, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 import { wholeLook } from './whole-look.ts'
 
 /** A home with notes, rows for them, and a clock that stands still. */
 export interface Notebook {
   home: string
-  world: TestWorld
+  runtime: TestRuntime
   clock: ManualClock
   files: HomeFiles
   /** Writes a note that was last changed so many seconds ago. */
@@ -40,7 +40,7 @@ export async function newNotebook(database: Database): Promise<Notebook> {
   const home = mkdtempSync(join(tmpdir(), 'heddle-notebook-'))
   const clock = manualClock(Date.UTC(2026, 10, 7))
   // The store's own pauses are those of the machine.
-  const world = { ...(await newWorld(database)), clock }
+  const runtime = { ...(await newTestRuntime(database)), clock }
   const passing: Notebook['passing'] = async (promise) => {
     let isDone = false
     const done = promise.finally(() => {
@@ -55,7 +55,7 @@ export async function newNotebook(database: Database): Promise<Notebook> {
   }
   return {
     home,
-    world,
+    runtime,
     clock,
     files: homeFiles(home),
     put(path, text, secondsAgo = 60) {
@@ -66,16 +66,17 @@ export async function newNotebook(database: Database): Promise<Notebook> {
     rename: (from, to) => renameSync(join(home, from), join(home, to)),
     drop: (path) => rmSync(join(home, path)),
     passing,
-    look: ({ files = homeFiles(home), store = world.store, signal } = {}) => wholeLook({ store, clock }, files, signal),
+    look: ({ files = homeFiles(home), store = runtime.store, signal } = {}) =>
+      wholeLook({ store, clock }, files, signal),
     found: (question) =>
-      world.store.read(async (rows) =>
+      runtime.store.read(async (rows) =>
         (await recallPassages(rows, question, clock.now(), 10)).map(
           ({ passage: { path, line, text } }) => `${path}:${line} ${text}`,
         ),
       ),
-    rows: () => rowsIn(world.store),
+    rows: () => rowsIn(runtime.store),
     async remove() {
-      await world.remove()
+      await runtime.remove()
       rmSync(home, { recursive: true, force: true })
     },
   }

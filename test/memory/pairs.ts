@@ -20,7 +20,10 @@ export const pairs: Record<string, [older: string, newer: string, kinship: Kinsh
   'other facts of the same shape': [
     ['Server db1 has 32 GB of memory', 'Server db2 has 64 GB of memory', 'alike'],
     ['Tenant 1 listens on port 8010', 'Tenant 2 listens on port 8020', 'alike'],
-    ['Line 1 has extension 8010', 'Line 2 has extension 8020', 'apart'],
+    ['Line 1 has extension 8010', 'Line 2 has extension 8020', 'alike'],
+    ['Server db1 has 32 GB', 'Server db2 has 64 GB', 'alike'],
+    ['Rack 4 holds 20 units', 'Shelf 4 holds 20 bottles', 'apart'],
+    ['8443', '8080', 'apart'],
     ['Room 4 seats twelve people', 'Room 5 seats twelve people', 'alike'],
     ['Ada owns the shipping service', 'Ada owns the payment service', 'alike'],
     ['Oslo is on the northern route', 'Turin is on the southern route', 'alike'],
@@ -65,6 +68,8 @@ export const pairs: Record<string, [older: string, newer: string, kinship: Kinsh
     ['The queue holds 100 jobs', 'The queue holds 1000 jobs', 'alike'],
     ['Ratio of red to blue is 2:3', 'Ratio of red to blue is 3:2', 'alike'],
     ['The limit is < 10', 'The limit is > 10', 'alike'],
+    ['n = 5!', 'n = 5', 'alike'],
+    ['The count of orders is 4', 'The count of orders is 4!!', 'alike'],
   ],
   'numbers in names': [
     ['Python2 runs the importer', 'Python3 runs the importer', 'alike'],

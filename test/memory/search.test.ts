@@ -1,26 +1,26 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { searchMemories } from '../../src/store/memory-search.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { searchMemories } from '../../src/store/knowledge/memory-search.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 /** So many that a word in thousands of them is still not common. */
 const total = 1_000_000
 
 describe.each(databases)('searching memories on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   beforeEach(async () => {
-    world = await newWorld(database)
+    runtime = await newTestRuntime(database)
   })
-  afterEach(() => world.remove())
+  afterEach(() => runtime.remove())
 
   const index = (word: string, ids: number[]) =>
-    world.store.write('submit', async (tx) => {
+    runtime.store.write('submit', async (tx) => {
       for (let at = 0; at < ids.length; at += 1000) {
         const rows = ids.slice(at, at + 1000).map((id) => ({ word, memory_id: id, hits: 1 }))
         await tx.run(tx.build.insertInto('memory_words').values(rows))
       }
     })
   const search = async (...words: string[]) =>
-    (await world.store.read((rows) => searchMemories(rows, words, total, 10))).map(({ id, words }) => ({ id, words }))
+    (await runtime.store.read((rows) => searchMemories(rows, words, total, 10))).map(({ id, words }) => ({ id, words }))
 
   test('each hit tells exactly the words that it has, however many are asked for', async () => {
     const words = Array.from({ length: 24 }, (_, at) => `word${at}`)

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
 import { isSameStatement, looksAlike } from '../../src/domain/statement.ts'
 import { recall } from '../../src/memory/recall.ts'
-import { type Remembered, remember } from '../../src/memory/remember.ts'
-import { findMemory, listMemories } from '../../src/store/memories.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { remember, type StoredMemory } from '../../src/memory/remember.ts'
+import { findMemory, listMemories } from '../../src/store/knowledge/memories.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 import { pairs } from './pairs.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
@@ -28,16 +28,18 @@ test.each(all)('$group: "$newer" beside "$older" is $kinship', ({ older, newer, 
 })
 
 describe.each(databases)('statements on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   beforeEach(async () => {
-    world = await newWorld(database)
+    runtime = await newTestRuntime(database)
   })
-  afterEach(() => world.remove())
+  afterEach(() => runtime.remove())
 
-  const keep = (content: string, more: Partial<MemoryDraft> = {}): Promise<Remembered> =>
-    world.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted, ...more }, 0, 100_000))
+  const keep = (content: string, more: Partial<MemoryDraft> = {}): Promise<StoredMemory> =>
+    runtime.store.write('submit', (tx) =>
+      remember(tx, { content, source: 'user', label: trusted, ...more }, 0, 100_000),
+    )
   const found = async (question: string) =>
-    (await world.store.read((rows) => recall(rows, question, 0, 50))).map(({ memory }) => memory.content)
+    (await runtime.store.read((rows) => recall(rows, question, 0, 50))).map(({ memory }) => memory.content)
 
   test('of every pair both statements are found unless they are the same, and what looks alike is pointed out', async () => {
     for (const { older, newer, kinship } of all) {
@@ -63,14 +65,14 @@ describe.each(databases)('statements on %s', (database) => {
     const statement = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(' '))
     await fc.assert(
       fc.asyncProperty(fc.array(statement, { minLength: 2, maxLength: 12 }), async (statements) => {
-        const before = (await world.store.read((rows) => listMemories(rows, { limit: 1000 }))).length
+        const before = (await runtime.store.read((rows) => listMemories(rows, { limit: 1000 }))).length
         const ids = new Map<number, string>()
         for (const each of statements) ids.set((await keep(each)).id, each)
-        const left = await world.store.read((rows) => listMemories(rows, { limit: 1000 }))
+        const left = await runtime.store.read((rows) => listMemories(rows, { limit: 1000 }))
         expect(left.length).toBeGreaterThanOrEqual(before)
         for (const [id, said] of ids) {
           expect(left.find((memory) => memory.id === id)?.content).toSatisfy((is: string) => isSameStatement(is, said))
-          const hits = await world.store.read((rows) => recall(rows, said, 0, 1000))
+          const hits = await runtime.store.read((rows) => recall(rows, said, 0, 1000))
           expect(hits.map(({ memory }) => memory.id)).toContain(id)
         }
       }),
@@ -82,7 +84,7 @@ describe.each(databases)('statements on %s', (database) => {
     await Promise.all(Array.from({ length: 12 }, () => keep('Backups are made at night')))
     const ports = Array.from({ length: 12 }, (_, at) => `The harbour listens on port ${8001 + at}`)
     await Promise.all(ports.map((content) => keep(content)))
-    const left = await world.store.read((rows) => listMemories(rows, { limit: 50 }))
+    const left = await runtime.store.read((rows) => listMemories(rows, { limit: 50 }))
     expect(left.map(({ content }) => content).sort()).toEqual(['Backups are made at night', ...ports])
     expect(left.find(({ content }) => content.startsWith('Backups'))?.score).toBe(12)
   })
@@ -95,7 +97,7 @@ describe.each(databases)('statements on %s', (database) => {
     expect(next.superseded.map(({ id }) => id)).toEqual([old.id])
     expect(next.near.map(({ id }) => id)).toEqual([other.id])
     expect((await found('proxy')).sort()).toEqual(['The proxy is on 8081', 'The proxy is on 9090'])
-    const memory = (id: number) => world.store.read((rows) => findMemory(rows, id))
+    const memory = (id: number) => runtime.store.read((rows) => findMemory(rows, id))
     expect(await memory(old.id)).toMatchObject({ content: 'The proxy is on 8080', supersededBy: next.id })
     expect(await memory(next.id)).toMatchObject({ score: 2 })
   })
@@ -143,7 +145,7 @@ describe.each(databases)('statements on %s', (database) => {
     expect(await found('proxy')).toEqual(['the proxy is on 9090'])
     const other = await keep('The lamp is green', { source: 'agent', label: untrusted })
     const lamp = await keep('The lamp is green', { replaces: other.id })
-    const now = await world.store.read((rows) => findMemory(rows, lamp.id))
+    const now = await runtime.store.read((rows) => findMemory(rows, lamp.id))
     expect({ id: now?.id, label: now?.label }).toEqual({ id: other.id + 1, label: trusted })
   })
 })

@@ -4,9 +4,9 @@ import type { Memory } from '../../src/domain/memory.ts'
 import { fileHead, memorySection, readMemoryFile } from '../../src/memory/memory-file.ts'
 import { remember, rewrite } from '../../src/memory/remember.ts'
 import { exportMemories, importMemories } from '../../src/memory/transfer.ts'
-import { addScore, archiveMemory, findMemory, listArchived, listMemories } from '../../src/store/memories.ts'
-import { insertImported } from '../../src/store/memory-import.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { addScore, archiveMemory, findMemory, listArchived, listMemories } from '../../src/store/knowledge/memories.ts'
+import { insertImported } from '../../src/store/knowledge/memory-import.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const now = Date.parse('2026-03-01T00:00:00.000Z')
 const trusted = { integrity: 'trusted' as const, sources: [] }
@@ -135,17 +135,17 @@ test('a section by hand needs its words and an empty line of ours', () => {
 })
 
 test.each([
-  ['', 'm.md holds no memory'],
-  ['# My diary\n\nDear diary', 'm.md holds no memory'],
-  ['## memory:1\n\nwords', 'm.md:1 below the words of this memory the line of its own is missing'],
-  ['# x\n## memory:1\nwords\n## memory:2\nmore\n<!-- memory {} -->', 'm.md:2 below the words'],
+  ['', 'm.md contains no memory'],
+  ['# My diary\n\nDear diary', 'm.md contains no memory'],
+  ['## memory:1\n\nwords', 'm.md:1 the comment line below this memory is missing'],
+  ['# x\n## memory:1\nwords\n## memory:2\nmore\n<!-- memory {} -->', 'm.md:2 the comment line below'],
   ['<!-- memory {} -->', 'm.md:1 this line belongs to no memory'],
   ['## memory:1\nwords\n<!-- memory {} -->\n<!-- memory {} -->', 'm.md:4 this line belongs to no memory'],
-  ['## memory:1\nwords\n<!-- memory {} -->\n\nlost words', 'm.md:5 these words belong to no memory'],
+  ['## memory:1\nwords\n<!-- memory {} -->\n\nlost words', 'm.md:5 this text belongs to no memory'],
   ['## memory:1\n\n<!-- memory {} -->', 'm.md:1 there is nothing to remember'],
   [`## memory:1\n${'x'.repeat(20_001)}\n<!-- memory {} -->`, 'm.md:1 a memory has at most 20000 characters'],
-  ['## memory:1\na\0b\n<!-- memory {} -->', 'm.md:1 this memory holds a NUL character'],
-  ['## memory:1\nwords\n<!-- memory {"score":} -->', 'm.md:3 this line cannot be read: what stands in it is not JSON'],
+  ['## memory:1\na\0b\n<!-- memory {} -->', 'm.md:1 this memory contains a NUL character'],
+  ['## memory:1\nwords\n<!-- memory {"score":} -->', 'm.md:3 this line cannot be read: its content is not JSON'],
   ['## memory:1\nwords\n<!-- memory {} ', 'm.md:3 this line cannot be read'],
   ['## memory:1\nwords\n<!-- memory {"score":"high"} -->', 'm.md:3 this line cannot be read: score: '],
   ['## memory:1\nwords\n<!-- memory {"integrity":"sure"} -->', 'm.md:3 this line cannot be read: integrity: '],
@@ -157,24 +157,24 @@ test.each([
 })
 
 describe.each(databases)('memories as files on %s', (database) => {
-  let from: TestWorld
-  let to: TestWorld
+  let from: TestRuntime
+  let to: TestRuntime
   beforeEach(async () => {
-    from = await newWorld(database)
-    to = await newWorld(database)
+    from = await newTestRuntime(database)
+    to = await newTestRuntime(database)
   })
   afterEach(() => Promise.all([from.remove(), to.remove()]))
 
-  const keep = (world: TestWorld, content: string, more = {}) =>
-    world.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted, ...more }, now, 1000))
-  const all = (world: TestWorld) => world.store.read((rows) => listMemories(rows, { limit: 1000 }))
-  const exported = async ({ store }: TestWorld, options = {}) => {
+  const keep = (runtime: TestRuntime, content: string, more = {}) =>
+    runtime.store.write('submit', (tx) => remember(tx, { content, source: 'user', label: trusted, ...more }, now, 1000))
+  const all = (runtime: TestRuntime) => runtime.store.read((rows) => listMemories(rows, { limit: 1000 }))
+  const exported = async ({ store }: TestRuntime, options = {}) => {
     let file = ''
     for await (const piece of exportMemories(store, now, options)) file += piece
     return file
   }
-  const bring = (world: TestWorld, file: string, trust = false, most = 1000) =>
-    importMemories(world.store, file, { name: 'm.md', trust, now, most })
+  const bring = (runtime: TestRuntime, file: string, trust = false, maxMemories = 1000) =>
+    importMemories(runtime.store, file, { name: 'm.md', trust, now, maxMemories })
 
   test('what a file brings too much goes to the archive, the least of it first, and is told', async () => {
     for (const name of ['alpha', 'beta', 'gamma']) await keep(from, `${name} lives in the north`)
@@ -240,7 +240,7 @@ describe.each(databases)('memories as files on %s', (database) => {
       },
       { content: 'Buy gold', label: { integrity: 'untrusted', sources: ['file:m.md'] } },
     ])
-    const third = await newWorld(database)
+    const third = await newTestRuntime(database)
     expect(await bring(third, file, true)).toMatchObject({ distrusted: 0 })
     expect(await all(third)).toMatchObject([
       { source: 'user', label: { integrity: 'untrusted' } },

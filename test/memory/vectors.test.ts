@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { byWordsAndMeaning } from '../../src/memory/merge.ts'
 import { cosine, packVector, unpackVector } from '../../src/memory/packed-vector.ts'
+import {
+  baselineSentences,
+  baselineSimilarity,
+  chanceSimilarity,
+  relevanceOf,
+} from '../../src/memory/similarity-baseline.ts'
 import { VectorScan } from '../../src/memory/vector-scan.ts'
-import { chanceIn, relevanceOf, strangersAt, yardstick } from '../../src/memory/yardstick.ts'
 
 /** Evenly around zero, the same from each seed. */
 function vectorFrom(seed: number, dimensions: number): Float32Array {
@@ -74,15 +79,15 @@ describe('what is near enough', () => {
   test('is measured from the third nearest of those that have nothing to do with it', () => {
     const towards = (near: number) => Float32Array.of(near, Math.sqrt(1 - near * near))
     const strangers = [0.9, 0.8, 0.5, 0.4, 0.1].map((near) => bytesOf(towards(near)))
-    expect(strangersAt(Float32Array.of(1, 0), strangers)).toBeCloseTo(0.5, 1)
+    expect(baselineSimilarity(Float32Array.of(1, 0), strangers)).toBeCloseTo(0.5, 1)
     expect([relevanceOf(0.5, 0.5), relevanceOf(0.75, 0.5), relevanceOf(1, 0.5), relevanceOf(0.2, 0.5)]).toEqual([
       0, 0.5, 1, 0,
     ])
-    expect(yardstick.length).toBeGreaterThan(20)
+    expect(baselineSentences.length).toBeGreaterThan(20)
   })
 
   test('rises with their number: the nearest of many is near by chance', () => {
-    const crowd = (count: number) => chanceIn({ count, sum: 0.2 * count, squares: (0.04 + 0.01) * count })
+    const crowd = (count: number) => chanceSimilarity({ count, sum: 0.2 * count, squares: (0.04 + 0.01) * count })
     expect(crowd(29)).toBe(0)
     expect(crowd(100)).toBeCloseTo(0.2 + 0.1 * 3.03, 2)
     expect(crowd(100_000)).toBeCloseTo(0.2 + 0.1 * 4.8, 2)

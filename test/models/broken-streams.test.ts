@@ -4,9 +4,10 @@ import { replyBytes } from '../../src/testing/provider-events.ts'
 import { lastUserText } from '../../src/testing/provider-scripts.ts'
 import { countTokens } from '../../src/testing/provider-wire.ts'
 import type { ProviderAnswer, ProviderFaults } from '../../src/testing.ts'
+import { isLong } from '../setup/long.ts'
 import { aRequest, asking, failure, kinds, shape } from './asking.ts'
 
-// A request for each byte of a stream.
+// Many requests for each stream: one for every byte of it in the long form.
 vi.setConfig({ testTimeout: 180_000 })
 
 const atOnce = 64
@@ -29,8 +30,11 @@ describe.each(kinds)('F26: a stream of %s (%s) that is cut at any byte brings no
 
   test('when the connection is lost', async () => {
     const { ask } = await cutAsAsked({})
-    const failures = await atEveryByte(recorded.bytes.length, (at) => failure(ask(cutAt(at))))
+    const cuts = await atPlaces(placesIn(recorded), (at) => failure(ask(cutAt(at))))
+    const failures = cuts.map(({ outcome }) => outcome)
     expect([...new Set(failures.map(({ code, retry }) => `${code} ${retry}`))]).toEqual(['stream_cut later'])
+    // What was said stays in the turn and on the screen.
+    expect(failures[0]?.remedy).toBe('ask again; what it said before that is not a whole answer')
     // What was told of the cost before the cut counts: nothing, the input, or all of it.
     for (const { usage: told } of failures) expect([undefined, 0, usage.outputTokens]).toContain(told?.outputTokens)
     const isTold = recorded.usageEnd < recorded.bytes.length
@@ -39,8 +43,8 @@ describe.each(kinds)('F26: a stream of %s (%s) that is cut at any byte brings no
 
   test('when the connection is closed as if all were said, unless the provider had said why it ends', async () => {
     const { ask } = await cutAsAsked({ cutQuietly: true })
-    const outcomes = await atEveryByte(recorded.bytes.length, (at) => ask(cutAt(at)).catch((error) => error))
-    for (const [at, outcome] of outcomes.entries()) {
+    const outcomes = await atPlaces(placesIn(recorded), (at) => ask(cutAt(at)).catch((error) => error))
+    for (const { at, outcome } of outcomes) {
       if (at < recorded.wholeEnd) expect({ at, ...shape(outcome) }).toEqual({ at, code: 'stream_cut', retry: 'later' })
       else expect(outcome).toMatchObject(whole)
     }
@@ -152,11 +156,22 @@ function cutAt(at: number) {
 }
 
 /** What happens at each place, in order; many at a time, so that it does not take for ever. */
-async function atEveryByte<T>(length: number, attempt: (at: number) => Promise<T>): Promise<T[]> {
-  const outcomes: T[] = []
-  for (let from = 0; from < length; from += atOnce) {
-    const places = Array.from({ length: Math.min(atOnce, length - from) }, (_, i) => from + i)
-    outcomes.push(...(await Promise.all(places.map(attempt))))
+async function atPlaces<T>(
+  places: number[],
+  attempt: (at: number) => Promise<T>,
+): Promise<{ at: number; outcome: T }[]> {
+  const outcomes: { at: number; outcome: T }[] = []
+  for (let from = 0; from < places.length; from += atOnce) {
+    const some = places.slice(from, from + atOnce)
+    outcomes.push(...(await Promise.all(some.map(async (at) => ({ at, outcome: await attempt(at) })))))
   }
   return outcomes
+}
+
+/** Every byte, or every seventh and all those around the ends of lines, of characters and of what counts. */
+function placesIn({ bytes, usageEnd, wholeEnd }: ReturnType<typeof replyBytes>): number[] {
+  const ends = [0, usageEnd, wholeEnd, bytes.length]
+  const isClose = (at: number) => ends.some((end) => Math.abs(end - at) < 8)
+  const isEdge = (at: number) => bytes[at] === 10 || bytes[at - 1] === 10 || (bytes[at] ?? 0) > 127
+  return [...bytes.keys()].filter((at) => isLong || at % 7 === 0 || isClose(at) || isEdge(at))
 }

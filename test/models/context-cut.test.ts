@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { isContextCut } from '../../src/models/context-cut.ts'
+import { isContextCut } from '../../src/models/stream/context-cut.ts'
 import { asking, shape } from './asking.ts'
 
 const prose = 'The heddle guides each thread along its own path, so that the cloth comes out whole. '
@@ -77,7 +77,7 @@ describe('the alarm is raised below four fifths of a careful estimate', () => {
 
   test('code and prose of this project raise none at five characters to a token', () => {
     const root = join(import.meta.dirname, '../..')
-    for (const file of ['ARCHITECTURE.md', 'test/architecture.test.ts', 'src/store/schema.sqlite.sql']) {
+    for (const file of ['ARCHITECTURE.md', 'test/architecture.test.ts', 'src/store/sqlite/schema.sql']) {
       const text = readFileSync(join(root, file), 'utf8')
       expect(isContextCut([text], Math.ceil(text.length / 5)), file).toBe(false)
     }

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { HeddleError } from '../../src/domain/errors.ts'
-import { httpEmbedder } from '../../src/models/http-embedder.ts'
+import { httpEmbedder } from '../../src/models/embedder/http-embedder.ts'
 import { systemClock } from '../../src/system.ts'
 import {
   answerPlainly,
@@ -60,10 +60,10 @@ test('its name tells address and model and no secret of the address', () => {
 
 describe('what is no answer to the question says so', () => {
   test.each([
-    ['a page', '<html></html>', 'no list of vectors'],
-    ['nothing', '', 'no list of vectors'],
-    ['another shape', { vectors: [] }, 'no list of vectors'],
-    ['null', 'null', 'no list of vectors'],
+    ['a page', '<html></html>', 'something other than a list of vectors'],
+    ['nothing', '', 'something other than a list of vectors'],
+    ['another shape', { vectors: [] }, 'something other than a list of vectors'],
+    ['null', 'null', 'something other than a list of vectors'],
     ['too few', { data: [vector(1)] }, '1 vectors for 2 texts'],
     [
       'the same text twice',
@@ -88,11 +88,11 @@ describe('what is no answer to the question says so', () => {
     ['different lengths', { data: [vector(1, 2), vector(1)] }, 'different lengths'],
     ['no numbers', { data: [vector(), vector()] }, 'without numbers'],
     ['too many numbers', { data: [vector(...Array(5000).fill(1)), vector(1)] }, 'more than 4096'],
-    ['a word for a number', { data: [vector('1'), vector(1)] }, 'no number'],
-    ['NaN', '{"data":[{"embedding":[NaN]},{"embedding":[1]}]}', 'no list of vectors'],
-    ['null for a number', { data: [vector(null), vector(1)] }, 'no number'],
-    ['zeros', { data: [vector(0, 0), vector(1, 0)] }, 'points nowhere'],
-    ['numbers without end', '{"data":[{"embedding":[1e300]},{"embedding":[1]}]}', 'points nowhere'],
+    ['a word for a number', { data: [vector('1'), vector(1)] }, 'not a number'],
+    ['NaN', '{"data":[{"embedding":[NaN]},{"embedding":[1]}]}', 'something other than a list of vectors'],
+    ['null for a number', { data: [vector(null), vector(1)] }, 'not a number'],
+    ['zeros', { data: [vector(0, 0), vector(1, 0)] }, 'cannot be normalized'],
+    ['numbers without end', '{"data":[{"embedding":[1e300]},{"embedding":[1]}]}', 'cannot be normalized'],
   ])('%s', async (_, body, said) => {
     const { fail } = await embedding({ faults: () => ({ body }) })
     const { code, message, remedy } = await fail(['a', 'b'])
@@ -104,7 +104,7 @@ describe('what is no answer to the question says so', () => {
     const { fail } = await embedding({ faults: () => ({ body: `{"data":[${'1,'.repeat(9_000_000)}1]}` }) })
     expect(await fail()).toMatchObject({
       code: 'embedder_malformed',
-      message: expect.stringContaining('more than any'),
+      message: expect.stringContaining('too large an answer'),
     })
   })
 })

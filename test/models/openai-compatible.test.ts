@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelMessage } from '../../src/domain/model.ts'
-import { openAiCompatible } from '../../src/models/openai-compatible.ts'
+import { openAiCompatible } from '../../src/models/providers/openai-compatible.ts'
 import { systemClock } from '../../src/system.ts'
 import type { ProviderAnswer } from '../../src/testing.ts'
 import { asking } from './asking.ts'

@@ -368,7 +368,7 @@ test('no package of a provider is loaded before something is asked', () => {
   const program = `
     import { registerHooks } from 'node:module'
     registerHooks({ load(url, context, next) { if (url.includes('@ai-sdk')) console.log(url); return next(url, context) } })
-    await import(${JSON.stringify(join(import.meta.dirname, '../../src/app.ts'))})`
+    await import(${JSON.stringify(join(import.meta.dirname, '../../src/app/app.ts'))})`
   const loaded = execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
   expect(loaded).toBe('')
 })

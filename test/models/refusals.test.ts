@@ -156,7 +156,9 @@ describe('a key is never told', () => {
     expect(shape(failure)).toEqual({ code: 'provider_refused_key', retry: 'never' })
     expect(failure.message).toContain('Model main')
     expect(failure.message).toContain('Incorrect API key provided: [redacted]')
-    expect(failure.remedy).toBe('correct models.main.apiKey in heddle.yaml, or the variable or secret it names')
+    expect(failure.remedy).toBe(
+      'correct models.main.apiKey in heddle.yaml, or the variable or secret it names (heddle secret set NAME)',
+    )
     expect(everything(failure)).not.toContain('canary')
     expect(provider.log.map(({ kind }) => kind)).toEqual(['received', 'refused'])
   })
@@ -164,8 +166,23 @@ describe('a key is never told', () => {
   test('a missing key is asked for', async () => {
     const { fail } = await asking({}, { key: 'needed' })
     const failure = await fail()
-    expect(failure.message).toContain('wants a key')
-    expect(failure.remedy).toBe('set models.main.apiKey in heddle.yaml')
+    expect(failure.message).toContain('needs a key')
+    expect(failure.remedy).toMatch(
+      /^store a key: heddle secret set main; then set models\.main\.apiKey in heddle\.yaml to \$\{secret:main\}$/,
+    )
+  })
+
+  test.each([
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+    'prompt is too long: 210000 tokens > 200000 maximum',
+    'Input exceeds the context window of this model.',
+  ])('a request that does not fit is told with what to change: %s', async (message) => {
+    const failure = await (await asking({ faults: { status: { code: 400, body: { error: { message } } } } })).fail()
+    expect(shape(failure)).toEqual({ code: 'provider_rejected', retry: 'never' })
+    expect(failure.message).toContain('says that the request is too long')
+    expect(failure.remedy).toBe(
+      'lower models.main.contextWindow to what the model has, ask for less, or start a new session',
+    )
   })
 
   test('the right key is sent', async () => {

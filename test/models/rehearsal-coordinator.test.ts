@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Agent } from '../../src/domain/agent.ts'
 import type { ModelMessage } from '../../src/domain/model.ts'
-import { delegatingTools } from '../../src/domain/tool-names.ts'
-import { ask, assistant, coordinatorPrompt, made, ourAgents, user } from './troupe.ts'
+import { delegatingTools } from '../../src/domain/tools/tool-names.ts'
+import { ask, assistant, coordinatorPrompt, made, ourAgents, user } from './scripted-agents.ts'
 
 const request = 'survey this folder and write a report with a summary per part'
 const survey = '[agent_result:3] run:7k2f researcher completed: REHEARSAL: surveyed by parts: 2 parts, 5 files.'
@@ -28,7 +28,7 @@ test.each([
 ])('"%s" goes to one agent, in one request', async (asked, skill) => {
   const reply = await coordinator([user(asked)])
   expect(reply).toEqual({
-    text: `REHEARSAL: @${skill} is at it: ${asked}`,
+    text: `REHEARSAL: @${skill} is working on it: ${asked}`,
     calls: [{ name: 'spawn_agent', input: { task: asked, skill } }, waits],
   })
 })
@@ -44,7 +44,7 @@ test('a command goes to the coder where there is no tester, and to nobody where 
 })
 
 test('woken with a result it tells the summary and where the rest is', async () => {
-  const talk = [user('count files'), assistant('REHEARSAL: @researcher is at it: count files')]
+  const talk = [user('count files'), assistant('REHEARSAL: @researcher is working on it: count files')]
   const line = '[agent_result:12] run:7k2f researcher completed: REHEARSAL: this folder: 3 files.'
   const told = { text: 'REHEARSAL: this folder: 3 files.\n@researcher, all of it: heddle show result:12', calls: [] }
   expect(await coordinator([...talk, user(line), user(join)])).toEqual(told)
@@ -88,14 +88,18 @@ test('a report goes from the survey to the planner to the plan, each in one requ
   const third = await coordinator(talk)
   expect(third.calls).toEqual([{ name: 'run_project', input: { project_id: 6 } }, waits])
   for (const { text } of [first, second, third]) expect(text).toMatch(/^REHEARSAL: \S/)
-  talk.push(assistant(third.text), user('count files'), assistant('REHEARSAL: @researcher is at it: count files'))
+  talk.push(
+    assistant(third.text),
+    user('count files'),
+    assistant('REHEARSAL: @researcher is working on it: count files'),
+  )
   talk.push(
     user('[agent_result:7] task:21 "write REPORT.md" completed: REHEARSAL: wrote REPORT.md: 2 parts, 5 files'),
     user('[agent_result:8] task:22 "check every number" completed: REHEARSAL: 9 numbers counted again, 9 agree.'),
     user('plan:6 "REPORT.md" completed: 4 completed'),
   )
   expect(await coordinator(talk)).toEqual({
-    text: 'REHEARSAL: wrote REPORT.md: 2 parts, 5 files. result:7\n9 numbers counted again, 9 agree. result:8\nplan:6: 4 completed. I am a script: the numbers and quotes are real, the judgement is missing.',
+    text: 'REHEARSAL: wrote REPORT.md: 2 parts, 5 files. result:7\n9 numbers counted again, 9 agree. result:8\nplan:6: 4 completed. Demo script: the numbers and quotes are real, no model was asked.',
     calls: [],
   })
 })
@@ -192,7 +196,7 @@ test('a decision that ends the plan is told with its end', async () => {
     ...talk,
     ...made([{ name: 'task_update', input: { id: 8, action: 'skip' }, answer }]),
   ])
-  expect(text).toContain('plan:6: 3 completed, 1 skipped. I am a script')
+  expect(text).toContain('plan:6: 3 completed, 1 skipped. Demo script')
   expect(text).toContain('\ntask:8 is skipped.')
 })
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Question } from '../../src/domain/app.ts'
-import { rehearsal } from '../../src/models/rehearsal/rehearsal.ts'
+import type { Question } from '../../src/api/views/question.ts'
+import { rehearsalModel } from '../../src/rehearsal/rehearsal.ts'
 import { systemClock } from '../../src/system.ts'
 import { openTestApp } from '../../src/testing.ts'
 
@@ -22,7 +22,7 @@ async function newPerson() {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)
   }
-  const app = await openTestApp({ agent: 'coordinator', models: [rehearsal({ clock: systemClock })] })
+  const app = await openTestApp({ agent: 'coordinator', models: [rehearsalModel({ clock: systemClock })] })
   const work = await app.work()
   onTestFinished(async () => {
     await work.stop()

@@ -3,7 +3,7 @@ import { join, relative, sep } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { seededRandom } from '../../src/testing.ts'
 import { newFolder, type TestFolder } from '../tools/folder.ts'
-import { ourAgents, Troupe } from './troupe.ts'
+import { ourAgents, Troupe } from './scripted-agents.ts'
 
 const request = 'survey this folder and write a report with a summary per part'
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { describeRehearsal, rehearsalPieces } from '../../src/models/rehearsal/rehearsal.ts'
+import { describeRehearsal, rehearsalPieces } from '../../src/rehearsal/rehearsal.ts'
 import { newFolder } from '../tools/folder.ts'
-import { agentNamed, ask, made, Troupe, user, workerPrompt } from './troupe.ts'
+import { agentNamed, ask, made, Troupe, user, workerPrompt } from './scripted-agents.ts'
 
 const request = 'survey this folder and write a report with a summary per part'
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { rehearsal } from '../../src/models/rehearsal/rehearsal.ts'
+import { rehearsalModel } from '../../src/rehearsal/rehearsal.ts'
 import { systemClock } from '../../src/system.ts'
 import { openTestApp, seededRandom, type TestApp } from '../../src/testing.ts'
 
@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 async function ask(content: string): Promise<string> {
-  app ??= await openTestApp({ models: [rehearsal({ clock: systemClock })] })
+  app ??= await openTestApp({ models: [rehearsalModel({ clock: systemClock })] })
   const work = await app.work()
   const { itemId } = await app.submit(folder, { session: 'main', content, agent: 'general' })
   const never = new AbortController().signal
@@ -159,6 +159,28 @@ test('it counts what it is asked to count, however the place is named, and refus
   }
   for (const [asked, answer] of Object.entries(answers)) expect(await ask(asked), asked).toBe(`REHEARSAL: ${answer}`)
   expect(await ask('how many folders are in this folder?')).toContain('I am a script and cannot do that')
+})
+
+test('it counts files of a kind and bytes of a file, and refuses kinds and words that it does not know', async () => {
+  make({ 'one.txt': 'one\n', 'src/a.ts': 'x\n', 'src/b.ts': 'x\n', 'src/c.tsx': 'x\n', 'src/d.md': '', 'e.ts': '' })
+  writeFileSync(join(folder, 'logo.png'), Buffer.from([0x89, 0x50, 0, 1, 2]))
+  const answers = {
+    'how many .ts files are there?': 'this folder: 3 .ts files.',
+    'how many *.ts files are in src?': 'src: 2 .ts files.',
+    'how many TypeScript files are in src?': 'src: 3 TypeScript files.',
+    'how many ts files does src have?': 'src: 2 ts files.',
+    'how many .png files are there?': 'this folder: 1 .png file.',
+    'count the .rs files': 'this folder: 0 .rs files.',
+    'How many bytes has one.txt?': 'one.txt: 4 bytes.',
+    'how many bytes does src/a.ts have?': 'src/a.ts: 2 bytes.',
+    'count the bytes of src/d.md': 'src/d.md: 0 bytes.',
+    'how many lines has one.txt?': 'one.txt: 1 line.',
+    'how many bytes has two.txt?': 'I could not count: two.txt is not among the files there',
+    'count ".ts files"': '".ts files": 0 lines in 0 files.\nnot searched: 1 binary file',
+  }
+  for (const [asked, answer] of Object.entries(answers)) expect(await ask(asked), asked).toBe(`REHEARSAL: ${answer}`)
+  for (const asked of ['how many empty files are there?', 'how many bytes are there?', 'how many red cars are in src?'])
+    expect(await ask(asked), asked).toContain('I am a script and cannot do that')
 })
 
 test('it writes what it is given or counted, and runs what it is given, when somebody lets it', async () => {

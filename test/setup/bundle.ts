@@ -1,14 +1,38 @@
-import { basename, join } from 'node:path'
-import { build } from 'vite'
+import { copyFileSync, cpSync, mkdirSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'vite'
 
 const root = join(import.meta.dirname, '../..')
+const threads = 'tools/files/file-thread.ts'
 
 /** A program of the tests and all that it imports in one file: what a short one costs is mostly the start of Node. */
 export async function bundle(program: string, directory: string): Promise<string> {
+  await bundleInto(program, directory, [])
+  return fileOf(program, directory)
+}
+
+/**
+ * The same with what the program looks for beside itself, so that it can be the whole of Heddle. It may be moved to
+ * where it is to last.
+ */
+export async function bundleWhole(program: string, directory: string, lasting = directory): Promise<string> {
+  mkdirSync(directory, { recursive: true })
+  copyFileSync(join(root, 'package.json'), join(directory, 'package.json'))
+  cpSync(join(root, 'agents'), join(directory, 'agents'), { recursive: true })
+  const places = [placesIn(join(lasting, 'dist'))]
+  await bundleInto(`src/${threads}`, join(directory, 'dist', dirname(threads)), places)
+  const into = join(directory, 'programs')
+  await bundleInto(program, into, places)
+  return fileOf(program, into)
+}
+
+async function bundleInto(program: string, directory: string, plugins: Plugin[]): Promise<void> {
   await build({
     root,
     configFile: false,
     logLevel: 'warn',
+    plugins,
     build: {
       ssr: program,
       outDir: directory,
@@ -18,5 +42,23 @@ export async function bundle(program: string, directory: string): Promise<string
     },
     ssr: { noExternal: true },
   })
+}
+
+/** Lets each source file think that it is where the build of the package would have put it. */
+function placesIn(dist: string): Plugin {
+  return {
+    name: 'places-of-the-package',
+    transform(code, id) {
+      const path = relative(join(root, 'src'), id)
+      if (path.startsWith('..') || !code.includes('import.meta.')) return undefined
+      const place = join(dist, path.replace(/\.ts$/, '.js'))
+      return code
+        .replaceAll('import.meta.dirname', JSON.stringify(dirname(place)))
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(place).href))
+    },
+  }
+}
+
+function fileOf(program: string, directory: string): string {
   return join(directory, basename(program).replace(/\.ts$/, '.js'))
 }

@@ -1,6 +1,6 @@
 import { idSource } from '../../src/domain/id.ts'
-import type { World } from '../../src/engine/world.ts'
-import { openStore, type Place } from '../../src/store/open.ts'
+import type { Runtime } from '../../src/engine/runtime.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import type { StoreContext } from '../../src/store/store.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { emptyFile, emptySchema, type OwnPlace, readyPlace } from './ready-places.ts'
@@ -16,29 +16,29 @@ export function newPlace(database: Database): OwnPlace {
 }
 
 /** A store without rows, with what the engine needs around it. */
-export interface TestWorld extends World {
-  place: Place
+export interface TestRuntime extends Runtime {
+  place: DatabaseLocation
   /** Closes the store and opens the same place again. */
   restart(): Promise<void>
   remove(): Promise<void>
 }
 
-export async function newWorld(database: Database, options: Partial<StoreContext> = {}): Promise<TestWorld> {
+export async function newTestRuntime(database: Database, options: Partial<StoreContext> = {}): Promise<TestRuntime> {
   const { place, remove } = await readyPlace(database)
   const open = () => openStore(place, { ...context, ...options })
-  const world: TestWorld = {
+  const runtime: TestRuntime = {
     store: await open(),
     place,
     clock: options.clock ?? systemClock,
     newId: idSource(options.clock ?? systemClock, options.random ?? systemRandom),
     async restart() {
-      await world.store.close()
-      world.store = await open()
+      await runtime.store.close()
+      runtime.store = await open()
     },
     async remove() {
-      await world.store.close()
+      await runtime.store.close()
       await remove()
     },
   }
-  return world
+  return runtime
 }

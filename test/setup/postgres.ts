@@ -1,10 +1,12 @@
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, mkdtempSync, realpathSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { ensurePackages, findProgram } from './packages.ts'
 
@@ -12,22 +14,35 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Administers the test server: tests make and drop databases of their own through it. */
     postgresUrl: string
+    /** How the schemas of this test run begin. */
+    schemaPrefix: string
   }
 }
 
 /** Gives every test a PostgreSQL: the one named by HEDDLE_TEST_POSTGRES, else a private one for this run. */
-export default async function providePostgres(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+export default async function providePostgres(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['HEDDLE_TEST_POSTGRES']
   // Compiled once for all the homes that tests make; each would keep a copy of its own otherwise.
   process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/heddle-tests')
   ensurePackages([...(given === undefined ? (['postgresql'] as const) : []), 'strace', 'bubblewrap'])
+  const schemaPrefix = `t_${randomBytes(4).toString('hex')}_`
+  project.provide('schemaPrefix', schemaPrefix)
   if (given !== undefined) {
     project.provide('postgresUrl', given)
-    return undefined
+    return () => dropSchemas(given, schemaPrefix)
   }
-  const server = await startPostgres()
+  const server = await startPostgres(project.getProvidedContext().databaseFolder)
   project.provide('postgresUrl', server.url)
   return server.stop
+}
+
+/** Leaves nothing of the run on a server that stays. */
+async function dropSchemas(url: string, prefix: string): Promise<void> {
+  const server = new pg.Client(url)
+  await server.connect()
+  const { rows } = await server.query('SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)', [prefix])
+  for (const { nspname } of rows) await server.query(`DROP SCHEMA ${nspname} CASCADE`)
+  await server.end()
 }
 
 // One process owns the server's whole life. Its input is both the list of ports to try and the sign of life of the
@@ -53,11 +68,11 @@ const settings = [
 ].join(' ')
 
 /** Starts a private server, which ends with this process at the latest. */
-export async function startPostgres(): Promise<{ url: string; stop: () => Promise<void> }> {
+export async function startPostgres(parent = tmpdir()): Promise<{ url: string; stop: () => Promise<void> }> {
   // A link on the PATH may lead to initdb alone; its sister programs are where it really is.
   const bin = dirname(realpathSync(findProgram('initdb') ?? ''))
   const user = serverUser()
-  const directory = mkdtempSync(join(tmpdir(), 'heddle-postgres-'))
+  const directory = mkdtempSync(join(parent, 'heddle-postgres-'))
   if (user) chownSync(directory, user.uid, user.gid)
   const access = ['--username=postgres', '--auth=trust', '--no-sync']
   const child = spawn('/bin/sh', ['-c', keeper, '-', bin, directory, settings, ...access, ...textOptions(bin)], {

@@ -1,29 +1,28 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { afterAll, inject } from 'vitest'
-import { openStore, type Place } from '../../src/store/open.ts'
+import { inject } from 'vitest'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { systemRandom } from '../../src/system.ts'
 import { context } from './store-context.ts'
 
 /** A place of its own, and the way to leave nothing of it behind. */
 export interface OwnPlace {
-  place: Place
+  place: DatabaseLocation
   remove: () => Promise<void>
 }
 
 /**
- * A place with the newest schema and no rows. All migrations are made once for each file of tests: SQLite files are
- * copies of one, a schema of PostgreSQL is emptied and used again, which takes a tenth of the time.
+ * A place with the newest schema and no rows. Each worker migrates once: SQLite files are copies of one, a schema of
+ * PostgreSQL is emptied and used again, which takes a tenth of the time.
  */
 export function readyPlace(database: 'sqlite' | 'postgres'): Promise<OwnPlace> {
   return database === 'sqlite' ? readyFile() : readySchema()
 }
 
 export function emptyFile(): OwnPlace & { place: { kind: 'sqlite' } } {
-  const directory = mkdtempSync(join(tmpdir(), 'heddle-test-'))
+  const directory = mkdtempSync(join(inject('databaseFolder'), 'heddle-test-'))
   return {
     place: { kind: 'sqlite', file: join(directory, 'heddle.db'), durability: 'full' },
     remove: async () => rmSync(directory, { recursive: true, force: true }),
@@ -31,39 +30,41 @@ export function emptyFile(): OwnPlace & { place: { kind: 'sqlite' } } {
 }
 
 export function emptySchema(): OwnPlace & { place: { kind: 'postgres' } } {
-  const name = `t_${Buffer.from(systemRandom.bytes(8)).toString('hex')}`
+  const name = `${inject('schemaPrefix')}${Buffer.from(systemRandom.bytes(6)).toString('hex')}`
   const url = `${inject('postgresUrl')}?schema=${name}`
   return { place: { kind: 'postgres', url }, remove: () => onServer((server) => dropSchemas(server, name)) }
 }
 
-let template: Promise<ReturnType<typeof emptyFile>> | undefined
-const free: ReturnType<typeof emptySchema>[] = []
-afterAll(async () => {
-  await (await template)?.remove()
-  for (const schema of free) await schema.remove()
-})
+let template: Promise<string> | undefined
 
 async function readyFile(): Promise<OwnPlace> {
   template ??= migratedFile()
   const copy = emptyFile()
-  cpSync((await template).place.file, copy.place.file)
+  cpSync(await template, copy.place.file)
   return copy
 }
 
-async function migratedFile(): Promise<ReturnType<typeof emptyFile>> {
-  const made = emptyFile()
-  await (await openStore(made.place, context)).close()
-  const db = new DatabaseSync(made.place.file)
+async function migratedFile(): Promise<string> {
+  const file = join(mkdtempSync(join(inject('databaseFolder'), 'template-')), 'heddle.db')
+  await (await openStore({ kind: 'sqlite', file, durability: 'normal' }, context)).close()
+  const db = new DatabaseSync(file)
   // Each copy gets an identity of its own when it is opened.
   db.exec('DELETE FROM meta')
   db.close()
-  return made
+  return file
 }
+
+interface ReadySchema {
+  place: DatabaseLocation
+  name: string
+  shape: string
+}
+
+const free: ReadySchema[] = []
 
 async function readySchema(): Promise<OwnPlace> {
   const schema = free.pop() ?? (await migratedSchema())
-  const name = nameOf(schema)
-  const shape = await onServer((server) => shapeOf(server, name))
+  const { place, name, shape } = schema
   const remove = () =>
     onServer(async (server) => {
       // A test may have changed the schema itself.
@@ -71,18 +72,17 @@ async function readySchema(): Promise<OwnPlace> {
       await removeRows(server, name)
       free.push(schema)
     })
-  return { place: schema.place, remove }
+  return { place, remove }
 }
 
-async function migratedSchema(): Promise<ReturnType<typeof emptySchema>> {
-  const made = emptySchema()
-  await (await openStore(made.place, context)).close()
-  await onServer((server) => removeRows(server, nameOf(made)))
-  return made
-}
-
-function nameOf({ place }: ReturnType<typeof emptySchema>): string {
-  return new URL(place.url).searchParams.get('schema') ?? ''
+async function migratedSchema(): Promise<ReadySchema> {
+  const { place } = emptySchema()
+  const name = new URL(place.url).searchParams.get('schema') ?? ''
+  await (await openStore(place, context)).close()
+  return onServer(async (server) => {
+    await removeRows(server, name)
+    return { place, name, shape: await shapeOf(server, name) }
+  })
 }
 
 /** All but the note of which migrations were made; sequences begin anew. */
@@ -102,16 +102,15 @@ async function removeRows(server: pg.Client, schema: string): Promise<void> {
 /** Tables, columns, indexes and constraints, here and in what a restore put aside. */
 async function shapeOf(server: pg.Client, schema: string): Promise<string> {
   const { rows } = await server.query(
-    `SELECT md5(string_agg(part, ' ' ORDER BY part)) AS shape FROM (
-       SELECT format('%s.%s.%s %s %s', nspname, relname, attname, atttypid, attnotnull) AS part
-         FROM pg_namespace JOIN pg_class ON relnamespace = pg_namespace.oid JOIN pg_attribute ON attrelid = pg_class.oid
-         WHERE starts_with(nspname, $1) AND NOT attisdropped
+    `WITH here AS (SELECT oid FROM pg_namespace WHERE starts_with(nspname, $1)),
+       relations AS (SELECT oid, relnamespace, relname FROM pg_class WHERE relnamespace IN (SELECT oid FROM here))
+     SELECT md5(string_agg(part, ' ' ORDER BY part)) AS shape FROM (
+       SELECT concat_ws(' ', relnamespace, relname, attname, atttypid, attnotnull) AS part
+         FROM relations JOIN pg_attribute ON attrelid = relations.oid WHERE NOT attisdropped
        UNION ALL
-       SELECT format('%s.%s', nspname, conname) FROM pg_namespace JOIN pg_constraint ON connamespace = pg_namespace.oid
-         WHERE starts_with(nspname, $1)
+       SELECT concat_ws(' ', connamespace, conname) FROM pg_constraint WHERE connamespace IN (SELECT oid FROM here)
        UNION ALL
-       SELECT format('%s.%s', nspname, tgname) FROM pg_namespace JOIN pg_class ON relnamespace = pg_namespace.oid
-         JOIN pg_trigger ON tgrelid = pg_class.oid WHERE starts_with(nspname, $1)
+       SELECT concat_ws(' ', relnamespace, tgname) FROM relations JOIN pg_trigger ON tgrelid = relations.oid
      ) AS parts`,
     [schema],
   )
@@ -124,8 +123,20 @@ async function dropSchemas(server: pg.Client, schema: string): Promise<void> {
   for (const { nspname } of rows) await server.query(`DROP SCHEMA ${nspname} CASCADE`)
 }
 
+let connection: Promise<pg.Client> | undefined
+
+/** Each worker keeps one connection: a new one costs the server more than what it is asked. */
 async function onServer<T>(act: (server: pg.Client) => Promise<T>): Promise<T> {
+  connection ??= connected()
+  return act(await connection)
+}
+
+async function connected(): Promise<pg.Client> {
   const server = new pg.Client(inject('postgresUrl'))
+  // A test may end every connection that the server has.
+  server.on('error', () => {
+    connection = undefined
+  })
   await server.connect()
-  return act(server).finally(() => server.end())
+  return server
 }

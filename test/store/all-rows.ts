@@ -1,4 +1,4 @@
-import { openStore, type Place } from '../../src/store/open.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context } from '../setup/store-context.ts'
 
@@ -17,7 +17,7 @@ export function allRows(store: Store): Promise<AllRows> {
   })
 }
 
-export async function rowsIn(place: Place, options = {}): Promise<AllRows> {
+export async function rowsIn(place: DatabaseLocation, options = {}): Promise<AllRows> {
   const store = await openStore(place, context, options)
   try {
     return await allRows(store)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { onTestFinished } from 'vitest'
-import { writeBackup } from '../../src/store/backup.ts'
+import { writeBackup } from '../../src/store/backup/backup.ts'
 import type { Store } from '../../src/store/store.ts'
 import { context } from '../setup/store-context.ts'
 

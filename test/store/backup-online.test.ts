@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { restoreBackup } from '../../src/store/restore.ts'
+import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { type Program, start } from '../contract/program.ts'
 import { expectWhole } from '../contract/whole.ts'
 import { databases } from '../setup/places.ts'
@@ -11,12 +11,12 @@ import type { Writing } from './programs/write-on.ts'
 test.each(databases)(
   'F37 a backup of %s taken while four processes write is whole and has every turn acknowledged before it',
   async (database) => {
-    const world = await openWorld(emptyPlace(database))
-    const writing = (label: string): Writing => ({ place: world.place, labels: [label, 'shared'] })
+    const runtime = await openWorld(emptyPlace(database))
+    const writing = (label: string): Writing => ({ place: runtime.place, labels: [label, 'shared'] })
     const programs = ['a', 'b', 'c', 'd'].map((label) => start('../store/programs/write-on', writing(label)))
     const before = (await Promise.all(programs.map((program) => hearTurns(program, 20)))).flat()
 
-    const file = await backupOf(world.store)
+    const file = await backupOf(runtime.store)
     const after = (await Promise.all(programs.map(stop))).flat()
     const place = emptyPlace(database)
     const { turns } = await restoreBackup(place, file, { context })
@@ -24,7 +24,7 @@ test.each(databases)(
     const lengths = await expectWhole(await openWorld(place), before)
     expect(lengths.reduce((sum, length) => sum + length)).toBe(turns)
     expect(turns).toBeLessThan(before.length + after.length)
-    await expectWhole(world, [...before, ...after])
+    await expectWhole(runtime, [...before, ...after])
   },
 )
 

@@ -4,10 +4,10 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { CrashPoint } from '../../src/domain/crash-points.ts'
-import { append } from '../../src/engine/append.ts'
-import { backupBeforeUpgrade, writeBackup } from '../../src/store/backup.ts'
-import { readBackup } from '../../src/store/backup-file.ts'
-import { keepPrompt } from '../../src/store/turns.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { backupBeforeUpgrade, writeBackup } from '../../src/store/backup/backup.ts'
+import { readBackup } from '../../src/store/backup/backup-file.ts'
+import { savePrompt } from '../../src/store/rows/turns.ts'
 import { manualClock } from '../../src/testing.ts'
 import { start } from '../contract/program.ts'
 import { databases } from '../setup/places.ts'
@@ -88,11 +88,11 @@ describe.each(databases)('a backup of %s', (database) => {
   })
 
   test('holds few rows in memory when rows are large', async () => {
-    const world = await openWorld(emptyPlace(database))
+    const runtime = await openWorld(emptyPlace(database))
     const megabyte = 'x'.repeat(1024 * 1024)
     for (let count = 0; count < 60; count++)
-      await world.store.write('append', (tx) => keepPrompt(tx, `prompt ${count}`, megabyte))
-    const sizes = await world.store.snapshot(async (rows) => {
+      await runtime.store.write('append', (tx) => savePrompt(tx, `prompt ${count}`, megabyte))
+    const sizes = await runtime.store.snapshot(async (rows) => {
       const found: number[] = []
       for await (const page of rows.pages('prompts')) found.push(page.length)
       return found
@@ -134,7 +134,7 @@ test('a backup into a folder that is missing says what to do', async () => {
   const { store } = await openWorld(emptyPlace('sqlite'))
   await expect(writeBackup(store, join(newFolder(), 'none', 'b.backup'), backupOptions)).rejects.toMatchObject({
     code: 'backup_failed',
-    remedy: expect.stringContaining('a folder that exists'),
+    remedy: expect.stringContaining('an existing, writable folder'),
   })
 })
 
@@ -178,9 +178,9 @@ describe('a backup file is refused', () => {
       'does not match its checksum',
       (lines) => lines.map((line) => line.replace('calm', 'mean')),
     ],
-    ['with a second backup behind it', 'something follows its end', (lines) => [...lines, ...lines]],
+    ['with a second backup behind it', 'there is data after its end', (lines) => [...lines, ...lines]],
     ['with a line that is not JSON', 'cannot be read', (lines) => lines.with(2, '[2,{')],
-    ['with a row of a table it does not name', 'does not name', (lines) => lines.with(2, '[99,{}]')],
+    ['with a row of a table it does not name', 'unknown table', (lines) => lines.with(2, '[99,{}]')],
   ])('%s', async (_, reason, change) => {
     const { backup } = await filledPlace('sqlite')
     const lines = gunzipSync(readFileSync(backup)).toString().trimEnd().split('\n')
@@ -223,12 +223,12 @@ describe('a backup file is refused', () => {
 })
 
 test('values that JSON lacks survive a backup', async () => {
-  const world = await openWorld(emptyPlace('sqlite'))
+  const runtime = await openWorld(emptyPlace('sqlite'))
   const usage = { inputTokens: 1, outputTokens: 1, cachedTokens: 0, costUsd: Number.POSITIVE_INFINITY }
   const draft = { query: [{ content: 'q' }], response: { content: 'a' }, usage }
-  await append(world, { folder: '/', label: 'main', draft })
+  await append(runtime, { folder: '/', label: 'main', draft })
   const costs: unknown[] = []
-  await readBackup(await backupOf(world.store), (table, rows) => {
+  await readBackup(await backupOf(runtime.store), (table, rows) => {
     if (table === 'turns') costs.push(...rows.map((row) => row['cost_usd']))
   })
   expect(costs).toEqual([Number.POSITIVE_INFINITY])

@@ -13,9 +13,9 @@ import {
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import { append } from '../../src/engine/append.ts'
-import { openStore, type Place } from '../../src/store/open.ts'
-import { countTurns } from '../../src/store/turns.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
+import { countTurns } from '../../src/store/rows/turns.ts'
 import { seededRandom } from '../../src/testing.ts'
 import { context } from '../setup/store-context.ts'
 import { rowsIn } from './all-rows.ts'
@@ -99,15 +99,15 @@ describe('F18 after a kill, when the log holds turns that the file does not', ()
 
   test('a file that lost pages which the log does not have is refused', async () => {
     const { place, file } = await killed()
-    const world = await openWorld(place)
-    await append(world, { folder: '/', label: 'main', draft })
-    await world.store.close()
+    const runtime = await openWorld(place)
+    await append(runtime, { folder: '/', label: 'main', draft })
+    await runtime.store.close()
     const again = await openWorld(place)
     await append(again, { folder: '/', label: 'other', draft })
     const copy = copyOf(file)
     truncateSync(copy, Math.floor(statSync(copy).size / 2))
 
-    const error = await openStore({ ...place, file: copy } as Place, context).catch((refusal) => refusal)
+    const error = await openStore({ ...place, file: copy } as DatabaseLocation, context).catch((refusal) => refusal)
     expect(error).toMatchObject({ code: 'database_corrupt', message: expect.stringContaining(copy) })
   })
 
@@ -118,7 +118,7 @@ describe('F18 after a kill, when the log holds turns that the file does not', ()
     for (const length of [log.length, Math.floor(log.length / 2), 100, 0]) {
       writeFileSync(`${file}-wal`, log.subarray(0, length))
       const copy = copyOf(file)
-      counts.push((await rowsIn({ ...place, file: copy } as Place))['turns']?.length ?? -1)
+      counts.push((await rowsIn({ ...place, file: copy } as DatabaseLocation))['turns']?.length ?? -1)
     }
     expect(counts[0]).toBe(filledTurns)
     expect(counts.at(-1)).toBe(0)
@@ -150,7 +150,7 @@ function foreign(reason: RegExp) {
   return { code: 'database_foreign', reason }
 }
 
-function fileOf(place: Place): string {
+function fileOf(place: DatabaseLocation): string {
   return place.kind === 'sqlite' ? place.file : ''
 }
 
@@ -191,10 +191,10 @@ function copyOf(file: string): string {
 }
 
 /** What a process leaves that is killed while its turns are in the log only. */
-async function killed(): Promise<{ place: Place; file: string }> {
-  const world = await openWorld(emptyPlace('sqlite'))
-  for (let count = 0; count < filledTurns; count++) await append(world, { folder: '/', label: 'main', draft })
-  const file = copyOf(fileOf(world.place))
-  cpSync(`${fileOf(world.place)}-shm`, `${file}-shm`)
+async function killed(): Promise<{ place: DatabaseLocation; file: string }> {
+  const runtime = await openWorld(emptyPlace('sqlite'))
+  for (let count = 0; count < filledTurns; count++) await append(runtime, { folder: '/', label: 'main', draft })
+  const file = copyOf(fileOf(runtime.place))
+  cpSync(`${fileOf(runtime.place)}-shm`, `${file}-shm`)
   return { place: { kind: 'sqlite', file, durability: 'full' }, file }
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { idSource } from '../../src/domain/id.ts'
-import { append } from '../../src/engine/append.ts'
-import { openStore, type Place } from '../../src/store/open.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { expectWhole } from '../contract/whole.ts'
 import { context } from '../setup/store-context.ts'
 import { allRows } from './all-rows.ts'
@@ -22,7 +22,11 @@ const isLikeAnother = (n: number) => n <= 24 && n % 8 > 2
 
 /** A database with one turn, which every program gets a copy of. */
 const folder = mkdtempSync(join(tmpdir(), 'heddle-test-'))
-const template: Place & { kind: 'sqlite' } = { kind: 'sqlite', file: join(folder, 'heddle.db'), durability: 'full' }
+const template: DatabaseLocation & { kind: 'sqlite' } = {
+  kind: 'sqlite',
+  file: join(folder, 'heddle.db'),
+  durability: 'full',
+}
 
 beforeAll(async () => {
   const store = await openStore(template, context)
@@ -68,13 +72,13 @@ test.each([
 )
 
 interface Appender extends Victim {
-  place: Place
+  place: DatabaseLocation
 }
 
 function appending(own: string): Appender {
   const file = join(own, 'heddle.db')
   cpSync(template.file, file)
-  const place: Place = { kind: 'sqlite', file, durability: 'full' }
+  const place: DatabaseLocation = { kind: 'sqlite', file, durability: 'full' }
   return { file, place, program: '../store/programs/append-on', input: { place, turns } satisfies AppendingOn }
 }
 
@@ -82,17 +86,17 @@ function appending(own: string): Appender {
 async function expectNothingLost(met: Met<Appender>): Promise<void> {
   const { place } = met.victim
   const store = await openStore(place, context)
-  const world = { store, place, clock: context.clock, newId }
+  const runtime = { store, place, clock: context.clock, newId }
   try {
     const acknowledged = acknowledgedIn(met)
-    const [length = 0] = await expectWhole(world, acknowledged)
+    const [length = 0] = await expectWhole(runtime, acknowledged)
     expect(length).toBeGreaterThanOrEqual(acknowledged.length + 1)
     expect(length).toBeLessThanOrEqual(turns + 1)
     const rows = await allRows(store)
     const added = rows['events']?.filter(({ kind }) => kind === 'turn.added')
     const sizes = [rows['runs'], rows['turns'], rows['threads'], added].map((found) => found?.length)
     expect(sizes).toEqual([length, length, length, length])
-    await append(world, { folder: '/work', label: 'main', draft })
+    await append(runtime, { folder: '/work', label: 'main', draft })
   } finally {
     await store.close()
   }

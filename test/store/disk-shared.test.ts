@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Clock } from '../../src/domain/clock.ts'
-import { append } from '../../src/engine/append.ts'
+import { append } from '../../src/engine/turns/append.ts'
 import { openStore } from '../../src/store/open.ts'
-import { countTurns, keepPrompt } from '../../src/store/turns.ts'
+import { countTurns, savePrompt } from '../../src/store/rows/turns.ts'
 import { start } from '../contract/program.ts'
 import { expectSound } from '../contract/whole.ts'
 import { context } from '../setup/store-context.ts'
@@ -18,7 +18,7 @@ test('F17 the log grows while a reader holds an old moment, and is back within i
   const logSize = () => statSync(`${store.place}-wal`).size
   const write = async (count: number) => {
     for (let n = 0; n < count; n++)
-      await store.write('append', (tx) => keepPrompt(tx, `prompt ${n} at ${logSize()}`, 'x'.repeat(megabyte)))
+      await store.write('append', (tx) => savePrompt(tx, `prompt ${n} at ${logSize()}`, 'x'.repeat(megabyte)))
   }
   await store.snapshot(async (rows) => {
     expect(await countTurns(rows)).toBe(0)
@@ -70,17 +70,17 @@ test('F17 a write that waits too long is refused, and the same process goes on w
       now += duration
     },
   }
-  const world = { store: await openStore(place, { ...context, clock: hasty }), clock, newId }
-  const holder = start('../store/programs/hold-lock', world.store.place)
+  const runtime = { store: await openStore(place, { ...context, clock: hasty }), clock, newId }
+  const holder = start('../store/programs/hold-lock', runtime.store.place)
   await holder.hear()
 
-  await expect(append(world, { folder: '/', label: 'main', draft })).rejects.toMatchObject({
+  await expect(append(runtime, { folder: '/', label: 'main', draft })).rejects.toMatchObject({
     code: 'database_busy',
     retry: 'later',
   })
   holder.tell('let go')
   await holder.end
-  await append(world, { folder: '/', label: 'main', draft })
-  expect(await world.store.read(countTurns)).toBe(1)
-  await world.store.close()
+  await append(runtime, { folder: '/', label: 'main', draft })
+  expect(await runtime.store.read(countTurns)).toBe(1)
+  await runtime.store.close()
 })

@@ -1,26 +1,29 @@
 import { onTestFinished } from 'vitest'
 import { idSource } from '../../src/domain/id.ts'
-import { append } from '../../src/engine/append.ts'
-import { fork } from '../../src/engine/fork.ts'
-import type { World } from '../../src/engine/world.ts'
-import { type OpenOptions, openStore, type Place } from '../../src/store/open.ts'
-import { putPersona } from '../../src/store/personas.ts'
+import { startOfDay } from '../../src/domain/spending.ts'
+import type { Runtime } from '../../src/engine/runtime.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
+import { type DatabaseLocation, type OpenOptions, openStore } from '../../src/store/open.ts'
+import { putPersona } from '../../src/store/rows/personas.ts'
+import { costSince, reserveUsage, settleUsage } from '../../src/store/rows/usage.ts'
+import type { Store } from '../../src/store/store.ts'
 import { type Database, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { type AllRows, allRows } from './all-rows.ts'
 import { backupOf } from './backup-lines.ts'
 
-export type OpenWorld = World & { place: Place }
+export type OpenWorld = Runtime & { place: DatabaseLocation }
 
 /** An empty place that goes with the test. */
-export function emptyPlace(database: Database): Place {
+export function emptyPlace(database: Database): DatabaseLocation {
   const { place, remove } = newPlace(database)
   onTestFinished(remove)
   return place
 }
 
 /** Opens a place as the engine needs it, until the test is over or `close` is called. */
-export async function openWorld(place: Place, options: OpenOptions = {}): Promise<OpenWorld> {
+export async function openWorld(place: DatabaseLocation, options: OpenOptions = {}): Promise<OpenWorld> {
   const store = await openStore(place, context, options)
   let closing: Promise<void> | undefined
   const close = () => {
@@ -33,9 +36,9 @@ export async function openWorld(place: Place, options: OpenOptions = {}): Promis
 
 /** A store that holds a little of everything: forks, a persona, a prompt, tool calls, a compaction, letters of all kinds. */
 export async function filledWorld(database: Database, options: OpenOptions = {}): Promise<OpenWorld> {
-  const world = await openWorld(emptyPlace(database), options)
-  await fill(world)
-  return world
+  const runtime = await openWorld(emptyPlace(database), options)
+  await fill(runtime)
+  return runtime
 }
 
 /** How many turns `fill` adds. */
@@ -45,15 +48,35 @@ export const filledTurns = 6
 export async function filledPlace(
   database: Database,
   options: OpenOptions = {},
-): Promise<{ place: Place; rows: AllRows; backup: string }> {
+): Promise<{ place: DatabaseLocation; rows: AllRows; backup: string }> {
   const { place, store } = await filledWorld(database, options)
   const known = { place, rows: await allRows(store), backup: await backupOf(store) }
   await store.close()
   return known
 }
 
-export async function fill(world: World): Promise<void> {
-  await world.store.write('persona', (tx) =>
+/** Records a call of this run that was paid now. */
+export function spendNow(store: Store, runId: string, costUsd: number): Promise<void> {
+  const call = { runId, call: 1, rootRunId: runId, model: 'main' }
+  const usage = { inputTokens: 10, outputTokens: 1, cachedTokens: 0, costUsd }
+  return store.write('step', async (tx) => {
+    await reserveUsage(tx, call, usage, context.clock.now())
+    await settleUsage(tx, call, usage)
+  })
+}
+
+/** The money that the day's budget counts. */
+export async function drawnToday(place: DatabaseLocation): Promise<number> {
+  const store = await openStore(place, context)
+  try {
+    return await store.read((rows) => costSince(rows, startOfDay(context.clock.now())))
+  } finally {
+    await store.close()
+  }
+}
+
+export async function fill(runtime: Runtime): Promise<void> {
+  await runtime.store.write('persona', (tx) =>
     putPersona(tx, { id: 'ada', identity: { name: 'Ada', soul: 'calm' }, permissions: { tools: {} } }, 1),
   )
   const folder = '/work'
@@ -64,7 +87,7 @@ export async function fill(world: World): Promise<void> {
       response: { content: 'answer' },
       ...extra,
     }
-    turnIds.push((await append(world, { folder, label, draft, personaId: 'ada' })).turnId)
+    turnIds.push((await append(runtime, { folder, label, draft, personaId: 'ada' })).turnId)
   }
   await add('main', { systemPrompt: 'You are calm.\u2028' })
   await add('main', {
@@ -73,7 +96,7 @@ export async function fill(world: World): Promise<void> {
   })
   await add('main')
   await add('main', { query: [], compactsTo: 2 })
-  await fork(world, { folder, turnId: turnIds[1] ?? '', label: 'side' })
+  await fork(runtime, { folder, turnId: turnIds[1] ?? '', label: 'side' })
   await add('side')
   await add('other')
 }

@@ -1,43 +1,43 @@
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { firstIdAt, idSource } from '../../src/domain/id.ts'
-import { append } from '../../src/engine/append.ts'
-import { tailNoter } from '../../src/engine/note-tails.ts'
-import { routeToThread } from '../../src/engine/route.ts'
-import { runNamed } from '../../src/engine/runs.ts'
-import { exportTurns, importTurns } from '../../src/engine/transfer.ts'
-import { idsLike, noteTails } from '../../src/store/id-tails.ts'
-import { metaValue } from '../../src/store/meta.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { idSuffixIndexer } from '../../src/engine/turns/id-suffixes.ts'
+import { routeToThread } from '../../src/engine/turns/route.ts'
+import { exportTurns, importTurns } from '../../src/engine/turns/transfer.ts'
+import { resolveRun } from '../../src/engine/views/runs.ts'
+import { idsLike, indexTails } from '../../src/store/rows/id-tails.ts'
+import { metaValue } from '../../src/store/rows/meta.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
-import { databases, newWorld, type TestWorld } from '../setup/places.ts'
+import { databases, newTestRuntime, type TestRuntime } from '../setup/places.ts'
 
 const day = 86_400_000
 
 describe.each(databases)('finding by a part of an id on %s', (database) => {
-  let world: TestWorld
+  let runtime: TestRuntime
   /** What the clock says; each id is made a moment later. */
   let now: number
   const clock = { ...systemClock, now: () => ++now }
   beforeEach(async () => {
     now = Date.parse('2026-03-01T00:00:00Z')
-    world = await newWorld(database, { clock })
+    runtime = await newTestRuntime(database, { clock })
   })
-  afterEach(() => world.remove())
+  afterEach(() => runtime.remove())
 
-  const say = async (made: string[] = [], to = world) => {
+  const say = async (made: string[] = [], to = runtime) => {
     const newId = () => made.shift() ?? to.newId()
     const draft = { query: [{ content: 'q' }], response: { content: 'a' } }
     return (await append({ ...to, newId }, { folder: '/here', label: 'main', draft })).turnId
   }
-  const turnsLike = (part: string) => world.store.read((rows) => idsLike(rows, 'turns', part))
+  const turnsLike = (part: string) => runtime.store.read((rows) => idsLike(rows, 'turns', part))
   const noteAll = async (before = firstIdAt(now + 1000)) => {
     let pages = 1
-    while (await world.store.write('prune', (tx) => noteTails(tx, before, 3))) pages++
+    while (await runtime.store.write('prune', (tx) => indexTails(tx, before, 3))) pages++
     return pages
   }
-  const boundary = () => world.store.read((rows) => metaValue(rows, 'tails_before'))
+  const boundary = () => runtime.store.read((rows) => metaValue(rows, 'tails_before'))
   const runOf = async (turnId: string) => {
-    for await (const { turn } of exportTurns(world.store, undefined)) if (turn.id === turnId) return turn.runId
+    for await (const { turn } of exportTurns(runtime.store, undefined)) if (turn.id === turnId) return turn.runId
     return ''
   }
 
@@ -52,7 +52,7 @@ describe.each(databases)('finding by a part of an id on %s', (database) => {
       expect(await turnsLike(turn.slice(0, 16))).toEqual([turn])
       expect(await turnsLike(turn.slice(-3))).toContain(turn)
       const run = await runOf(turn)
-      expect(await world.store.read((rows) => runNamed(rows, run.slice(-6)))).toMatchObject({ id: run })
+      expect(await runtime.store.read((rows) => resolveRun(rows, run.slice(-6)))).toMatchObject({ id: run })
       expect(await turnsLike(run.slice(-8))).toEqual([])
     }
     expect(await turnsLike('zzzzzz')).toEqual([])
@@ -69,18 +69,18 @@ describe.each(databases)('finding by a part of an id on %s', (database) => {
     const fresh = await say(made(now))
     const part = first.slice(-6)
     expect(await turnsLike(part)).toEqual([fresh, old])
-    const routed = world.store.read((rows) => routeToThread(rows, `turn:${part}`, '/here'))
+    const routed = runtime.store.read((rows) => routeToThread(rows, `turn:${part}`, '/here'))
     await expect(routed).rejects.toMatchObject({
       code: 'ambiguous',
       message: `"${part}" fits several turns: turn:${fresh}, turn:${old}`,
     })
-    await expect(world.store.read((rows) => runNamed(rows, part))).rejects.toMatchObject({ code: 'ambiguous' })
+    await expect(runtime.store.read((rows) => resolveRun(rows, part))).rejects.toMatchObject({ code: 'ambiguous' })
     await noteAll()
     expect(await turnsLike(part)).toEqual([fresh, old])
   })
 
   test('a turn that comes from another home with an older id is found by its tail', async () => {
-    const other = await newWorld(database, { clock })
+    const other = await newTestRuntime(database, { clock })
     const theirs = await say([], other)
     const lines = []
     for await (const line of exportTurns(other.store, undefined)) lines.push(JSON.stringify(line))
@@ -88,7 +88,7 @@ describe.each(databases)('finding by a part of an id on %s', (database) => {
     now += 2 * day
     await say()
     await noteAll()
-    await importTurns(world, Readable.from(lines))
+    await importTurns(runtime, Readable.from(lines))
     expect(await turnsLike(theirs.slice(-6))).toEqual([theirs])
     await noteAll()
     expect(await turnsLike(theirs.slice(-6))).toEqual([theirs])
@@ -99,13 +99,13 @@ describe.each(databases)('finding by a part of an id on %s', (database) => {
     now += 2 * day
     const fresh = await say()
     let writes = 0
-    const store = { ...world.store, read: world.store.read.bind(world.store) } as typeof world.store
+    const store = { ...runtime.store, read: runtime.store.read.bind(runtime.store) } as typeof runtime.store
     store.write = (area, body) => {
       writes++
-      return world.store.write(area, body)
+      return runtime.store.write(area, body)
     }
     let passed = 0
-    const look = tailNoter({ store, clock: { ...clock, monotonic: () => passed } })
+    const look = idSuffixIndexer({ store, clock: { ...clock, monotonic: () => passed } })
     await look()
     const until = (await boundary()) ?? ''
     expect([old < until, until < fresh, writes]).toEqual([true, true, 1])
@@ -119,10 +119,10 @@ describe.each(databases)('finding by a part of an id on %s', (database) => {
     now += 30 * day
     await say()
     now += 2 * day
-    await tailNoter({ store: world.store, clock })()
+    await idSuffixIndexer({ store: runtime.store, clock })()
     now -= 32 * day
     const made = await say()
-    await tailNoter({ store: world.store, clock })()
+    await idSuffixIndexer({ store: runtime.store, clock })()
     expect(((await boundary()) ?? '') < made).toBe(true)
     expect(await turnsLike(made.slice(-6))).toEqual([made])
   })

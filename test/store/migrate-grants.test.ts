@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { grantsFor, listGrants } from '../../src/store/approvals.ts'
+import { grantsFor, listGrants } from '../../src/store/rows/approvals.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import { databases } from '../setup/places.ts'

@@ -1,11 +1,12 @@
 import { cpSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { readBackup } from '../../src/store/backup-file.ts'
-import type { Place } from '../../src/store/open.ts'
+import { readBackup } from '../../src/store/backup/backup-file.ts'
+import type { DatabaseLocation } from '../../src/store/open.ts'
 import { dumpSchema } from '../../src/store/schema-dump.ts'
 import { start } from '../contract/program.ts'
 import { expectSound } from '../contract/whole.ts'
+import { isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { type AllRows, rowsIn } from './all-rows.ts'
 import { newFolder } from './backup-lines.ts'
@@ -31,7 +32,7 @@ test('F36 SQLite: an upgrade that is killed at any write leaves whole steps, and
     cpSync(template.kind === 'sqlite' ? template.file : '', place.file)
     return { file: place.file, place, program, input: { act: 'upgrade', place, backups: join(folder, 'backups') } }
   }
-  const kill = { calls: 'pwrite64', fault: 'signal=KILL', step: 2, isLikeAnother }
+  const kill = { calls: 'pwrite64', fault: 'signal=KILL', step: isLong ? 1 : 3, isLikeAnother }
   await atEveryCall(kill, upgrading, async ({ victim, said }) => {
     await expectUpgraded(victim.place, rows, dump)
     for (const line of said as Said[])
@@ -47,7 +48,8 @@ test('F36 SQLite: a first start that is killed at any fsync leaves nothing that 
     const place = filePlace(folder)
     return { file: place.file, place, anyFile: true, program, input: { act: 'upgrade', place, backups: folder } }
   }
-  await atEveryCall({ calls: 'fsync', fault: 'signal=KILL' }, creating, async ({ victim }) => {
+  const kill = { calls: 'fsync', fault: 'signal=KILL', step: isLong ? 1 : 3 }
+  await atEveryCall(kill, creating, async ({ victim }) => {
     const { store } = await openWorld(victim.place, later)
     expect(await dumpSchema(store)).toBe(dump)
     await store.close()
@@ -90,7 +92,7 @@ describe.each(databases)('F36 %s', (database) => {
   })
 })
 
-function filePlace(folder: string): Place & { kind: 'sqlite' } {
+function filePlace(folder: string): DatabaseLocation & { kind: 'sqlite' } {
   return { kind: 'sqlite', file: join(folder, 'heddle.db'), durability: 'full' }
 }
 
@@ -100,7 +102,7 @@ async function newestSchema(database: (typeof databases)[number]): Promise<strin
 }
 
 /** Opens the place as the newer program does, and finds the newest schema over the rows of old. */
-async function expectUpgraded(place: Place, rows: AllRows, dump: string): Promise<void> {
+async function expectUpgraded(place: DatabaseLocation, rows: AllRows, dump: string): Promise<void> {
   const { store } = await openWorld(place, later)
   expect(await dumpSchema(store)).toBe(dump)
   await store.close()

@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { backupBeforeUpgrade } from '../../src/store/backup.ts'
+import { backupBeforeUpgrade } from '../../src/store/backup/backup.ts'
+import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { postgres } from '../../src/store/dialect.ts'
 import type { Migration } from '../../src/store/migration.ts'
 import { openStore } from '../../src/store/open.ts'
-import { restoreBackup } from '../../src/store/restore.ts'
 import { dumpSchema } from '../../src/store/schema-dump.ts'
 import { expectSound } from '../contract/whole.ts'
 import { databases } from '../setup/places.ts'
@@ -129,9 +129,9 @@ test('F36 PostgreSQL: a connection that is lost at any statement of an upgrade l
       code: 'database_unreachable',
     })
 
-    const world = await openWorld(place, { migrations: laterMigrations })
-    expect(await dumpSchema(world.store)).toBe(dump)
-    await world.store.close()
+    const runtime = await openWorld(place, { migrations: laterMigrations })
+    expect(await dumpSchema(runtime.store)).toBe(dump)
+    await runtime.store.close()
     expect((await rowsIn(place, { migrations: laterMigrations }))['turns']).toEqual(rows['turns'])
   }
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fileLocks } from '../../src/store/owner-locks.ts'
+import { fileLocks } from '../../src/store/sqlite/owner-locks.ts'
 
 let folder: string
 beforeEach(() => {

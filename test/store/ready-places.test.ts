@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { append } from '../../src/engine/append.ts'
-import { metaValue } from '../../src/store/meta.ts'
+import { append } from '../../src/engine/turns/append.ts'
 import { openStore } from '../../src/store/open.ts'
-import { databases, newPlace, newWorld } from '../setup/places.ts'
+import { metaValue } from '../../src/store/rows/meta.ts'
+import { databases, newPlace, newTestRuntime } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { allRows } from './all-rows.ts'
 
@@ -16,13 +16,13 @@ test.each(databases)('a place that tests use again on %s is as empty as one that
   await made.remove()
   const identities = new Set<string | undefined>()
   for (let round = 0; round < 3; round++) {
-    const world = await newWorld(database)
-    expect(await allRows(world.store)).toEqual(fresh)
-    identities.add(await world.store.read((rows) => metaValue(rows, 'database_id')))
-    await append(world, { folder: '/here', label: 'main', draft })
-    const events = (await allRows(world.store))['events'] ?? []
+    const runtime = await newTestRuntime(database)
+    expect(await allRows(runtime.store)).toEqual(fresh)
+    identities.add(await runtime.store.read((rows) => metaValue(rows, 'database_id')))
+    await append(runtime, { folder: '/here', label: 'main', draft })
+    const events = (await allRows(runtime.store))['events'] ?? []
     expect(Math.min(...events.map(({ seq }) => Number(seq)))).toBe(1)
-    await world.remove()
+    await runtime.remove()
   }
   expect(identities.size).toBe(3)
 })

@@ -6,20 +6,20 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { CrashPoint } from '../../src/domain/crash-points.ts'
-import { openStore, type Place } from '../../src/store/open.ts'
-import { restoreBackup } from '../../src/store/restore.ts'
+import { restoreBackup } from '../../src/store/backup/restore.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { start } from '../contract/program.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { rowsIn } from './all-rows.ts'
 import { backupOf } from './backup-lines.ts'
 import { atEveryCall } from './faults.ts'
-import { emptyPlace, filledPlace, filledTurns, openWorld } from './filled-world.ts'
+import { drawnToday, emptyPlace, filledPlace, filledTurns, filledWorld, openWorld, spendNow } from './filled-world.ts'
 import type { Act } from './programs/act.ts'
 
 const program = '../store/programs/act'
 
-type FilePlace = Place & { kind: 'sqlite' }
+type FilePlace = DatabaseLocation & { kind: 'sqlite' }
 
 describe.each(databases)('F37 a restore into %s that is killed', (database) => {
   test.each<CrashPoint>(['restore.before_swap', 'restore.after_swap'])(
@@ -34,6 +34,21 @@ describe.each(databases)('F37 a restore into %s that is killed', (database) => {
       expect((await rowsIn(place))['turns']).toEqual(turns)
       await restoreBackup(place, file, { context })
       expect((await rowsIn(place))['turns']).toEqual([])
+    },
+  )
+
+  test.each<CrashPoint>(['restore.before_swap', 'restore.after_swap'])(
+    'at %s still counts what was spent today, and so does the restore after it',
+    async (point) => {
+      const { store, place } = await filledWorld(database)
+      const file = await backupOf(store)
+      await spendNow(store, 'after-the-backup', 2)
+      await store.close()
+      expect(await killedAt(point, { act: 'restore', place, file })).toBe('SIGKILL')
+
+      expect(await drawnToday(place)).toBe(2)
+      await restoreBackup(place, file, { context })
+      expect(await drawnToday(place)).toBe(2)
     },
   )
 })
@@ -189,7 +204,7 @@ test('a process that is stopped at any opening of the file while it is restored 
 })
 
 /** The database as it was when nobody had it open, in a folder of its own. */
-function copyOf(place: Place, folder: string): FilePlace {
+function copyOf(place: DatabaseLocation, folder: string): FilePlace {
   const file = join(folder, 'heddle.db')
   cpSync((place as FilePlace).file, file)
   return { kind: 'sqlite', file, durability: 'full' }

@@ -1,23 +1,24 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
 import { startOfDay } from '../../src/domain/spending.ts'
 import { noUsage } from '../../src/domain/turn.ts'
-import { append } from '../../src/engine/append.ts'
-import { followEvents, pruneEvents, readEvents } from '../../src/store/events.ts'
-import { openStore, type Place } from '../../src/store/open.ts'
-import { restoreBackup } from '../../src/store/restore.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { restoreBackup } from '../../src/store/backup/restore.ts'
+import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
+import { followEvents, pruneEvents, readEvents } from '../../src/store/rows/events.ts'
+import { allUsage, costSince, reserveUsage, settleUsage } from '../../src/store/rows/usage.ts'
+import { migrations } from '../../src/store/schema-version.ts'
 import type { Store } from '../../src/store/store.ts'
-import { allUsage, drawnSince, reserveUsage, settleUsage } from '../../src/store/usage.ts'
 import { expectSound } from '../contract/whole.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { allRows, rowsIn } from './all-rows.ts'
 import { backupOf, readLines, writeLines } from './backup-lines.ts'
-import { emptyPlace, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
+import { drawnToday, emptyPlace, filledPlace, filledTurns, filledWorld, openWorld, spendNow } from './filled-world.ts'
 import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 const ways = databases.flatMap((from) => databases.map((to) => ({ from, to })))
@@ -31,13 +32,13 @@ describe.each(ways)('a backup of $from restored into $to', ({ from, to }) => {
     const place = emptyPlace(to)
     const { bytes } = await restoreBackup(place, backup, { context })
 
-    const world = await openWorld(place)
+    const runtime = await openWorld(place)
     expect(bytes).toBe(readFileSync(backup).length)
-    expect(await allRows(world.store)).toEqual(rows)
+    expect(await allRows(runtime.store)).toEqual(rows)
     expectSound(place)
-    const { depth } = await append(world, { folder: '/work', label: 'main', draft })
+    const { depth } = await append(runtime, { folder: '/work', label: 'main', draft })
     expect(depth).toBe(5)
-    const numbers = (await allRows(world.store))['events']?.map(({ seq }) => seq)
+    const numbers = (await allRows(runtime.store))['events']?.map(({ seq }) => seq)
     expect(new Set(numbers).size).toBe((rows['events']?.length ?? 0) + 1)
   })
 
@@ -60,12 +61,12 @@ describe.each(ways)('a backup of $from restored into $to', ({ from, to }) => {
     const place = emptyPlace(to)
     await restoreBackup(place, await backupOf(old.store), { context })
 
-    const world = await openWorld(place)
-    expect((await allRows(world.store))['meta']).toEqual([])
-    const [only] = await nextEvents(world.store, 1)
+    const runtime = await openWorld(place)
+    expect((await allRows(runtime.store))['meta']).toEqual([])
+    const [only] = await nextEvents(runtime.store, 1)
     expect(only?.subject).toBe(`turn:${turnId}`)
-    const next = await append(world, { folder: '/work', label: 'main', draft })
-    const [after] = await nextEvents(world.store, 1, only?.cursor)
+    const next = await append(runtime, { folder: '/work', label: 'main', draft })
+    const [after] = await nextEvents(runtime.store, 1, only?.cursor)
     expect(after?.subject).toBe(`turn:${next.turnId}`)
   })
 })
@@ -105,7 +106,35 @@ describe.each(databases)('restoring into %s', (database) => {
       ['today', 'spent'],
       ['under-way', 'lost'],
     ])
-    expect(await after.store.read((rows) => drawnSince(rows, startOfDay(now)))).toBe(7)
+    expect(await after.store.read((rows) => costSince(rows, startOfDay(now)))).toBe(7)
+  })
+
+  test('carries what was spent today out of an older schema, too', async () => {
+    const { backup } = await filledPlace(database)
+    const place = emptyPlace(database)
+    const old = await openWorld(place, { migrations: migrations.slice(0, -1) })
+    const now = context.clock.now()
+    const call = { runId: 'today', call: 1, rootRunId: 'today', model: 'main' }
+    await old.store.write('step', (tx) => reserveUsage(tx, call, { ...noUsage, costUsd: 3 }, now))
+    await old.store.close()
+    await restoreBackup(place, backup, { context })
+    expect(await drawnToday(place)).toBe(3)
+  })
+
+  test('names the command that goes back, which brings every row and still counts what was spent since', async () => {
+    const { place, rows } = await filledPlace(database)
+    const empty = await openWorld(emptyPlace(database))
+    const { wayBack } = await restoreBackup(place, await backupOf(empty.store), { context })
+    const since = await openWorld(place)
+    await spendNow(since.store, 'since-the-restore', 2)
+    await since.store.close()
+
+    const [, kept = ''] = /^heddle restore '([^']+)'$/.exec(wayBack ?? '') ?? []
+    // As the command line gives it: as a path.
+    const undone = await restoreBackup(place, resolve(kept), { context })
+    expect(undone).toMatchObject({ turns: filledTurns, wayBack: expect.stringMatching(/^heddle restore '/) })
+    expect({ ...(await rowsIn(place)), usage: [] }).toEqual(rows)
+    expect(await drawnToday(place)).toBe(2)
   })
 
   test('answers that nothing was kept where nothing was', async () => {
@@ -179,30 +208,30 @@ describe.each(databases)('restoring into %s', (database) => {
 })
 
 test('a SQLite file that a process has open is not restored over, and nothing is left behind', async () => {
-  const world = await filledWorld('sqlite')
-  const backup = await backupOf(world.store)
-  await expect(restoreBackup(world.place, backup, { context })).rejects.toMatchObject({
+  const runtime = await filledWorld('sqlite')
+  const backup = await backupOf(runtime.store)
+  await expect(restoreBackup(runtime.place, backup, { context })).rejects.toMatchObject({
     code: 'database_in_use',
     retry: 'later',
   })
-  await append(world, { folder: '/work', label: 'main', draft })
-  expect(readdirSync(dirname(world.store.place)).sort()).toEqual(['heddle.db', 'heddle.db-shm', 'heddle.db-wal'])
+  await append(runtime, { folder: '/work', label: 'main', draft })
+  expect(readdirSync(dirname(runtime.store.place)).sort()).toEqual(['heddle.db', 'heddle.db-shm', 'heddle.db-wal'])
 })
 
 test('a change that is being made on PostgreSQL is waited for, and not lost when it takes too long', async () => {
-  const world = await filledWorld('postgres')
-  const backup = await backupOf(world.store)
+  const runtime = await filledWorld('postgres')
+  const backup = await backupOf(runtime.store)
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const writing = world.store.write('append', async (tx) => {
+  const writing = runtime.store.write('append', async (tx) => {
     await tx.run(tx.build.insertInto('prompts').values({ hash: 'h', text: 't' }))
     begun.resolve()
     await end.promise
   })
   await begun.promise
-  await expect(restoreBackup(world.place, backup, { context })).rejects.toMatchObject({ code: 'database_in_use' })
+  await expect(restoreBackup(runtime.place, backup, { context })).rejects.toMatchObject({ code: 'database_in_use' })
   end.resolve()
   await writing
-  expect((await allRows(world.store))['prompts']).toHaveLength(2)
+  expect((await allRows(runtime.store))['prompts']).toHaveLength(2)
 })
 
 /** The next events as followers see them: on PostgreSQL they wait for every older transaction of the server. */
@@ -213,7 +242,7 @@ async function nextEvents(store: Store, count: number, after?: string): Promise<
   return events
 }
 
-function asidePlace(place: Place, kept: string | null): Place {
+function asidePlace(place: DatabaseLocation, kept: string | null): DatabaseLocation {
   if (place.kind === 'sqlite') return { ...place, file: kept ?? '' }
   const url = new URL(place.url)
   url.searchParams.set('schema', kept ?? '')
@@ -221,7 +250,7 @@ function asidePlace(place: Place, kept: string | null): Place {
 }
 
 /** Puts something into the place that is not ours. */
-async function occupy(place: Place): Promise<void> {
+async function occupy(place: DatabaseLocation): Promise<void> {
   if (place.kind === 'sqlite') {
     const db = new DatabaseSync(place.file)
     db.exec('CREATE TABLE theirs (a)')

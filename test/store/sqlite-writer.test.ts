@@ -3,11 +3,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CrashPoint } from '../../src/domain/crash-points.ts'
-import { BodyMisbehaved } from '../../src/store/failures.ts'
+import { TransactionMisuse } from '../../src/store/failures.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { manualClock } from '../../src/testing.ts'
 import { gate, note, notes, raw } from '../contract/notes.ts'
-import { newWorld } from '../setup/places.ts'
+import { newTestRuntime } from '../setup/places.ts'
 
 /** A store whose clock stands still, and a list of what happens to it. */
 async function newWriter() {
@@ -16,11 +16,11 @@ async function newWriter() {
   const crash = (point: CrashPoint) => {
     if (point.startsWith('append')) trace.push(point.replace('append.', ''))
   }
-  const world = await newWorld('sqlite', { clock, crash })
-  onTestFinished(world.remove)
-  const write = <T>(body: (tx: Tx) => Promise<T>) => world.store.write('append', body)
-  const file = world.place.kind === 'sqlite' ? world.place.file : ''
-  return { ...world, clock, trace, write, file, stored: () => world.store.read(notes) }
+  const runtime = await newTestRuntime('sqlite', { clock, crash })
+  onTestFinished(runtime.remove)
+  const write = <T>(body: (tx: Tx) => Promise<T>) => runtime.store.write('append', body)
+  const file = runtime.place.kind === 'sqlite' ? runtime.place.file : ''
+  return { ...runtime, clock, trace, write, file, stored: () => runtime.store.read(notes) }
 }
 
 /** Runs a script as another program would. */
@@ -128,11 +128,11 @@ test.for(impatient)('a body that awaits %s is failed, nothing of it stays and th
   ])
   expect(results).toEqual([
     { status: 'fulfilled', value: 1 },
-    { status: 'rejected', reason: new BodyMisbehaved('append: the body of write awaited something other than tx') },
+    { status: 'rejected', reason: new TransactionMisuse('append: the body of write awaited something other than tx') },
     { status: 'fulfilled', value: 1 },
   ])
   if (other !== impatient.at(-1)?.[1])
-    expect(await late.promise).toEqual(new BodyMisbehaved('append: tx was used after its body had ended'))
+    expect(await late.promise).toEqual(new TransactionMisuse('append: tx was used after its body had ended'))
   expect(await stored()).toEqual(['after', 'before', 'first'])
   expect(trace.filter((point) => point === 'before_commit').length).toBe(2)
 })
@@ -214,7 +214,7 @@ test('a body that ends the transaction by itself is told so, and the next one fi
   ])
   expect(results).toEqual([
     { status: 'fulfilled', value: 1 },
-    { status: 'rejected', reason: new BodyMisbehaved('append: the body ended the transaction') },
+    { status: 'rejected', reason: new TransactionMisuse('append: the body ended the transaction') },
     { status: 'fulfilled', value: 1 },
   ])
   expect(await stored()).toEqual(['a', 'b'])

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sqlite } from '../../src/store/dialect.ts'
-import { BodyMisbehaved } from '../../src/store/failures.ts'
-import { SqliteConnection } from '../../src/store/sqlite-connection.ts'
+import { TransactionMisuse } from '../../src/store/failures.ts'
+import { SqliteConnection } from '../../src/store/sqlite/connection.ts'
 import { lockOrder } from '../../src/store/store.ts'
 import { Transaction } from '../../src/store/transaction.ts'
 
@@ -17,7 +17,7 @@ test('rows are locked in one order: a level may be skipped or repeated, never go
       const positions = levels.map((level) => lockOrder.indexOf(level))
       const back = positions.findIndex((position, index) => position < Math.max(0, ...positions.slice(0, index)))
       for (const level of back < 0 ? levels : levels.slice(0, back)) tx.locking(level)
-      if (back >= 0) expect(() => tx.locking(levels[back] ?? 'runs')).toThrow(BodyMisbehaved)
+      if (back >= 0) expect(() => tx.locking(levels[back] ?? 'runs')).toThrow(TransactionMisuse)
     }),
   )
 })

@@ -63,6 +63,16 @@ describe('the log tells what the provider saw', () => {
     ])
   })
 
+  test('everything once it is closed: whoever still waited was hung up on', async () => {
+    const provider = await startProvider({ answer: () => new Promise(() => undefined) })
+    const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], stream: true }
+    const calls = Array.from({ length: 3 }, () => post(`${provider.url}/chat/completions`, body).catch(() => undefined))
+    await provider.until(({ n }) => n === 3)
+    await provider.close()
+    expect(provider.log.filter(({ kind }) => kind === 'lost')).toHaveLength(3)
+    await Promise.all(calls)
+  })
+
   test('it fails as often as asked for each user text', async () => {
     const { ask } = await asking(failThenAnswer(2))
     const say = (content: string) => ask({ messages: [{ role: 'user', content }] }).catch(({ code }) => code)

@@ -1,11 +1,12 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { ToolOutcome } from '../../src/domain/tool.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { ToolOutcome } from '../../src/domain/tools/tool.ts'
+import { userGitOf } from '../../src/domain/tools/user-git.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
-import { type ExecConfig, execTool } from '../../src/tools/sandbox/exec-tool.ts'
+import { type ExecConfig, execTool } from '../../src/tools/exec/sandbox/exec-tool.ts'
 
 import { untilSo } from '../setup/until.ts'
 
@@ -64,7 +65,7 @@ export async function commandFolder(
         callId: 'call',
         signal,
         folder: path,
-        protect: { ...nothingProtected, hidden: [hidden] },
+        protect: { ...nothingProtected, hidden: [hidden], userGit: userGitOf(env, env['HOME'] ?? '/') },
       })
     },
     async run(command, more = {}) {

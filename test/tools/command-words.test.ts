@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { namesAnyFile, namingOf, wordsOf } from '../../src/tools/command-words.ts'
+import { fileNameMatcher, namesAnyFile, wordsOf } from '../../src/tools/exec/command-words.ts'
 
 const indirect = [
   'eval "$(cat deploy.sh)"',
@@ -51,6 +51,6 @@ describe('words inside an expansion are words of the command', () => {
     'sh `echo deploy.sh`',
   ])('%s', (command) => {
     expect(wordsOf(command)).toContain('deploy.sh')
-    expect(namingOf(wordsOf(command))('deploy.sh')).toBe(true)
+    expect(fileNameMatcher(wordsOf(command))('deploy.sh')).toBe(true)
   })
 })

@@ -32,7 +32,7 @@ test('a text that is there twice is refused with the lines, unless all are meant
   expect(await edit(twice, 'x = 1', 'x = 2')).toMatchObject({
     status: 'error',
     error: 'old_text is 3 times in file, at lines 1, 3, 5',
-    remedy: 'take more lines around the one that is meant, or say all: true',
+    remedy: 'include more surrounding lines, or set all: true',
   })
   expect(await editedText(twice, 'x = 1', 'x = 2', { all: true })).toBe('x = 2\ny\nx = 2\nz\nx = 2')
   expect(await editedText('aaaa', 'aa', 'b', { all: true })).toBe('bb')
@@ -45,7 +45,7 @@ test('a text that is not there is refused with the lines that are nearest', asyn
   expect(error).toBe(
     'old_text is not in file; the nearest lines are\n5\tfunction total(items) {\n6\t\treturn items.length\n7\t}',
   )
-  expect(remedy).toBe('read the file again and copy the text as it stands there')
+  expect(remedy).toBe('read the file again and copy the text exactly')
   // The spaces differ: of two lines with the same letters the one is meant that goes on likewise.
   expect((await edit('if x:\n  a\nif x:\n  b\n', 'if x:\n    b', 'y')).error).toContain('are\n3\tif x:\n4\t  b')
   expect((await edit(code, 'zzzzzz qqqqqq', 'x')).error).toBe('old_text is not in file')

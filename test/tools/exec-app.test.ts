@@ -54,7 +54,7 @@ describe('doctor', () => {
       {
         name: 'exec',
         status: 'fail',
-        detail: 'NO SANDBOX: commands of agents can do whatever you can',
+        detail: 'NO SANDBOX: agent commands can do whatever you can',
         remedy: 'heddle config set tools.exec.sandbox on',
       },
     ])

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { asNobody } from '../setup/as-nobody.ts'
+import { isLong } from '../setup/long.ts'
 import { describeAsRoot, testAsRoot } from '../setup/root.ts'
 import { untilSo } from '../setup/until.ts'
 import {
@@ -83,7 +84,7 @@ describe('a command that does not end is killed with all it started', () => {
     folder = await commandFolder()
     const mark = newMark()
     // At another of its first turns each time, and with another number of processes.
-    for (let at = 0; at < 40; at++) {
+    for (let at = 0; at < 40; at += isLong ? 1 : 2) {
       const stop = new AbortController()
       const call = folder.call({ command: `sleep ${mark}` }, stop.signal)
       let turns = 0
@@ -111,7 +112,7 @@ describe('a command that does not end is killed with all it started', () => {
 test('at whichever moment of a start the runtime is killed, nothing is left', async () => {
   folder = await commandFolder()
   const mark = newMark()
-  for (let round = 0; round < 16; round++) {
+  for (let round = 0; round < (isLong ? 30 : 6); round++) {
     const program = runProgram(folder.path, 'true', `sleep ${mark}`)
     // The next command begins right after the answer to the first; it is a process more at each step of its start.
     await once(program.stdout, 'data')

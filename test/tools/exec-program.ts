@@ -1,8 +1,8 @@
 // Runs commands in a folder, one after another, and tells each answer as a line; before that what is in the way.
-import { nothingProtected } from '../../src/domain/path-handle.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
-import { execTool } from '../../src/tools/sandbox/exec-tool.ts'
+import { execTool } from '../../src/tools/exec/sandbox/exec-tool.ts'
 
 const [folder = '', ...commands] = process.argv.slice(2)
 const config = { network: false, timeoutSeconds: 5, maxTimeoutSeconds: 60, memoryMB: 512, processes: 40 }

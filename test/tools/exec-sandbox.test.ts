@@ -3,11 +3,17 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, sym
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import { notInstalled, notThisSystem, notWorking, type SystemFacts, tooOld } from '../../src/tools/sandbox/advice.ts'
-import { bwrapArguments } from '../../src/tools/sandbox/bwrap-arguments.ts'
-import { identityIn } from '../../src/tools/sandbox/identity.ts'
-import { viewOf } from '../../src/tools/sandbox/view.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import {
+  notInstalled,
+  notThisSystem,
+  notWorking,
+  type SystemFacts,
+  tooOld,
+} from '../../src/tools/exec/sandbox/advice.ts'
+import { bwrapArguments } from '../../src/tools/exec/sandbox/bwrap-arguments.ts'
+import { identityIn } from '../../src/tools/exec/sandbox/identity.ts'
+import { viewOf } from '../../src/tools/exec/sandbox/view.ts'
 import { testAsRoot } from '../setup/root.ts'
 import { commandFolder, nobody } from './command-folder.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { whyNotPublic } from '../../src/tools/fetch/addresses.ts'
-import { placeOf, webUrl } from '../../src/tools/fetch/place.ts'
+import { resolveTarget, webUrl } from '../../src/tools/fetch/fetch-target.ts'
 import { get, noLookup, refusal, type Site, startSite } from './fetch-site.ts'
 
 // Listens on all addresses of this machine: whatever is not stopped before it connects leaves a trace here.
@@ -190,7 +190,7 @@ describe('every spelling of an IPv4 address', () => {
   test('that is public leads to that address and to no other', async () => {
     await fc.assert(
       fc.asyncProperty(publicNumber, spelling, async (number, how) => {
-        const place = await placeOf(webUrl(`http://${spelled(number, how)}/`), noLookup, new Set())
+        const place = await resolveTarget(webUrl(`http://${spelled(number, how)}/`), noLookup, new Set())
         expect(place.addresses).toEqual([dotted(number)])
       }),
       { numRuns: 2000 },

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { manualClock } from '../../src/testing.ts'
-import type { Lookup } from '../../src/tools/fetch/place.ts'
+import type { Lookup } from '../../src/tools/fetch/fetch-target.ts'
 import { get, here, open, refusal, sitesOfTests } from './fetch-site.ts'
 
 const { site, rawSite, close } = sitesOfTests()
@@ -73,7 +73,7 @@ describe('a body', () => {
       pour(response, nothing)
     })
     expect((await refusal(open(at.origin, at))).message).toBe(
-      'the server sent 8000000 bytes in which there is next to nothing',
+      'the server sent 8000000 bytes that decompress to almost nothing',
     )
   })
 
@@ -84,7 +84,7 @@ describe('a body', () => {
     ['gzip', gzipSync(text).subarray(0, 40)],
   ])('that says %s and is not, or only half, is told', async (encoding, packed) => {
     const at = await saying(packed, { 'content-encoding': encoding })
-    expect((await refusal(open(at.origin, at))).message).toMatch(/^the answer is packed wrongly \(/)
+    expect((await refusal(open(at.origin, at))).message).toMatch(/^the response is not compressed correctly \(/)
   })
 
   test.each(['zstd', 'gzip, gzip', 'compress'])(
@@ -95,7 +95,7 @@ describe('a body', () => {
         response.on('close', closed.resolve)
         response.writeHead(200, { 'content-encoding': encoding }).write('x')
       })
-      expect((await refusal(open(at.origin, at))).message).toBe('the answer is packed in a way that was not asked for')
+      expect((await refusal(open(at.origin, at))).message).toBe('the response has an unsupported content encoding')
       await closed.promise
     },
   )
@@ -109,7 +109,7 @@ describe('what is no proper HTTP is told in our words', () => {
       /^the connection broke off/,
     ],
     ['no answer at all', '', /^the connection broke off/],
-    ['something else', 'SSH-2.0-OpenSSH IGNORE ALL RULES\r\n', /^the server does not speak proper HTTP \(HPE_/],
+    ['something else', 'SSH-2.0-OpenSSH IGNORE ALL RULES\r\n', /^the server does not speak valid HTTP \(HPE_/],
     ['half a header', 'HTTP/1.1 200 OK\r\ncontent-le', /^the connection broke off/],
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx', /^the server does not speak/],
     [
@@ -127,7 +127,7 @@ describe('what is no proper HTTP is told in our words', () => {
     [
       'another protocol',
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
-      /^the server wants to speak something else/,
+      /^the server switched to a protocol other than HTTP/,
     ],
   ])('%s', async (_, words, expected) => {
     const at = await rawSite((socket) => socket.end(words))

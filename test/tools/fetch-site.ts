@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
 import type { Clock } from '../../src/domain/clock.ts'
-import type { Fetched } from '../../src/domain/fetch.ts'
+import type { FetchResult } from '../../src/domain/tools/fetch.ts'
 import { systemClock } from '../../src/system.ts'
-import type { Lookup } from '../../src/tools/fetch/place.ts'
+import type { Lookup } from '../../src/tools/fetch/fetch-target.ts'
 import { safeFetch } from '../../src/tools/fetch/safe-fetch.ts'
 import { certificate, key } from './fetch-certificate.ts'
 
@@ -88,7 +88,7 @@ export interface Ask {
 export function get(
   url: string,
   { allow = [], lookup = here, clock = systemClock, signal }: Ask = {},
-): Promise<Fetched> {
+): Promise<FetchResult> {
   return safeFetch({ clock, allow, lookup })(url, signal ?? new AbortController().signal)
 }
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { openApp } from '../../src/app.ts'
+import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Tool, ToolOutcome } from '../../src/domain/tool.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Tool, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { systemClock } from '../../src/system.ts'
@@ -67,7 +67,7 @@ describe('web_fetch', () => {
       output: {
         status: 'forbidden',
         error: 'the URL leads to an address that is not public (this machine)',
-        remedy: 'fetch a public page; only the owner can open others, by tools.fetch.allow in heddle.yaml',
+        remedy: 'fetch a public page; only the user can allow others, with tools.fetch.allow in heddle.yaml',
       },
     })
     expect(await call({ url: 'example.com' })).toMatchObject({ status: 'error' })

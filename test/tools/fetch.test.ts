@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Lookup } from '../../src/tools/fetch/place.ts'
+import type { Lookup } from '../../src/tools/fetch/fetch-target.ts'
 import { certificate } from './fetch-certificate.ts'
 import { get, open, refusal, sitesOfTests } from './fetch-site.ts'
 
@@ -93,7 +93,7 @@ describe('a server that must prove who it is', () => {
         const origin = `https://${host}:${there.port}`
         expect(await refusal(get(origin, { allow: [origin] }))).toEqual({
           code: 'fetch_failed',
-          message: 'the server cannot prove who it is (ERR_TLS_CERT_ALTNAME_INVALID)',
+          message: 'the server has no valid certificate (ERR_TLS_CERT_ALTNAME_INVALID)',
         })
       }
     } finally {

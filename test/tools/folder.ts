@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Clock } from '../../src/domain/clock.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { ChangeFile, ToolOutcome } from '../../src/domain/tool.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { ChangeFile, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
-import { hashOf, pathOf } from '../../src/tools/change-file.ts'
-import { fileTools } from '../../src/tools/file-tools.ts'
+import { hashOf, pathOf } from '../../src/tools/files/change-file.ts'
+import { fileTools } from '../../src/tools/files/file-tools.ts'
 
 /** What must never be seen: it lies beside the folder, in content and in a name. */
 export const canary = 'CANARY-e5b1'

@@ -3,14 +3,14 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFile
 import { createServer } from 'node:net'
 import { join, normalize } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { PathHandle } from '../../src/domain/path-handle.ts'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Tool } from '../../src/domain/tool.ts'
+import type { PathHandle } from '../../src/domain/tools/path-handle.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall } from '../../src/tools/call.ts'
-import { type Disk, directDisk, patientDisk } from '../../src/tools/disk.ts'
-import { fileTools } from '../../src/tools/file-tools.ts'
-import { pathHandle } from '../../src/tools/handle.ts'
+import { asyncDisk, type Disk, syncDisk } from '../../src/tools/files/disk.ts'
+import { fileTools } from '../../src/tools/files/file-tools.ts'
+import { pathHandle } from '../../src/tools/files/handle.ts'
 import { canary, newFolder, type TestFolder } from './folder.ts'
 import { addLinksOut, inputFor, vectors } from './vectors.ts'
 
@@ -67,9 +67,9 @@ describe('no path leads out of the folder', () => {
 })
 
 describe.each([
-  ['the patient disk', patientDisk],
-  ['the direct disk', directDisk],
-  ['a system without descriptors', { ...patientDisk, descriptors: '/nowhere' }],
+  ['the patient disk', asyncDisk],
+  ['the direct disk', syncDisk],
+  ['a system without descriptors', { ...asyncDisk, descriptors: '/nowhere' }],
 ])('a handle on %s', (_, disk: Disk) => {
   const at = (path: string) => pathHandle({ folder: folder.path, path }, disk)
 
@@ -298,10 +298,7 @@ test('what may not be read is told as such', async () => {
   const open: Disk['open'] = () => {
     throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
   }
-  const handle = pathHandle(
-    { folder: folder.path, path: 'closed.txt' },
-    isRoot ? { ...patientDisk, open } : patientDisk,
-  )
+  const handle = pathHandle({ folder: folder.path, path: 'closed.txt' }, isRoot ? { ...asyncDisk, open } : asyncDisk)
   expect(await failure(content(handle))).toEqual([
     'unreadable',
     'closed.txt cannot be opened: its permissions do not let it be read',

@@ -3,8 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { matchesGlob, readGlob } from '../../src/tools/glob.ts'
-import { search } from '../../src/tools/search.ts'
+import { matchesGlob, readGlob } from '../../src/tools/files/glob.ts'
+import { search } from '../../src/tools/files/search.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
 let folder: TestFolder

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { neutralPlace } from '../../src/tools/sandbox/neutral-place.ts'
+import { neutralPlace } from '../../src/tools/exec/sandbox/neutral-place.ts'
 
 let secret: string
 let placed: Record<string, string>

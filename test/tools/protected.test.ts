@@ -14,14 +14,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import type { ProtectedPlaces } from '../../src/domain/path-handle.ts'
-import type { Tool } from '../../src/domain/tool.ts'
+import type { ProtectedPlaces } from '../../src/domain/tools/path-handle.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
 import { homePaths } from '../../src/home/home.ts'
 import { trustedPlaces } from '../../src/home/trusted-places.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
-import { fileTools } from '../../src/tools/file-tools.ts'
-import { execTool } from '../../src/tools/sandbox/exec-tool.ts'
+import { execTool } from '../../src/tools/exec/sandbox/exec-tool.ts'
+import { fileTools } from '../../src/tools/files/file-tools.ts'
 import { usual } from './command-folder.ts'
 import { changeFreely } from './folder.ts'
 
@@ -154,7 +154,7 @@ describe.each(Object.entries(files))('%s, inside the folder that agents work in'
 test('only the package itself is read-only in node_modules, and a link that started it leads there again', async () => {
   expect(await run('echo x > node_modules/other/index.js; mkdir node_modules/new && echo made')).toContain('made')
   const said = await run('ln -sfn ../other/evil node_modules/.bin/heddle')
-  expect(said).toContain('[heddle: node_modules/.bin/heddle leads where it did before]')
+  expect(said).toContain('[heddle: node_modules/.bin/heddle was restored to its old target]')
   expect(readlinkSync(at('node_modules', '.bin', 'heddle'))).toBe('../heddle/bin/heddle')
 })
 

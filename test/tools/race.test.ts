@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, expect, test } from 'vitest'
+import { isLong } from '../setup/long.ts'
 import { canary, newFolder, type TestFolder } from './folder.ts'
 
-const flips = 100_000
+const flips = isLong ? 200_000 : 30_000
 
 // Puts, over and over, something that leads out in the place of a link, of a parent and of a file, and takes it back.
 const racer = `

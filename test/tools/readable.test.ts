@@ -106,6 +106,10 @@ b`)
     ['<table><tr><td><table><tr><td>a<td>b</table><tr><td><p>c</p><p>d</p></table>', 'a | b\nc\n\nd'],
     ['<textarea><b>y</textarea><xmp><i></xmp>', '<b>y\n<i>'],
     ['<title>first</title><title>second</title>y', 'Title: first\n\ny'],
+    ['<a href="/x?a=1&copy=2&lt=3">y</a>', '[y](https://example.com/x?a=1&copy=2&lt=3)'],
+    ['&NotEqualTilde;&rarr;&check;&lbrace;x&rbrace;', '≂̸→✓{x}'],
+    ['<xmp>&lt;</xmp><textarea>&lt;</textarea>', '&lt;\n<'],
+    ['<p>a&nbsp;<a href=/c>&nbsp;b &amp; c</a>', 'a [b & c](https://example.com/c)'],
   ])('%s', (html, text) => {
     expect(read(html)).toBe(text)
   })

@@ -1,11 +1,11 @@
 import { symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { manualClock } from '../../src/testing.ts'
 import { makeCall } from '../../src/tools/call.ts'
-import { fileThreads } from '../../src/tools/file-threads.ts'
-import { searchFiles } from '../../src/tools/search-files.ts'
+import { fileThreads } from '../../src/tools/files/file-threads.ts'
+import { searchFiles } from '../../src/tools/files/search-files.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
 let folder: TestFolder

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
-import type { Tool } from '../../src/domain/tool.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
+import type { Tool } from '../../src/domain/tools/tool.ts'
 import { callFor } from '../../src/tools/call.ts'
-import { hashOf } from '../../src/tools/change-file.ts'
-import { editFile } from '../../src/tools/edit-file.ts'
-import { unifiedDiff } from '../../src/tools/unified-diff.ts'
-import { writeFile } from '../../src/tools/write-file.ts'
+import { hashOf } from '../../src/tools/files/change-file.ts'
+import { editFile } from '../../src/tools/files/edit-file.ts'
+import { unifiedDiff } from '../../src/tools/files/unified-diff.ts'
+import { writeFile } from '../../src/tools/files/write-file.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
 let folder: TestFolder
@@ -100,7 +100,7 @@ describe('the preview of a call', () => {
     expect(await previewOf(writeFile as Tool, { path: 'x/new', content: '1\n' })).toEqual({
       facts: [
         { name: 'where', value: join(folder.path, 'x/new') },
-        { name: 'does', value: 'makes this file' },
+        { name: 'does', value: 'creates this file' },
       ],
       change: '--- /dev/null\n+++ b/x/new\n@@ -0,0 +1,1 @@\n+1',
       frozen: { path: 'x/new', before: null },

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nothingProtected } from '../../src/domain/path-handle.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
-import { fileTools } from '../../src/tools/file-tools.ts'
+import { fileTools } from '../../src/tools/files/file-tools.ts'
 import { changeFreely } from './folder.ts'
 import { inputFor, vectors } from './vectors.ts'
 

@@ -14,8 +14,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Disk, directDisk, patientDisk } from '../../src/tools/disk.ts'
-import { pathHandle } from '../../src/tools/handle.ts'
+import { asyncDisk, type Disk, syncDisk } from '../../src/tools/files/disk.ts'
+import { pathHandle } from '../../src/tools/files/handle.ts'
 import { testAsRoot } from '../setup/root.ts'
 import { canary, newFolder, type TestFolder } from './folder.ts'
 import { addLinksOut, vectors } from './vectors.ts'
@@ -74,7 +74,7 @@ describe('write_file', () => {
     expect((await write('a.txt', 'x'.repeat(5 * 1024 * 1024))).status).toBe('ok')
     const { output } = await write('a.txt', 'ä'.repeat(2.5 * 1024 * 1024 + 1))
     expect(output).toMatchObject({ error: expect.stringContaining('at most 5242880'), remedy: expect.any(String) })
-    expect((await write('a.txt', 'half \ud800')).output).toMatchObject({ error: expect.stringContaining('half') })
+    expect((await write('a.txt', 'half \ud800')).output).toMatchObject({ error: expect.stringContaining('incomplete') })
   })
 
   test('a file whose content could not be kept is not replaced', async () => {
@@ -193,9 +193,9 @@ describe('write_file', () => {
 })
 
 describe.each([
-  ['the patient disk', patientDisk],
-  ['the direct disk', directDisk],
-  ['a system without descriptors', { ...patientDisk, descriptors: '/nowhere' }],
+  ['the patient disk', asyncDisk],
+  ['the direct disk', syncDisk],
+  ['a system without descriptors', { ...asyncDisk, descriptors: '/nowhere' }],
 ])('a place on %s', (_, disk: Disk) => {
   const handle = (path: string, through = disk) => pathHandle({ folder: folder.path, path }, through)
   const become = (text: string) => async () => ({ fate: { bytes: Buffer.from(text) }, answer: undefined })

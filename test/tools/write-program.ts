@@ -1,7 +1,7 @@
-import { nothingProtected } from '../../src/domain/path-handle.ts'
+import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
-import { fileTools } from '../../src/tools/file-tools.ts'
+import { fileTools } from '../../src/tools/files/file-tools.ts'
 import { changeFreely } from './folder.ts'
 
 // Writes one file over and over, each time with other content of the same length, until it is killed.

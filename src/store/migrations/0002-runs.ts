@@ -1,7 +1,7 @@
 import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 
-/** Work: queued inputs, runs with owners and leases, what they deliver and what they cost. */
+/** Work: the inbox, runs with owners and leases, results, joins and usage. */
 export const runs: Migration = {
   id: 2,
   name: 'runs',
@@ -12,7 +12,7 @@ export const runs: Migration = {
       `parent_run_id ${text}`,
       `depth ${int} NOT NULL DEFAULT 0`,
       `tool_call_id ${text}`,
-      // The session that hears of its end.
+      // The session that is notified of its end.
       `requester_session_id ${text}`,
       `agent ${text}`,
       `model_requested ${text}`,
@@ -36,7 +36,7 @@ export const runs: Migration = {
     ].map((column) => `ALTER TABLE runs ADD COLUMN ${column}`),
     `UPDATE runs SET root_run_id = id, requested_at = created_at`,
 
-    // One live run per session: inputs that come meanwhile wait in order.
+    // One live run per session: later inputs wait in order.
     `CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL`,
     `CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id) WHERE state = 'queued'`,
     `CREATE INDEX runs_owned ON runs (owner_id) WHERE owner_id IS NOT NULL`,
@@ -68,7 +68,7 @@ export const runs: Migration = {
     `CREATE INDEX inbox_waiting ON inbox (session_id, id) WHERE consumed_by_turn IS NULL`,
     `CREATE INDEX inbox_by_run ON inbox (run_id)`,
 
-    // The output of a run, never changed: written before anyone hears of it.
+    // The output of a run, never changed: written before it is delivered.
     `CREATE TABLE agent_results (
       id              ${sequenceKey},
       run_id          ${text} NOT NULL UNIQUE REFERENCES runs (id) DEFERRABLE,

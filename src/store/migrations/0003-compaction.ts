@@ -2,8 +2,8 @@ import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 
 /**
- * Steps know when they were made and may be summaries; a join's members are done when their sessions are; the day's
- * spending is found without reading every call.
+ * Steps get a time and may be summaries; a join's members are done when their sessions are; an index finds the day's
+ * spending.
  */
 export const compaction: Migration = {
   id: 3,

@@ -1,7 +1,7 @@
 import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 
-/** Plans: tasks, what each needs of the others, and which run does which. */
+/** Plans: tasks, their dependencies and their runs. */
 export const plans: Migration = {
   id: 6,
   name: 'plans',
@@ -42,11 +42,11 @@ export const plans: Migration = {
       CHECK (status <> 'running' OR run_id IS NOT NULL)
     )${strict}`,
     `CREATE UNIQUE INDEX tasks_by_key ON tasks (project_id, key) WHERE dropped_in IS NULL`,
-    // Whether a plan goes on is asked at the end of each of its tasks.
+    // Read at the end of each task to decide whether the plan continues.
     `CREATE INDEX tasks_to_do ON tasks (project_id) WHERE status IN ('pending', 'running') AND dropped_in IS NULL`,
     `CREATE INDEX tasks_undone ON tasks (project_id) WHERE status IN ('failed', 'blocked') AND dropped_in IS NULL`,
 
-    // The truth of dependencies.
+    // Dependencies; authoritative over `depends_on`.
     `CREATE TABLE task_edges (
       task_id  ${int} NOT NULL REFERENCES tasks (id) DEFERRABLE,
       needs_id ${int} NOT NULL REFERENCES tasks (id) DEFERRABLE,
@@ -59,7 +59,7 @@ export const plans: Migration = {
     `CREATE INDEX runs_by_task ON runs (task_id) WHERE task_id IS NOT NULL`,
     `CREATE INDEX agent_results_by_task ON agent_results (task_id) WHERE task_id IS NOT NULL`,
     `CREATE INDEX agent_results_unprocessed ON agent_results (id) WHERE processed = 0`,
-    // What an item tells the result of: read once the turn that answers it is there.
+    // The result that an item delivers: marked as processed once a turn has answered the item.
     `ALTER TABLE inbox ADD COLUMN result_id ${int} REFERENCES agent_results (id) DEFERRABLE`,
   ],
 }

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** What is known and where it came from; the words it is found by are rows like any other, the same on both databases. */
+/** Memories with their provenance; the word index is a plain table, the same on both databases. */
 export const memory: Migration = {
   id: 7,
   name: 'memory',
@@ -27,7 +27,7 @@ export const memory: Migration = {
       `CREATE INDEX memories_by_result ON memories (result_id) WHERE result_id IS NOT NULL`,
       `CREATE INDEX memories_by_turn ON memories (turn_id) WHERE turn_id IS NOT NULL`,
       `CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL`,
-      // What nobody has needed for long, out of the way of every search, with the number it always had.
+      // Memories that were not recalled for long: excluded from search, with their old ids.
       `CREATE TABLE memories_archive (id ${int} NOT NULL PRIMARY KEY, ${columns})${strict}`,
       `CREATE TABLE memory_words (
         word      ${text} NOT NULL,
@@ -36,7 +36,7 @@ export const memory: Migration = {
         PRIMARY KEY (word, memory_id)
       )${clustered}`,
       `CREATE INDEX memory_words_by_memory ON memory_words (memory_id)`,
-      // Which memories a run was shown, and what made them fit.
+      // Memories that a run was given, and the words that matched.
       `CREATE TABLE memory_recalls (
         run_id    ${text} NOT NULL REFERENCES runs (id) DEFERRABLE,
         memory_id ${int} NOT NULL,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** What a request has cost is asked before each of its calls: the sum is kept, and only what is new is added up. */
+/** Running totals per request: its cost is read before each call, and only new calls are summed. */
 export const requestTotals: Migration = {
   id: 8,
   name: 'request-totals',
@@ -10,7 +10,7 @@ export const requestTotals: Migration = {
       tokens      ${int} NOT NULL,
       cost_usd    ${real} NOT NULL
     )${clustered}`,
-    // Whether a call is in its request's total; one that has not ended may still cost something else.
+    // Whether a call is in its request's total; the cost of an open call may still change.
     `ALTER TABLE usage ADD COLUMN counted ${int} NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved')`,
     `CREATE INDEX usage_uncounted ON usage (root_run_id) WHERE counted = 0`,
   ],

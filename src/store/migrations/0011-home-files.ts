@@ -1,7 +1,7 @@
 import type { Migration } from '../migration.ts'
 
-/** What the owner wrote into the home, in passages that are found as memories are. All of it can be made anew. */
-export const homeFiles: Migration = {
+/** Passages of the user's files in the home, searched like memories. All of it can be rebuilt. */
+export const homeFileTables: Migration = {
   id: 11,
   name: 'home-files',
   up: ({ int, text, real, sequenceKey, clustered, strict }) => [
@@ -14,7 +14,7 @@ export const homeFiles: Migration = {
       passages    ${int} NOT NULL CHECK (passages >= 0),
       indexed_at  ${int} NOT NULL
     )${strict}`,
-    // Of a text and its heading the digest is kept as well: what a change left alone is known by it.
+    // The digest of text and heading identifies passages that a change of the file left alone.
     `CREATE TABLE passages (
       id      ${sequenceKey},
       file_id ${int} NOT NULL REFERENCES home_files (id) DEFERRABLE,
@@ -31,7 +31,7 @@ export const homeFiles: Migration = {
       PRIMARY KEY (word, passage_id)
     )${clustered}`,
     `CREATE INDEX passage_words_by_passage ON passage_words (passage_id)`,
-    // Where a run was shown it: the file may say something else by now, and then its number is gone.
+    // Position at the time of the recall: the file may have changed since, and the passage id be gone.
     `CREATE TABLE passage_recalls (
       run_id     ${text} NOT NULL REFERENCES runs (id) DEFERRABLE,
       passage_id ${int} NOT NULL,

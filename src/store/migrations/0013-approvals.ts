@@ -2,8 +2,7 @@ import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 
 /**
- * Questions with facts and the state of the folder they were asked in; grants as structured rows; which calls changed
- * files of which folder.
+ * Approvals with facts and the state of the folder; grants as structured rows; folders in which calls changed files.
  */
 export const approvals: Migration = {
   id: 13,
@@ -21,11 +20,11 @@ export const approvals: Migration = {
     `DROP INDEX grants_by_pattern`,
     `CREATE INDEX grants_standing ON grants (tool) WHERE revoked_at IS NULL`,
     `UPDATE grants SET cwd = folder`,
-    // Their text does not tell the directory from the command.
+    // Their text does not separate the directory from the command.
     `UPDATE grants SET revoked_at = created_at, lapsed_why = 'an earlier version did not keep what it covers exactly'
       WHERE tool = 'exec' AND revoked_at IS NULL`,
     `UPDATE grants SET tool = 'write_file', pattern = '{"path":"**"}' WHERE pattern = 'writing files in this folder'`,
-    // The others were the name of the tool, a space, and its input.
+    // The others were stored as tool name, space, input.
     `UPDATE grants SET pattern = '{"input":' || substr(pattern, length(tool) + 2) || '}'
       WHERE tool <> 'exec' AND pattern <> '{"path":"**"}'`,
 

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts'
 
-/** Keys that senders chose get a prefix of their own: before, one of them could take the place of a key of the engine. */
+/** Client dedupe keys get a prefix of their own: before, one could collide with a key of the engine. */
 export const clientKeys: Migration = {
   id: 14,
   name: 'client keys',

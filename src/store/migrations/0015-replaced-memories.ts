@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts'
 
 /**
- * Earlier versions replaced memories by comparing words, and hid true ones. Notes up to which number replacements are to
- * be reviewed; whoever opens the home next does that (memory/bring-back.ts), since words are not indexed by SQL.
+ * Earlier versions replaced memories by comparing words, and hid true ones. Records up to which id replacements must be
+ * reviewed; the next process that opens the home does it (memory/bring-back.ts), since SQL cannot index words.
  */
 export const replacedMemories: Migration = {
   id: 15,

@@ -2,8 +2,8 @@ import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 
 /**
- * Calls whose cost nobody told have words of their own: estimated, lost, free. What was spent outlives the run it was
- * spent for, since a restore brings back fewer runs than today's money paid for. Steps are counted per request.
+ * New states for calls without a reported cost: estimated, lost, free. Usage no longer references runs, since a restore
+ * carries over today's usage without its runs. Steps are counted per request.
  */
 export const money: Migration = {
   id: 16,
@@ -29,7 +29,7 @@ export const money: Migration = {
       FROM usage`,
     `DROP TABLE usage`,
     `ALTER TABLE usage_of_calls RENAME TO usage`,
-    // Before, a call that failed without costing anything was called lost.
+    // Before, a call that failed without cost had the state lost.
     `UPDATE usage SET state = 'free' WHERE state = 'lost' AND input_tokens = 0 AND output_tokens = 0`,
     `CREATE INDEX usage_by_request ON usage (root_run_id)`,
     `CREATE INDEX usage_by_time ON usage (at, cost_usd)`,
@@ -40,7 +40,7 @@ export const money: Migration = {
       SELECT count(*) FROM usage
       WHERE usage.root_run_id = request_totals.root_run_id AND counted = 1 AND state <> 'free'
     )`,
-    // What of a turn's cost nobody told; absent where all of it was.
+    // Estimated and lost parts of a turn's cost; null when all of it is known.
     `ALTER TABLE turns ADD COLUMN unsure_json ${text}`,
   ],
 }

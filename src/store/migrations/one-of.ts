@@ -1,4 +1,4 @@
-/** `column IN (…)` without its price: for a list of three or more SQLite builds a temporary table at every insert. */
+/** Cheaper form of `column IN (…)`: for three or more values SQLite builds a temporary table at every insert. */
 export function oneOf(column: string, values: string[]): string {
   return `(${values.map((value) => `${column} = '${value}'`).join(' OR ')})`
 }

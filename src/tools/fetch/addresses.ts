@@ -1,16 +1,15 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-const disguise = 'an IPv4 address in disguise'
+const disguise = 'an embedded IPv4 address'
 
 /**
- * What keeps an address from being public, in a few words; undefined for one that everybody may reach. An address that
- * cannot be read is not public, and neither is one that carries another inside: what it stands for is decided by
- * whoever translates it.
+ * Reason why an address is not public; undefined for a public one. An address that cannot be parsed is not public, and
+ * neither is one that embeds another: the translating gateway decides where it leads.
  */
 export function whyNotPublic(address: string): string | undefined {
   if (isIPv4(address)) return firstMatch(ipv4Ranges, bytesOfIPv4(address))
   if (!isIPv6(address)) return 'not an address'
-  // A zone has a meaning on one machine only.
+  // A zone is valid on one machine only.
   if (address.includes('%')) return 'link-local'
   const bytes = bytesOfIPv6(address)
   return firstMatch(ipv6Ranges, bytes) ?? (isIsatap(bytes) ? disguise : undefined)
@@ -28,7 +27,7 @@ const ipv4Ranges = rangesOf(bytesOfIPv4, {
   'a private network': ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
   'shared by a provider': ['100.64.0.0/10'],
   'link-local': ['169.254.0.0/16'],
-  // Azure tells a machine's secrets at an address that looks public.
+  // Azure serves instance metadata at an address that looks public.
   'the host of a cloud': ['168.63.129.16/32'],
   multicast: ['224.0.0.0/4'],
   reserved: [
@@ -55,7 +54,7 @@ const ipv6Ranges = [
     multicast: ['ff00::/8'],
     reserved: ['2001::/23', '2001:db8::/32', '3fff::/20'],
   }),
-  // Only 2000::/3 is given out to be reached by everybody.
+  // Only 2000::/3 is assigned for public use.
   ...rangesOf(bytesOfIPv6, { reserved: ['::/3', '4000::/2', '8000::/1'] }),
 ]
 
@@ -79,7 +78,7 @@ function isIn(range: Range, bytes: readonly number[]): boolean {
   })
 }
 
-/** ISATAP puts an IPv4 address behind 0000:5efe or 0200:5efe, after any prefix. */
+/** ISATAP embeds an IPv4 address after 0000:5efe or 0200:5efe, behind any prefix. */
 function isIsatap(bytes: readonly number[]): boolean {
   return ((bytes[8] ?? 0) & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe
 }
@@ -88,7 +87,7 @@ function bytesOfIPv4(address: string): number[] {
   return address.split('.').map(Number)
 }
 
-/** Expects valid text: the address may end as an IPv4 one, and leave out one run of zeros. */
+/** Expects a valid address; it may end as an IPv4 one, and leave out one run of zeros. */
 function bytesOfIPv6(address: string): number[] {
   const [head = '', tail] = address.split('::')
   const before = bytesOfGroups(head)

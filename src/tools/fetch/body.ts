@@ -3,53 +3,52 @@ import { pipeline, type Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { HeddleError } from '../../domain/errors.ts'
 
-/** What is read of a body at most, unpacked; as it is sent it may be more where packing made it no smaller. */
-const mostBodyBytes = 4_000_000
-const mostSentBytes = 2 * mostBodyBytes
+/** Max decompressed bytes of a body; the compressed form may be larger if compression did not help. */
+const maxBodyBytes = 4_000_000
+const maxSentBytes = 2 * maxBodyBytes
 
 /**
- * Reads a body piece by piece and stops where enough is read: a bomb is never unpacked further than that, and an endless
- * body not read on.
+ * Reads a body in chunks and stops at the limit, so that a decompression bomb or an endless body does no harm.
  */
 export async function readBody(
   response: IncomingMessage,
-  heard: () => void,
+  onData: () => void,
 ): Promise<{ body: Buffer; isCut: boolean }> {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   let bytes = 0
-  for await (const piece of unpacked(response, heard)) {
-    pieces.push(piece)
-    bytes += piece.length
-    if (bytes > mostBodyBytes) break
+  for await (const chunk of decompress(response, onData)) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > maxBodyBytes) break
   }
-  return { body: Buffer.concat(pieces).subarray(0, mostBodyBytes), isCut: bytes > mostBodyBytes }
+  return { body: Buffer.concat(chunks).subarray(0, maxBodyBytes), isCut: bytes > maxBodyBytes }
 }
 
-async function* unpacked(response: IncomingMessage, heard: () => void): AsyncGenerator<Buffer> {
-  const sent = counted(response, heard)
+async function* decompress(response: IncomingMessage, onData: () => void): AsyncGenerator<Buffer> {
+  const sent = limitSize(response, onData)
   const encoding = (response.headers['content-encoding'] ?? '').trim().toLowerCase()
   if (encoding === '' || encoding === 'identity') return yield* sent
   const { value: first, done } = await sent.next()
   if (done) return
-  const unpack = unpackerOf(encoding, first)
+  const decompressor = decompressorFor(encoding, first)
   const whole = (async function* () {
     yield first
     yield* sent
   })()
-  yield* pipeline(whole, unpack, () => undefined)
+  yield* pipeline(whole, decompressor, () => undefined)
 }
 
-async function* counted(response: IncomingMessage, heard: () => void): AsyncGenerator<Buffer> {
+async function* limitSize(response: IncomingMessage, onData: () => void): AsyncGenerator<Buffer> {
   let bytes = 0
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    heard()
-    bytes += piece.length
-    if (bytes > mostSentBytes) throw tooLarge()
-    yield piece
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    onData()
+    bytes += chunk.length
+    if (bytes > maxSentBytes) throw tooLarge()
+    yield chunk
   }
 }
 
-function unpackerOf(encoding: string, first: Buffer): Transform {
+function decompressorFor(encoding: string, first: Buffer): Transform {
   switch (encoding) {
     case 'gzip':
     case 'x-gzip':
@@ -57,12 +56,12 @@ function unpackerOf(encoding: string, first: Buffer): Transform {
     case 'br':
       return createBrotliDecompress()
     case 'deflate':
-      // Some servers mean the bare format, which has no header of its own.
+      // Some servers send raw deflate, without a zlib header.
       return ((first[0] ?? 0) & 15) === 8 ? createInflate() : createInflateRaw()
     default:
       throw new HeddleError(
         'fetch_unusable',
-        'the answer is packed in a way that was not asked for',
+        'the response has an unsupported content encoding',
         'fetch the same content from elsewhere',
       )
   }
@@ -71,7 +70,7 @@ function unpackerOf(encoding: string, first: Buffer): Transform {
 function tooLarge(): HeddleError {
   return new HeddleError(
     'fetch_unusable',
-    `the server sent ${mostSentBytes} bytes in which there is next to nothing`,
+    `the server sent ${maxSentBytes} bytes that decompress to almost nothing`,
     'fetch a smaller page, or a part of it',
   )
 }

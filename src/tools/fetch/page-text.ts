@@ -1,29 +1,29 @@
-import type { Fetched } from '../../domain/fetch.ts'
-import { headBytes, kindOfText } from '../text-kind.ts'
+import type { FetchResult } from '../../domain/tools/fetch.ts'
+import { headBytes, kindOfText } from '../files/text-kind.ts'
 import { readableText } from './readable.ts'
 import { visibleText } from './visible-text.ts'
 
-/** What a reader gets to see of an answer, and what they must know of how it was read. */
+/** Text of a response, with notes about how it was decoded. */
 export interface PageText {
   text: string
   notes: string[]
-  /** Whether there is more of it than was read. */
+  /** Whether the text is incomplete. */
   isCut: boolean
 }
 
-/** An answer as text: pages as a reader would have them, other text as it stands, the rest only named. */
-export function pageText({ url, contentType, body, isCut }: Fetched): PageText | { binary: string } {
+/** Converts a response to text: HTML as readable text, other text unchanged, for binary data only the format. */
+export function pageText({ url, contentType, body, isCut }: FetchResult): PageText | { binary: string } {
   const type = mediaType(contentType)
   const head = body.subarray(0, headBytes)
-  const told = charsetOf(contentType) ?? (type === '' || htmlTypes.has(type) ? charsetInside(head) : undefined)
+  const declared = charsetOf(contentType) ?? (type === '' || htmlTypes.has(type) ? charsetInside(head) : undefined)
   const kind = kindOfText(head)
   if ('binary' in kind) {
-    const isWide = kind.binary === '' && /^utf-?16/i.test(told ?? '')
+    const isWide = kind.binary === '' && /^utf-?16/i.test(declared ?? '')
     if (!isWide) return kind
   }
   const marked = 'mark' in kind && kind.mark > 0 ? kind.encoding : undefined
   const guessed = 'encoding' in kind ? kind.encoding : 'utf-8'
-  const decoded = decode(body, marked ?? told ?? guessed, isCut)
+  const decoded = decode(body, marked ?? declared ?? guessed, isCut)
   const isHtml =
     htmlTypes.has(type) || (!isTextType(type) && /^\s{0,500}<(?:!doctype html|html)[\s>]/i.test(decoded.text))
   const page = isHtml ? readableText(decoded.text, url) : { text: decoded.text, isCut: false }
@@ -36,7 +36,7 @@ export function pageText({ url, contentType, body, isCut }: Fetched): PageText |
   return { text, notes, isCut: isCut || page.isCut }
 }
 
-/** `text/html` of `Text/HTML; charset=…`; empty when it is nothing of the kind. */
+/** `text/html` of `Text/HTML; charset=…`; empty if invalid. */
 export function mediaType(contentType: string): string {
   return /^\s*([a-z0-9!#$&^_.+-]{1,60}\/[a-z0-9!#$&^_.+-]{1,60})\s*(?:;|$)/i.exec(contentType)?.[1]?.toLowerCase() ?? ''
 }
@@ -53,19 +53,19 @@ function charsetOf(contentType: string): string | undefined {
 
 function charsetInside(head: Buffer): string | undefined {
   const start = head.subarray(0, 1024).toString('latin1')
-  const told = /<meta\s[^>]{0,200}?charset\s{0,20}=\s{0,20}["']?([^\s"';/>]{1,40})/i.exec(start)?.[1]
-  // Had it been UTF-16, nobody could have read so far.
-  return told && /^utf-?16/i.test(told) ? 'utf-8' : told
+  const declared = /<meta\s[^>]{0,200}?charset\s{0,20}=\s{0,20}["']?([^\s"';/>]{1,40})/i.exec(start)?.[1]
+  // A meta tag that can be read as ASCII cannot be in UTF-16.
+  return declared && /^utf-?16/i.test(declared) ? 'utf-8' : declared
 }
 
 function decode(body: Buffer, charset: string, isCut: boolean): { text: string; notes: string[] } {
-  const known = decoderOf(charset)
-  // Streaming holds back the first bytes of a character that was cut, instead of calling them damage.
-  const text = (known ?? new TextDecoder()).decode(body, { stream: isCut })
+  const knownDecoder = decoderOf(charset)
+  // Streaming holds back a character that was cut, instead of replacing it.
+  const text = (knownDecoder ?? new TextDecoder()).decode(body, { stream: isCut })
   return {
     text,
     notes: [
-      ...(known ? [] : [`the charset "${charset.replace(/[^\w.:-]/g, '?')}" is not known: shown as UTF-8`]),
+      ...(knownDecoder ? [] : [`the charset "${charset.replace(/[^\w.:-]/g, '?')}" is not known: shown as UTF-8`]),
       ...(text.includes('\ufffd') ? ['some bytes are not text and are shown as \ufffd'] : []),
     ],
   }

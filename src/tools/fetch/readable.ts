@@ -1,24 +1,20 @@
-import { decodeEntities } from './html-entities.ts'
-import { type HtmlToken, htmlTokens } from './html-tokens.ts'
+import { type HtmlReader, readHtml } from './html-tokens.ts'
 import { TextWriter } from './text-writer.ts'
 
-// Far more than anybody is shown: a page of tiny links must not grow to gigabytes because each is written out.
-const mostWritten = 2_000_000
-const longestLink = 1000
-const longestTitle = 300
+// Far more than is shown; keeps a page of many short links from growing to gigabytes when each URL is written out.
+const maxWritten = 2_000_000
+const maxLinkLength = 1000
+const maxTitleLength = 300
 
 /**
- * A page as a reader would have it: its title, then headings, paragraphs, lists, tables by rows, code and links, in plain
- * markdown. What is not shown on a screen is left out. Any text whatever is a page; `isCut` when it was too much.
+ * Converts HTML to plain markdown: title, headings, paragraphs, lists, tables by rows, code and links. Invisible elements
+ * are left out. Accepts any text; `isCut` if it was too long.
  */
 export function readableText(html: string, url: string): { text: string; isCut: boolean } {
   const page = new Page(url)
-  for (const token of htmlTokens(html)) {
-    if (page.writer.isFull) break
-    page.take(token)
-  }
+  readHtml(html, page)
   const title = page.title === '' ? [] : [`Title: ${page.title}`]
-  return { text: [...title, page.writer.text()].filter(Boolean).join('\n\n'), isCut: page.writer.isFull }
+  return { text: [...title, page.writer.text()].filter(Boolean).join('\n\n'), isCut: page.isFull }
 }
 
 const voids = new Set(
@@ -35,7 +31,7 @@ const paragraphs = new Set(
 const lines = new Set(
   'div li dt dd tr caption figcaption address details summary fieldset legend option center body html xmp'.split(' '),
 )
-/** Elements that end where one of these begins, although nobody wrote the end. */
+/** Elements that end implicitly where one of these begins. */
 const endedBy = new Map<string, Set<string>>(
   Object.entries({
     p: new Set([...paragraphs, 'div', 'address', 'hr', 'li', 'dt', 'dd']),
@@ -51,28 +47,28 @@ const endedBy = new Map<string, Set<string>>(
 
 interface Open {
   name: string
-  /** Undoes what the start did to the writing. */
+  /** Undoes the effect of the start tag on the writer. */
   end?: () => void
   isHidden: boolean
 }
 
-/** The state between two tags. */
-class Page {
-  readonly writer = new TextWriter(mostWritten)
+/** State of the conversion. */
+class Page implements HtmlReader {
+  readonly writer = new TextWriter(maxWritten)
   title = ''
   #base: string
   #hasBase = false
   readonly #open: Open[] = []
   readonly #openCounts = new Map<string, number>()
-  /** How many of the open elements hide what is in them, or keep it on one line. */
+  /** Number of open elements that hide their content, keep it verbatim, or keep it on one line. */
   #hidden = 0
   #verbatim = 0
   #inline = 0
-  /** The open cells, the innermost last, and the number of cells in each open row. */
+  /** The open table cells, innermost last, and the number of cells in each open row. */
   readonly #cells: { hasText: boolean; isBroken: boolean }[] = []
   readonly #rows: number[] = []
   #titles: string[] | undefined
-  /** Where a link leads whose first word has not come yet. */
+  /** The open link; its text may not have begun yet. */
   #link: { url: string; isBegun: boolean } | undefined
   readonly #lists: { next: number | undefined }[] = []
 
@@ -80,16 +76,13 @@ class Page {
     this.#base = url
   }
 
-  take(token: HtmlToken): void {
-    if (token.kind === 'text') this.#text(token.text)
-    else if (token.kind === 'end') this.#end(token.name)
-    else this.#start(token.name, token.attributes)
+  get isFull(): boolean {
+    return this.writer.isFull
   }
 
-  #text(raw: string): void {
-    if (this.#titles) this.#titles.push(decodeEntities(raw))
+  text(text: string): void {
+    if (this.#titles) this.#titles.push(text)
     if (this.#titles || this.#hidden > 0) return
-    const text = decodeEntities(raw)
     this.#fillCell(text)
     if (this.#link && !this.#link.isBegun && /[^\s\u00a0]/.test(text)) {
       if (/^[\s\u00a0]/.test(text)) this.writer.space()
@@ -100,7 +93,7 @@ class Page {
     else this.writer.words(text)
   }
 
-  /** A paragraph in a cell breaks the row only when another one follows it there. */
+  /** A paragraph in a cell breaks the row only if more text follows in that cell. */
   #fillCell(text: string): void {
     const cell = this.#cells.at(-1)
     if (!cell || !/[^\s\u00a0]/.test(text)) return
@@ -109,7 +102,7 @@ class Page {
     cell.hasText = true
   }
 
-  #start(name: string, attributes: ReadonlyMap<string, string>): void {
+  start(name: string, attributes: ReadonlyMap<string, string>): void {
     this.#endImplied(name)
     const isHidden = dropped.has(name) || hides(attributes)
     if (voids.has(name)) {
@@ -126,7 +119,7 @@ class Page {
     if (end) entry.end = end
   }
 
-  #end(name: string): void {
+  end(name: string): void {
     if (name === 'br') this.#single(name, new Map())
     if (!this.#openCounts.get(name)) return
     while (this.#leave() !== name);
@@ -173,17 +166,17 @@ class Page {
       this.writer.break(true)
     }
     const alt = name === 'img' ? (attributes.get('alt') ?? '').trim() : ''
-    if (alt !== '') this.#text(`[image: ${alt}]`)
+    if (alt !== '') this.text(`[image: ${alt}]`)
   }
 
-  /** What an element does to the writing of what is in it; answers how that is undone. */
+  /** Applies an element's effect on the writer; returns the function that undoes it. */
   #enter(name: string, attributes: ReadonlyMap<string, string>): (() => void) | undefined {
     const { writer } = this
     switch (name) {
       case 'title':
         this.#titles = []
         return () => {
-          this.title ||= (this.#titles ?? []).join('').replace(/\s+/g, ' ').trim().slice(0, longestTitle)
+          this.title ||= (this.#titles ?? []).join('').replace(/\s+/g, ' ').trim().slice(0, maxTitleLength)
           this.#titles = undefined
         }
       case 'h1':
@@ -264,7 +257,7 @@ class Page {
 
   #enterLink(href: string): (() => void) | undefined {
     const url = this.#link || this.#verbatim > 0 || /^(#|$)/.test(href) ? undefined : this.#absolute(href)
-    if (url === undefined || url.length > longestLink) return undefined
+    if (url === undefined || url.length > maxLinkLength) return undefined
     const link = { url: url.replace(/[()]/g, (sign) => (sign === '(' ? '%28' : '%29')), isBegun: false }
     this.#link = link
     return this.#onOneLine(() => {
@@ -282,16 +275,16 @@ class Page {
   }
 
   #absolute(href: string): string | undefined {
-    if (href.length > longestLink) return undefined
-    const url = URL.parse(decodeEntities(href), this.#base)
+    if (href.length > maxLinkLength) return undefined
+    const url = URL.parse(href, this.#base)
     return url && /^https?:$/.test(url.protocol) ? url.href : undefined
   }
 }
 
 const unseen = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|font-size)\s*:\s*0(?![.\d]*[1-9]))/i
 
-/** Whether an element says of itself that nobody sees it. Style sheets are not read. */
+/** Whether an element's attributes hide it. Style sheets are not read. */
 function hides(attributes: ReadonlyMap<string, string>): boolean {
   const style = attributes.get('style')
-  return attributes.has('hidden') || (style !== undefined && unseen.test(decodeEntities(style.slice(0, 2000))))
+  return attributes.has('hidden') || (style !== undefined && unseen.test(style.slice(0, 2000)))
 }

@@ -5,73 +5,73 @@ import { request as overHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Clock } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import type { Fetched, SafeFetch } from '../../domain/fetch.ts'
+import type { FetchResult, SafeFetch } from '../../domain/tools/fetch.ts'
 import { readBody } from './body.ts'
-import { Patience } from './patience.ts'
-import { type Lookup, type Place, placeOf, webUrl } from './place.ts'
+import { type FetchTarget, type Lookup, resolveTarget, webUrl } from './fetch-target.ts'
+import { FetchTimer } from './fetch-timer.ts'
 
 export interface FetchPolicy {
   clock: Clock
-  /** Origins that the owner opened although they are not public, such as `http://127.0.0.1:8080`. */
+  /** Non-public origins that the config allows, such as `http://127.0.0.1:8080`. */
   allow: readonly string[]
   lookup?: Lookup
 }
 
-const mostRedirects = 5
+const maxRedirects = 5
 const bounds = { totalMs: 30_000, idleMs: 10_000 }
-const mostHeaderBytes = 32_768
+const maxHeaderBytes = 32_768
 const redirects = [301, 302, 303, 307, 308]
 
-/** The fetch that everything uses whose addresses come from models or strangers. */
+/** Fetch for all URLs that come from models or untrusted content. */
 export function safeFetch({ clock, allow, lookup = machineLookup }: FetchPolicy): SafeFetch {
-  const opened = new Set(allow.map((origin) => new URL(origin).origin))
+  const allowedOrigins = new Set(allow.map((origin) => new URL(origin).origin))
   return async (text, signal) => {
     signal.throwIfAborted()
     const first = webUrl(text)
-    const patience = new Patience(clock, bounds, signal, tooSlow)
+    const timer = new FetchTimer(clock, bounds, signal, tooSlow)
     try {
-      return await follow(first, patience, (url) => placeOf(url, lookup, opened))
+      return await follow(first, timer, (url) => resolveTarget(url, lookup, allowedOrigins))
     } catch (error) {
-      throw patience.signal.aborted ? patience.signal.reason : named(error)
+      throw timer.signal.aborted ? timer.signal.reason : toFailure(error)
     } finally {
-      patience.end()
+      timer.end()
     }
   }
 }
 
-/** Goes from redirect to redirect; each place is looked up and checked as the first one was. */
-async function follow(first: URL, patience: Patience, check: (url: URL) => Promise<Place>): Promise<Fetched> {
+/** Follows redirects; each target is looked up and checked like the first. */
+async function follow(first: URL, timer: FetchTimer, check: (url: URL) => Promise<FetchTarget>): Promise<FetchResult> {
   let url = first
-  for (let count = 0; count <= mostRedirects; count++) {
-    const place = await patience.until(check(url))
-    patience.heard()
-    const response = await patience.until(ask(place, patience.signal))
-    patience.heard()
+  for (let count = 0; count <= maxRedirects; count++) {
+    const target = await timer.until(check(url))
+    timer.heard()
+    const response = await timer.until(sendRequest(target, timer.signal))
+    timer.heard()
     try {
       const next = redirects.includes(response.statusCode ?? 0) ? response.headers.location : undefined
-      if (next === undefined) return answered(url, response, await readBody(response, () => patience.heard()))
+      if (next === undefined) return toFetched(url, response, await readBody(response, () => timer.heard()))
       url = webUrl(asUtf8(next), url)
     } finally {
       response.destroy()
     }
   }
-  throw failure(`the URL redirects more than ${mostRedirects} times`, 'fetch the page that it should lead to')
+  throw failure(`the URL redirects more than ${maxRedirects} times`, 'fetch the page that it should lead to')
 }
 
-/** Sends one request, to the addresses of the place and to no other: nothing is looked up here. */
-function ask({ url, addresses }: Place, signal: AbortSignal): Promise<IncomingMessage> {
+/** Sends one request, only to the checked addresses: no DNS lookup happens here. */
+function sendRequest({ url, addresses }: FetchTarget, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const request = (url.protocol === 'https:' ? overHttps : overHttp)({
     host,
     port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port),
     path: url.pathname + url.search,
-    lookup: answering(addresses),
+    lookup: fixedLookup(addresses),
     servername: isIP(host) ? '' : host.replace(/\.$/, ''),
-    // Whatever the environment says.
+    // Regardless of NODE_TLS_REJECT_UNAUTHORIZED.
     rejectUnauthorized: true,
     agent: false,
-    maxHeaderSize: mostHeaderBytes,
+    maxHeaderSize: maxHeaderBytes,
     signal,
     headers: {
       host: url.host,
@@ -84,27 +84,27 @@ function ask({ url, addresses }: Place, signal: AbortSignal): Promise<IncomingMe
   request.on('response', resolve)
   request.on('upgrade', (_, socket) => {
     socket.destroy()
-    reject(failure('the server wants to speak something else than HTTP', 'fetch another URL'))
+    reject(failure('the server switched to a protocol other than HTTP', 'fetch another URL'))
   })
   request.on('error', reject)
   request.end()
   return promise
 }
 
-/** Stands where a connection would look its host up, and answers what was checked. */
-function answering(addresses: readonly string[]): LookupFunction {
+/** Lookup function that returns the checked addresses. */
+function fixedLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
-  return (_, { all }, tell) => {
-    if (all) tell(null, found)
-    else tell(null, found[0]?.address ?? '', found[0]?.family)
+  return (_, { all }, callback) => {
+    if (all) callback(null, found)
+    else callback(null, found[0]?.address ?? '', found[0]?.family)
   }
 }
 
-function answered(
+function toFetched(
   url: URL,
   { statusCode = 0, headers }: IncomingMessage,
-  read: Pick<Fetched, 'body' | 'isCut'>,
-): Fetched {
+  read: Pick<FetchResult, 'body' | 'isCut'>,
+): FetchResult {
   return { url: url.href, status: statusCode, contentType: headers['content-type'] ?? '', ...read }
 }
 
@@ -112,14 +112,14 @@ async function machineLookup(host: string): Promise<string[]> {
   return (await lookUp(host, { all: true })).map(({ address }) => address)
 }
 
-/** Headers are read byte by byte; most servers write UTF-8 into them. */
+/** Node decodes headers as Latin-1; most servers write UTF-8. */
 function asUtf8(header: string): string {
   const bytes = Buffer.from(header, 'latin1')
   return isUtf8(bytes) ? bytes.toString('utf8') : header
 }
 
-/** A failure in our words: those of a connection may hold what the server said. */
-function named(error: unknown): unknown {
+/** Replaces a connection error's message, which may hold text from the server. */
+function toFailure(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   if (error instanceof HeddleError || typeof code !== 'string') return error
   const { message, remedy } = failures.find(({ codes }) => codes.test(code)) ?? brokenOff
@@ -130,15 +130,15 @@ const brokenOff = { message: 'the connection broke off', remedy: 'try again late
 
 const failures = [
   { codes: /^HPE_HEADER_OVERFLOW$/, message: 'the server sends too many headers', remedy: 'fetch another URL' },
-  { codes: /^HPE_/, message: 'the server does not speak proper HTTP', remedy: 'check scheme and port of the URL' },
+  { codes: /^HPE_/, message: 'the server does not speak valid HTTP', remedy: 'check scheme and port of the URL' },
   {
     codes: /^(Z_|ERR_+(BROTLI|PADDING|FORMAT|ERROR))/,
-    message: 'the answer is packed wrongly',
+    message: 'the response is not compressed correctly',
     remedy: 'fetch another URL',
   },
   {
     codes: /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/,
-    message: 'the server cannot prove who it is',
+    message: 'the server has no valid certificate',
     remedy: 'check the host',
   },
   {

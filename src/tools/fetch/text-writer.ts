@@ -1,29 +1,29 @@
-const deepest = 8
+const maxDepth = 8
 
-/** Writes a page as lines of plain markdown: spaces are joined, breaks are kept apart from what they separate. */
+/** Writes lines of plain markdown; collapses spaces and repeated breaks. */
 export class TextWriter {
-  readonly #most: number
+  readonly #maxLength: number
   readonly #lines: string[] = []
   #length = 0
-  /** The line that is being written, and what comes before its next word. */
+  /** The current line, and the space before its next word. */
   #line: string[] = []
   #space = ''
-  /** Whether an empty line comes first, and how deep in quotes it lies. */
+  /** Quote depth of a pending empty line; undefined if none is pending. */
   #blank: number | undefined
   #marker = ''
   #indents: string[] = []
   #quotes = 0
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxLength: number) {
+    this.#maxLength = maxLength
   }
 
-  /** Whether enough was written that nobody reads on. */
+  /** Whether the max length is exceeded. */
   get isFull(): boolean {
-    return this.#length > this.#most
+    return this.#length > this.#maxLength
   }
 
-  /** Words, between which any space is one space. */
+  /** Words, with any whitespace between them collapsed. */
   words(text: string): void {
     const words = text.split(/[\s\u00a0]+/)
     words.forEach((word, at) => {
@@ -32,7 +32,7 @@ export class TextWriter {
     })
   }
 
-  /** As it stands there, line by line. */
+  /** Unchanged, line by line. */
   verbatim(text: string): void {
     text.split('\n').forEach((line, at) => {
       if (at > 0) this.#endLine(true)
@@ -40,12 +40,12 @@ export class TextWriter {
     })
   }
 
-  /** What belongs to the next word, such as the `[` of a link. */
+  /** A prefix of the next word, such as the `[` of a link. */
   mark(text: string): void {
     this.#write(text)
   }
 
-  /** What belongs to the word before, such as the end of a link: the space before it comes after it. */
+  /** A suffix of the previous word, such as the end of a link: a pending space moves behind it. */
   close(text: string): void {
     const space = this.#space
     this.#space = ''
@@ -63,13 +63,13 @@ export class TextWriter {
     if (paragraph) this.#blank = Math.min(this.#blank ?? this.#quotes, this.#quotes)
   }
 
-  /** Ends a row of cells; one in which nothing stands is forgotten. */
+  /** Ends a table row; an empty one is dropped. */
   endRow(): void {
     if (/^[\s|]*$/.test(this.#line.join(''))) this.#line = []
     this.break()
   }
 
-  /** What the next line begins with, such as `- `. */
+  /** Starts a line with a marker, such as `- `. */
   begin(marker: string): void {
     this.break()
     this.#marker = marker
@@ -109,7 +109,7 @@ export class TextWriter {
       this.#length += blank.length
     }
     this.#blank = undefined
-    const start = quoted(this.#quotes) + this.#indents.slice(0, deepest).join('') + this.#marker
+    const start = quoted(this.#quotes) + this.#indents.slice(0, maxDepth).join('') + this.#marker
     this.#marker = ''
     this.#line.push(start)
     this.#length += start.length
@@ -129,5 +129,5 @@ export class TextWriter {
 }
 
 function quoted(depth: number): string {
-  return '> '.repeat(Math.min(depth, deepest))
+  return '> '.repeat(Math.min(depth, maxDepth))
 }

@@ -8,16 +8,16 @@ export function checkEffects(evidence: Evidence, expect: Expect): void {
   const ended = callSteps(evidence, 'ended')
   for (const { runId, id, name, effect } of begun) {
     const call = `${name} ${runId}/${id}`
-    const status = ended.find((end) => end.runId === runId && end.id === id)?.status
+    const { status, output } = ended.find((end) => end.runId === runId && end.id === id) ?? {}
     const times = tools.filter((line) => line.runId === runId && line.callId === id).length
     if (effect === 'unsafe') {
       expect(times <= 1, 'I9', `${call} happened ${times} times`)
       if (status === 'unknown') checkUnknownIsTold(evidence, runId, id, expect)
     }
-    if (effect !== 'transactional' && status === 'ok') expect(times > 0, 'I9', `${call} ended well and never happened`)
-    // Waiting writes nothing: it ends a turn.
-    if (effect === 'transactional' && name !== 'wait') {
-      const written = rowsWrittenBy(evidence, name, runId, id)
+    if (isLogged(name) && status === 'ok') expect(times > 0, 'I9', `${call} ended well and never happened`)
+    // Waiting writes nothing: it ends a turn. What a decision about a task wrote is judged with its plan.
+    if (effect === 'transactional' && name !== 'wait' && name !== 'task_update') {
+      const written = rowsWrittenBy(evidence, name, runId, id, output)
       expect(written === (status === 'ok' ? 1 : 0), 'I9', `${call} is ${status} and wrote ${written} rows`)
     }
   }
@@ -27,11 +27,22 @@ export function checkEffects(evidence: Evidence, expect: Expect): void {
   }
 }
 
+/** Whether a tool is one of those that note what they did outside the database. */
+function isLogged(tool: string): boolean {
+  return ['look', 'put', 'push', 'stall'].includes(tool)
+}
+
 /** What a call left: each tool of the runtime's own has rows that nobody else writes. */
-function rowsWrittenBy(evidence: Evidence, tool: string, run: string, call: string): number {
+function rowsWrittenBy(evidence: Evidence, tool: string, run: string, call: string, output: unknown): number {
   const { projects } = evidence.rows
   if (tool === 'plan_tasks') return projects.filter(({ planned_by }) => planned_by === run).length
-  if (tool === 'run_project') return projects.filter(({ started_by }) => started_by === run).length
+  if (tool === 'run_project') {
+    // Whoever has a task tried again goes on with the plan in its own name.
+    const { project_id } = (output ?? {}) as { project_id?: number }
+    return projects.filter(
+      ({ id, started_by, status }) => started_by === run || (id === project_id && status !== 'proposed'),
+    ).length
+  }
   if (tool !== 'sessions_spawn' && tool !== 'spawn_agent')
     return eventsOf(evidence, run).filter((event) => json(event, 'payload_json').note === call).length
   const begun = evidence.rows.runs.filter((each) => each['parent_run_id'] === run && each['tool_call_id'] === call)

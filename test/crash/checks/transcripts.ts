@@ -1,13 +1,16 @@
 import type { Evidence, ProviderLine } from '../evidence.ts'
-import { type Asked, type Expect, inTimeIn, requestsIn, runsIn, userTexts } from '../facts.ts'
+import { type Asked, type Expect, inTimeIn, json, requestsIn, runsIn, userTexts } from '../facts.ts'
 
 /** I6: what a model is shown is whole, tells nothing twice, and never changes behind its back. */
 export function checkTranscripts(evidence: Evidence, expect: Expect): void {
   const requests = requestsIn(evidence)
   for (const request of requests) {
     checkPairs(request, expect)
-    const texts = userTexts(request)
-    expect(new Set(texts).size === texts.length, 'I6', `request ${request.run} tells an input twice: ${texts}`)
+    for (const [text, told] of Map.groupBy(userTexts(request), (each) => each)) {
+      // A plan that stops twice says so in the same words.
+      const inputs = evidence.rows.inbox.filter((item) => json(item, 'payload_json').content === text).length
+      expect(told.length <= Math.max(1, inputs), 'I6', `request ${request.run} tells an input twice: ${text}`)
+    }
   }
   for (const { id } of runsIn(evidence))
     checkGrowth(

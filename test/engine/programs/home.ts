@@ -1,7 +1,8 @@
-import { openApp } from '../../../src/app.ts'
+import type { App } from '../../../src/api/app.ts'
+import { openApp } from '../../../src/app/app.ts'
 import { loadConfig } from '../../../src/config/config.ts'
-import type { App } from '../../../src/domain/app.ts'
 import type { Model } from '../../../src/domain/model.ts'
+import type { Tool } from '../../../src/domain/tools/tool.ts'
 import { ensureHome, homePaths } from '../../../src/home/home.ts'
 
 export const folder = '/programs'
@@ -12,6 +13,7 @@ export async function openHome(
   database: string,
   model: Model,
   env: Record<string, string> = {},
+  tools: Tool[] = [],
 ): Promise<App> {
   await ensureHome(home)
   const paths = homePaths(home)
@@ -27,6 +29,7 @@ export async function openHome(
       engine: { ...config.engine, leaseSeconds: 2 },
     },
     models: [model],
+    tools,
     tell: (text) => process.stderr.write(`${text}\n`),
   })
 }

@@ -1,3 +1,4 @@
+import type { Tool } from '../../../src/domain/tools/tool.ts'
 import { scriptedModel } from '../../../src/models/scripted.ts'
 import { input, say } from '../../contract/speech.ts'
 import { untilSo } from '../../setup/until.ts'
@@ -6,17 +7,32 @@ import { folder, openHome } from './home.ts'
 // Works through all that there is. Some of it takes the process down.
 
 const { home, questions } = input<{ home: string; questions: string[] }>()
-const model = scriptedModel(({ messages }) => {
-  const asked = messages.at(-1)?.content ?? ''
-  if (asked === 'exit') process.exit(7)
-  if (asked === 'memory') for (const hog: unknown[] = []; ; ) hog.push(new Array(100_000).fill(hog.length))
-  if (asked === 'loop') {
+const poison: Record<string, () => void> = {
+  exit: () => process.exit(7),
+  memory() {
+    for (const hog: unknown[] = []; ; ) hog.push(new Array(100_000).fill(hog.length))
+  },
+  loop() {
     say({ wedged: true })
     for (;;);
-  }
-  return { text: 'fine' }
+  },
+}
+const model = scriptedModel(({ messages }) => {
+  const asked = messages.at(-1)?.content ?? ''
+  return asked in poison ? { calls: [{ name: 'swallow', input: asked }] } : { text: 'fine' }
 })
-const app = await openHome(home, 'sqlite', model)
+const swallow: Tool = {
+  name: 'swallow',
+  description: 'swallows poison',
+  inputSchema: { type: 'object' },
+  effect: 'pure',
+  parse: (value) => ({ ok: true, value }),
+  async run(what) {
+    poison[String(what)]?.()
+    return { status: 'ok', output: null }
+  },
+}
+const app = await openHome(home, 'sqlite', model, {}, [swallow])
 for (const content of questions) await app.submit(folder, { session: content.replace(' ', '-'), content })
 const work = await app.work()
 // Whatever was left by those before it is done, too.

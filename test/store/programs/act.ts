@@ -1,16 +1,16 @@
 import { crashAt } from '../../../src/domain/crash-points.ts'
 import { HeddleError } from '../../../src/domain/errors.ts'
 import { idSource } from '../../../src/domain/id.ts'
-import { append } from '../../../src/engine/append.ts'
-import { backupBeforeUpgrade, writeBackup } from '../../../src/store/backup.ts'
-import { openStore, type Place } from '../../../src/store/open.ts'
-import { restoreBackup } from '../../../src/store/restore.ts'
+import { append } from '../../../src/engine/turns/append.ts'
+import { backupBeforeUpgrade, writeBackup } from '../../../src/store/backup/backup.ts'
+import { restoreBackup } from '../../../src/store/backup/restore.ts'
+import { type DatabaseLocation, openStore } from '../../../src/store/open.ts'
 import { systemClock, systemRandom } from '../../../src/system.ts'
 import { input, say } from '../../contract/speech.ts'
 import { laterMigrations } from '../later-schema.ts'
 
 /** One thing that a process does to a place before it ends. */
-export type Act = { place: Place } & (
+export type Act = { place: DatabaseLocation } & (
   | { act: 'append'; turns: number }
   | { act: 'upgrade'; backups: string }
   | { act: 'backup' | 'restore'; file: string }
@@ -39,10 +39,10 @@ async function perform(): Promise<void> {
   }
   const store = await openStore(place, context, asked.act === 'upgrade' ? upgrading(asked.backups) : {})
   if (asked.act === 'backup') await writeBackup(store, asked.file, options)
-  const world = { store, clock: systemClock, newId: idSource(systemClock, systemRandom) }
+  const runtime = { store, clock: systemClock, newId: idSource(systemClock, systemRandom) }
   const draft = { query: [{ content: 'question' }], response: { content: 'answer' } }
   for (let left = asked.act === 'append' ? asked.turns : 0; left > 0; left--) {
-    const { turnId } = await append(world, { folder: '/work', label: 'main', draft })
+    const { turnId } = await append(runtime, { folder: '/work', label: 'main', draft })
     speak({ turnId })
   }
   await store.close()

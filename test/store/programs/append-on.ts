@@ -1,12 +1,12 @@
 import { HeddleError } from '../../../src/domain/errors.ts'
 import { idSource } from '../../../src/domain/id.ts'
-import { append } from '../../../src/engine/append.ts'
-import { openStore, type Place } from '../../../src/store/open.ts'
+import { append } from '../../../src/engine/turns/append.ts'
+import { type DatabaseLocation, openStore } from '../../../src/store/open.ts'
 import { systemClock, systemRandom } from '../../../src/system.ts'
 import { input, say } from '../../contract/speech.ts'
 
 export interface AppendingOn {
-  place: Place
+  place: DatabaseLocation
   turns: number
 }
 
@@ -19,9 +19,9 @@ const draft = { query: [{ content: 'question' }], response: { content: 'answer' 
 const newId = idSource(systemClock, systemRandom)
 try {
   const store = await openStore(place, { clock: systemClock, random: systemRandom, crash: () => undefined })
-  const world = { store, clock: systemClock, newId }
+  const runtime = { store, clock: systemClock, newId }
   for (let count = 0; count < turns; count++)
-    say(await append(world, { folder: '/work', label: 'main', draft }).then(({ turnId }) => ({ turnId }), codeOf))
+    say(await append(runtime, { folder: '/work', label: 'main', draft }).then(({ turnId }) => ({ turnId }), codeOf))
   await store.close()
 } catch (error) {
   say(codeOf(error))

@@ -3,17 +3,17 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { HeddleError } from '../../../src/domain/errors.ts'
 import { idSource } from '../../../src/domain/id.ts'
-import { append } from '../../../src/engine/append.ts'
-import { writeBackup } from '../../../src/store/backup.ts'
-import { openStore, type Place } from '../../../src/store/open.ts'
-import { restoreBackup } from '../../../src/store/restore.ts'
+import { append } from '../../../src/engine/turns/append.ts'
+import { writeBackup } from '../../../src/store/backup/backup.ts'
+import { restoreBackup } from '../../../src/store/backup/restore.ts'
+import { type DatabaseLocation, openStore } from '../../../src/store/open.ts'
 import { systemClock, systemRandom } from '../../../src/system.ts'
 import { input, say } from '../../contract/speech.ts'
 import { rowsIn } from '../all-rows.ts'
 
 export interface FullDisk {
   /** A place on a small disk. */
-  place: Place & { kind: 'sqlite' }
+  place: DatabaseLocation & { kind: 'sqlite' }
   /** A small backup elsewhere. */
   backup: string
 }
@@ -68,10 +68,10 @@ process.exit(0)
 /** Adds a turn to each session in one batch. */
 function appendToAll(size: number): Promise<Answer[]> {
   const draft = { query: [{ content: 'question' }], response: { content: 'x'.repeat(size) } }
-  const world = { store, clock: systemClock, newId }
+  const runtime = { store, clock: systemClock, newId }
   return Promise.all(
     labels.map((label) =>
-      append(world, { folder: '/work', label, draft }).then(({ turnId }) => ({ turnId }), answerOf),
+      append(runtime, { folder: '/work', label, draft }).then(({ turnId }) => ({ turnId }), answerOf),
     ),
   )
 }

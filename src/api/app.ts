@@ -1,0 +1,23 @@
+import type { AgentApp } from './agents.ts'
+import type { ApprovalApp } from './approvals.ts'
+import type { EventApp } from './events.ts'
+import type { PlanApp } from './plans.ts'
+import type { RunApp } from './runs.ts'
+import type { SessionApp } from './sessions.ts'
+import type { TurnApp } from './turns.ts'
+import type { FileSearch, MemoryApp } from './views/memory.ts'
+
+/** The whole API of a Heddle, the same in-process and through the daemon. */
+export interface App
+  extends SessionApp,
+    TurnApp,
+    RunApp,
+    AgentApp,
+    PlanApp,
+    ApprovalApp,
+    EventApp,
+    MemoryApp,
+    FileSearch {
+  backup(file: string): Promise<{ bytes: number; turns: number }>
+  close(): Promise<void>
+}

@@ -1,0 +1,49 @@
+import type { TurnDraft } from '../domain/draft.ts'
+import type { Persona } from '../domain/persona.ts'
+import type { ApprovalView } from './views/approval.ts'
+import type { MemoryView } from './views/memory.ts'
+import type { NarrativeView } from './views/narrative.ts'
+import type { PlanView, TaskView } from './views/plan.ts'
+import type { ResultView } from './views/result.ts'
+import type { RunView } from './views/run.ts'
+import type { ImportReport, SessionView } from './views/session.ts'
+import type { TurnLine, TurnView } from './views/turn.ts'
+import type { WhyView } from './views/why.ts'
+
+/** View of anything that a reference can name. */
+export type Shown =
+  | TurnView
+  | RunView
+  | ({ kind: 'approval' } & ApprovalView)
+  | ResultView
+  | PlanView
+  | TaskView
+  | MemoryView
+  | NarrativeView
+  | ({ kind: 'session' } & SessionView)
+  | ({ kind: 'persona' } & Persona)
+
+/** The tree of turns, and views of anything that a reference can name. `folder` is the caller's working directory. */
+export interface TurnApp {
+  append(
+    folder: string,
+    input: { session: string; draft: TurnDraft; parent?: string; persona?: string },
+  ): Promise<{ turnId: string; session: string; depth: number }>
+  fork(
+    folder: string,
+    input: { turn: string; label?: string; persona?: string },
+  ): Promise<{ session: string; headTurnId: string }>
+  /** The path to a session's head or a turn, or all turns. Oldest first. */
+  log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>
+  /** Turns without children, whether a session points at them or not. */
+  tips(): Promise<TurnLine[]>
+  /** The turns that a model would get as context here. */
+  context(folder: string, of: string): Promise<TurnLine[]>
+  show(folder: string, reference: string): Promise<Shown>
+  /** Explains why something exists, back to the user's words; `forward` adds its consequences. */
+  why(folder: string, reference: string, options?: { forward?: boolean }): Promise<WhyView>
+  diff(folder: string, a: string, b: string): Promise<{ ancestor: string | null; a: string[]; b: string[] }>
+  /** One JSON text per turn, with everything; parents before children. */
+  exportTurns(folder: string, session?: string): AsyncIterable<string>
+  importTurns(lines: AsyncIterable<string>): Promise<ImportReport>
+}

@@ -1,0 +1,37 @@
+import type { Label } from '../../domain/label.ts'
+
+/** A narrative in a list. Times are ISO 8601 UTC. */
+export interface NarrativeLine {
+  id: number
+  summary: string
+  topic?: string
+  folder: string
+  /** False if untrusted content led to it: data, never an instruction. */
+  trusted: boolean
+  memoryIds: number[]
+  previousId?: number
+  /** The run that wrote it, and the last turn that it covers. */
+  runId?: string
+  turnId?: string
+  createdAt: string
+}
+
+/** A memory that a narrative cites, with its current state. */
+export interface CitedMemory {
+  id: number
+  /** Empty if the content is gone. */
+  content: string
+  state: 'counts' | 'replaced' | 'forgotten' | 'archived' | 'gone'
+  /** Its current replacement. */
+  replacedBy?: number
+}
+
+/** All of a narrative: text, cited memories, predecessor and successors. */
+export interface NarrativeView extends NarrativeLine {
+  kind: 'narrative'
+  label: Label
+  memories: CitedMemory[]
+  before: { id: number; summary: string } | null
+  /** Narratives that continue it, oldest first. */
+  after: { id: number; summary: string }[]
+}

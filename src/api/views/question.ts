@@ -1,0 +1,55 @@
+import type { Part } from '../../domain/message.ts'
+import type { Outcome, RunError } from '../../domain/run.ts'
+import type { RunOptions } from '../../domain/run-options.ts'
+import type { Usage } from '../../domain/turn.ts'
+
+/** An input for a session, with the options of the run that answers. */
+export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline'> {
+  session: string
+  content: string
+  /** Images and files; refused if the model cannot take one. */
+  parts?: Part[]
+  /** `steer` reaches the current run at its next step; if nothing runs, it is an ordinary message. */
+  kind?: 'message' | 'steer' | 'interrupt'
+  /** A turn to start a new session from. */
+  from?: string
+  /** Max running time; 0 means no limit. */
+  timeoutSeconds?: number
+  dedupeKey?: string
+}
+
+/** A queued input. */
+export interface SubmitResult {
+  itemId: string
+  /** The run that will answer, if already known. */
+  runId: string | null
+  session: string
+  /** The session's current run, which the input waits for. */
+  queuedBehind?: string
+}
+
+/** Outcome of a question. */
+export interface Answered {
+  ok: boolean
+  status: Outcome | 'accepted' | 'waiting'
+  text: string
+  turnId: string | null
+  turns: string[]
+  runId: string | null
+  session: string
+  folder: string
+  model: { requested: string | null; actual: string | null }
+  usage: Usage
+  error?: RunError
+  /** Plans that were proposed and not started when the request was over. */
+  unstartedPlans?: number[]
+  /** Open approvals that block all of its work; the status is `waiting` then. */
+  approvals?: number[]
+  /** The same with their hashes, which a yes must name. */
+  questions?: { id: number; hash: string; tool: string; reason: string }[]
+  /** Time at which it resumes, if the user put it off until tomorrow; the status is `waiting` then. */
+  until?: string
+  /** Set while no run has claimed the input: its id, and the run that it waits for. */
+  itemId?: string
+  queuedBehind?: string
+}

@@ -1,0 +1,90 @@
+import type { Label } from '../../domain/label.ts'
+import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from '../../domain/run.ts'
+import type { Spending } from '../../domain/spending.ts'
+import type { UnsafeCall } from '../../domain/tools/touched.ts'
+
+/** All of a run. */
+export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'tellsOf'> {
+  kind: 'run'
+  runKind: RunKind
+  /** Beginning of its input. */
+  asked: string
+  createdAt: string
+  finishedAt: string | null
+  epoch: number
+  crashes: number
+  tries: number
+  effectiveTools: string[]
+  label: Label
+  usage: Spending
+  /** Budget of its whole request and the cost so far; `request` has every figure. */
+  budget: { usd: number; tokens: number; steps: number; spentUsd: number; spentTokens: number; request: Spending }
+  /** Input tokens of the last finished call; null before the first. */
+  promptTokens: number | null
+  /** Its turn; null until it ends. */
+  turnId: string | null
+  /** Its result for the run that started it. */
+  result?: { id: number; status: Outcome; summary: string }
+  error?: RunError
+  /** Changed files relative to the session's folder, with the hash it left; null for a removed file. */
+  files: { path: string; sha256: string | null; undone: boolean }[]
+  /** Calls that cannot be undone, with their observed file changes. */
+  commands: UnsafeCall[]
+  /** `at` is null for a step without a recorded time. */
+  steps: { seq: number; kind: StepKind; name?: string; status?: string; at: string | null }[]
+}
+
+/** A run in a list. */
+export interface RunLine {
+  id: string
+  kind: RunKind
+  state: RunState
+  session: string | null
+  folder: string | null
+  parentRunId: string | null
+  rootRunId: string
+  depth: number
+  agent?: string
+  /** Name of its agent's file. */
+  skill?: string
+  taskId?: number
+  /** The session that it summarises, for a narrator run. */
+  tellsOf?: string
+  via: RunOrigin
+  model: { requested: string | null; actual: string | null }
+  /** Current activity: the last step of its journal. */
+  doing: string
+  /** Time since its last record: a start, a step, a pause, its end. */
+  silentForSeconds: number
+  ageSeconds: number
+  tokens: number
+  costUsd: number
+  estimatedUsd: number
+  lostUsd: number
+  waitingFor?: string
+}
+
+/** Keys by which spending can be grouped. */
+export const spendingKeys = ['model', 'session', 'agent', 'run', 'day'] as const
+export type SpendingKey = (typeof spendingKeys)[number]
+
+/** A running worker. */
+export interface WorkInProgress {
+  /** Runs taken over from a dead process. */
+  resumed: string[]
+  /** Runs of a dead process in sessions that this worker does not serve; they are queued again. */
+  queued: string[]
+  quarantined: string[]
+  /** Number of runs that still belong to a dead process: should be 0. */
+  lost: number
+  /** Number of those runs' calls with an unknown outcome: they began, have no end, and must not be repeated. */
+  unknownCalls: number
+  /** Number of those runs' calls that ended more than once. */
+  doubledCalls: number
+  /** Resolves when the pending narratives of a folder are written, or on abort. */
+  narrated(folder: string, signal: AbortSignal): Promise<void>
+  /** Cancels pending narratives that took too long. */
+  giveUpNarrating(folder: string): Promise<void>
+  /** Releases current runs and resolves when nothing runs here any more. */
+  stop(): Promise<void>
+}

@@ -1,1 +1,0 @@
-export { assertShown, trustFiles, type Untrusted, untrustedIn } from './tools/untrusted-files.ts'

@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { askAgent, callsOf, plansIn } from '../agent-tests/ask-agent.ts'
+import type { JudgedCheck } from '../agent-tests/check.ts'
+import type { CommandEnd, Evidence } from '../agent-tests/evidence.ts'
+import type { Fixture } from '../agent-tests/fixture.ts'
+import { folderState } from '../agent-tests/folder-state.ts'
+import { judge } from '../agent-tests/judge.ts'
+import { planChecks } from '../agent-tests/plan-checks.ts'
+import { installAgent, makeScratch, type Scratch } from '../agent-tests/scratch.ts'
+import type { App } from '../api/app.ts'
+import type { Answered } from '../api/views/question.ts'
+import type { Config } from '../config/config.ts'
+import type { Agent } from '../domain/agent.ts'
+import type { Clock, Millis } from '../domain/clock.ts'
+import { HeddleError } from '../domain/errors.ts'
+import type { Spending } from '../domain/spending.ts'
+import { nothingProtected } from '../domain/tools/path-handle.ts'
+import { ensureHome, type HomePaths, homePaths } from '../home/home.ts'
+import { proveSandbox } from '../tools/exec/sandbox/self-test.ts'
+import { carryTrust } from './agents.ts'
+import { openApp } from './app.ts'
+
+export { type Fixture, fixturePath, hasFixture, readFixture } from '../agent-tests/fixture.ts'
+export { fixtureTemplate } from '../agent-tests/fixture-template.ts'
+
+const commandTime: Millis = 60_000
+
+/** An agent under test, with its models and tools. */
+export interface Measuring {
+  agent: Pick<Agent, 'name' | 'path' | 'tools'>
+  fixture: Fixture
+  /** The owner's name for the model. */
+  model: string
+  /** The owner's settings, keys included; their database is never opened. */
+  config: Config
+  /** The owner's home, for the agents that live there. */
+  paths: Pick<HomePaths, 'home' | 'skills'>
+  env: NodeJS.ProcessEnv
+  clock: Clock
+  stopped: AbortSignal
+}
+
+/** Outcome of a test. */
+export interface Measured {
+  agent: string
+  model: { requested: string; actual: string | null }
+  checks: JudgedCheck[]
+  /** The agent's result. */
+  text: string
+  usage: Spending
+  took: Millis
+}
+
+/** Has an agent do its fixture's task in a folder and a home that are gone afterwards, and looks at what came of it. */
+export async function measureAgent(measuring: Measuring): Promise<Measured> {
+  const { stopped, agent, model, fixture, clock } = measuring
+  const since = clock.monotonic()
+  const scratch = makeScratch(fixture)
+  try {
+    const before = folderState(scratch.folder)
+    const { answered, usage, ...left } = await ask(measuring, scratch)
+    const took = clock.monotonic() - since
+    const evidence: Evidence = {
+      ...left,
+      folder: scratch.folder,
+      before,
+      after: folderState(scratch.folder),
+      text: answered.text,
+      modelCalls: usage.calls,
+      tools: agent.tools,
+      run: commandsIn(measuring, scratch.folder),
+    }
+    const checks = await judge(fixture.checks, evidence)
+    if (stopped.aborted) throw cancelled()
+    return {
+      agent: agent.name,
+      model: { requested: model, actual: answered.model.actual },
+      checks,
+      text: answered.text,
+      usage,
+      took,
+    }
+  } catch (error) {
+    throw stopped.aborted ? cancelled() : error
+  } finally {
+    scratch.remove()
+  }
+}
+
+type Left = Pick<Evidence, 'state' | 'why' | 'calls' | 'plans'>
+
+/** One run of the agent in a heddle of its own. */
+async function ask(measuring: Measuring, { home, folder }: Scratch) {
+  const { agent, fixture, model, config, env, clock, stopped } = measuring
+  await ensureHome(home)
+  const copy = installAgent(home, agent.path, readFileSync(agent.path), agent.name)
+  const scratch = { paths: homePaths(home), config: scratchConfig(measuring) }
+  carryTrust(measuring.paths, { ...scratch, clock }, copy)
+  const app = await openApp({ ...scratch, env })
+  const seconds = fixture.timeoutSeconds ?? config.agents.defaultTimeout
+  const over = new AbortController()
+  const late = new AbortController()
+  void clock.sleep(seconds * 1000, over.signal).then(() => late.abort())
+  try {
+    const signal = AbortSignal.any([stopped, late.signal])
+    const answered = await askAgent(app, { folder, agent: agent.name, task: fixture.task, model, signal })
+    if (stopped.aborted) throw cancelled()
+    const { total: usage } = await app.usage('model')
+    return { answered, usage, ...(await leftBy(app, fixture, answered, late.signal.aborted ? seconds : undefined)) }
+  } finally {
+    over.abort()
+    await app.close()
+  }
+}
+
+async function leftBy(app: App, { checks }: Fixture, answered: Answered, late: number | undefined): Promise<Left> {
+  const isPlanned = checks.some(({ kind }) => Object.hasOwn(planChecks, kind))
+  return {
+    state: answered.status === 'accepted' ? 'waiting' : answered.status,
+    why: late === undefined ? (answered.error?.message ?? '') : `it was not finished after ${late} s`,
+    calls: await callsOf(app, answered),
+    plans: isPlanned ? await plansIn(app, answered.folder) : [],
+  }
+}
+
+/** The owner's settings, but for what must be different in a place that is thrown away. */
+function scratchConfig({ config, paths }: Measuring): Config {
+  return {
+    ...config,
+    database: 'sqlite',
+    durability: 'normal',
+    plans: 'auto',
+    // A planner needs the owner's agents to plan with.
+    skills: [paths.skills, join(paths.home, 'agents'), ...config.skills],
+    // Nothing asks, so nothing may reach further than the folder: without a sandbox there are no commands.
+    memory: { ...config.memory, narratives: false },
+    tools: { ...config.tools, ask: [], exec: { ...config.tools.exec, sandbox: 'on', network: false } },
+  }
+}
+
+/** Runs the commands of checks as agents run theirs; whether that is possible is found out when the first one comes. */
+function commandsIn({ config, clock, env, stopped }: Measuring, folder: string): Evidence['run'] {
+  const { memoryMB, processes } = config.tools.exec
+  const confines = { network: false, processes, memoryBytes: memoryMB * 2 ** 20 }
+  const self = { uid: process.getuid?.() ?? -1, gid: process.getgid?.() ?? -1 }
+  let proof: ReturnType<typeof proveSandbox> | undefined
+  return async (command): Promise<CommandEnd> => {
+    proof ??= proveSandbox(confines, { clock, env, self })
+    const proved = await proof
+    if ('obstacle' in proved) return { obstacle: `${proved.obstacle.why}; ${proved.obstacle.remedy}` }
+    const order = { command, folder, protect: nothingProtected, cwd: folder, timeoutMs: commandTime, signal: stopped }
+    const { output, code, killed } = await proved.runner(order)
+    return { code: killed === undefined ? code : null, output: killed ?? output.text() }
+  }
+}
+
+function cancelled(): HeddleError {
+  return new HeddleError('cancelled', 'stopped: the test left nothing behind', 'run the command again')
+}

@@ -1,0 +1,110 @@
+import type { App } from '../api/app.ts'
+import type { Config } from '../config/config.ts'
+import { idSource } from '../domain/id.ts'
+import type { Model } from '../domain/model.ts'
+import { liveFeed } from '../domain/stream-delta.ts'
+import type { Tool } from '../domain/tools/tool.ts'
+import type { Runtime } from '../engine/runtime.ts'
+import { userHomeOf } from '../home/home.ts'
+import { homeFiles } from '../home/home-files.ts'
+import { identityFilesOf } from '../home/identity.ts'
+import { withRealFolders } from '../home/real-folders.ts'
+import { trustedPlaces } from '../home/trusted-places.ts'
+import { bringBackReplaced, broughtBackText } from '../memory/bring-back.ts'
+import { fileSearch, noFiles } from '../memory/file-search.ts'
+import { fileIndex } from '../memory/index-files.ts'
+import { memoryApp } from '../memory/memory-app.ts'
+import { rehearsalName } from '../rehearsal/rehearsal.ts'
+import { writeBackup } from '../store/backup/backup.ts'
+import { listPersonas } from '../store/rows/personas.ts'
+import { sessionFolders } from '../store/rows/sessions.ts'
+import { noteFolders, openAppAgents } from './agents.ts'
+import { approvalApp } from './approval-app.ts'
+import { engineOf } from './engine.ts'
+import { eventApp } from './event-app.ts'
+import { permissionErrors } from './permission-names.ts'
+import { planApp } from './plan-app.ts'
+import { ProcessWorker } from './process-worker.ts'
+import { runApp } from './run-app.ts'
+import { openMeaning } from './semantic-search.ts'
+import { sessionApp } from './session-app.ts'
+import { backupOptions, contextOf, openHomeStore, type StoreSettings } from './store.ts'
+import { turnApp } from './turn-app.ts'
+
+export { databaseLocation, missingDatabase, restoreApp, restoreFacts } from './store.ts'
+
+const day = 86_400_000
+
+/** Settings of a Heddle that is opened in this process. */
+export interface AppSettings extends StoreSettings {
+  config: Omit<Config, 'name' | 'workspace' | 'notify'> & Partial<Pick<Config, 'notify'>>
+  /** Models besides those of the configuration, by name; the first is the default if the configuration has none. */
+  models?: Model[]
+  /** A user watches: the rehearsal script takes its time. */
+  paced?: boolean
+  /** Tools for every agent. */
+  tools?: Tool[]
+}
+
+/** Opens a Heddle: the one place where every room is wired. */
+export async function openApp(settings: AppSettings): Promise<App> {
+  const { config, paths, tell } = settings
+  const context = contextOf(settings)
+  const store = await openHomeStore(settings, context)
+  const { folders, personas } = await store.read(async (rows) => ({
+    folders: await sessionFolders(rows),
+    personas: await listPersonas(rows),
+  }))
+  noteFolders(paths, folders)
+  const { clock, random } = context
+  const broughtBack = await bringBackReplaced({ store, clock })
+  if (broughtBack) tell?.(broughtBackText(broughtBack))
+  const embedding = openMeaning(config.memory, { store, clock })
+  const newId = idSource(clock, random)
+  const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
+  const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home)) : undefined
+  const protect = trustedPlaces(settings)
+  const agents = openAppAgents(settings, clock)
+  const live = liveFeed()
+  const engine = engineOf(
+    runtime,
+    { crash: context.crash, live: live.publish },
+    {
+      ...settings,
+      agents,
+      protect,
+      identityFiles: identityFilesOf(paths.home, clock),
+      fileSearch: files && fileSearch(runtime, files),
+      guardRecords: paths.guards,
+    },
+  )
+  const known = {
+    tools: [...engine.tools.keys()],
+    models: [rehearsalName, ...(settings.models ?? []).map(({ name }) => name), ...Object.keys(config.models)],
+  }
+  for (const error of permissionErrors({ tools: config.tools, personas }, known.tools)) tell?.(error)
+  const noteFolder = (folder: string) => noteFolders(paths, [folder])
+  const worker = new ProcessWorker(engine, { ...settings, runDirectory: paths.run, agents, files, embedding })
+  const app: App = {
+    ...sessionApp(runtime, known),
+    ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder }),
+    ...runApp(engine, { agents, worker, live, defaults: defaultsOf(settings), noteFolder }),
+    ...planApp(engine),
+    ...approvalApp(runtime),
+    ...eventApp(store, context, config.retention.eventDays * day),
+    ...memoryApp(runtime, config.memory.most),
+    ...(files ? fileSearch(runtime, files) : noFiles),
+    backup: (file) => writeBackup(store, file, backupOptions(context)),
+    async close() {
+      runtime.meaning?.close()
+      await store.close()
+    },
+  }
+  return withRealFolders(app, { userHome: userHomeOf(settings.env), home: paths.home })
+}
+
+function defaultsOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {
+  const name = config.agent.model ?? models?.[0]?.name ?? rehearsalName
+  const model = (Object.hasOwn(config.models, name) && config.models[name]?.model) || name
+  return { model, dayLimitUsd: config.budgets.perDay.usd }
+}

@@ -1,0 +1,28 @@
+import type { ApprovalApp } from '../api/approvals.ts'
+import { decide } from '../engine/run/approvals/decide.ts'
+import { assertHashGiven } from '../engine/run/check-input.ts'
+import type { Runtime } from '../engine/runtime.ts'
+import { approvalId, listApprovals, revoke, viewGrants } from '../engine/views/questions.ts'
+import { itemsOfRun } from '../store/rows/inbox.ts'
+import { findRun } from '../store/rows/runs.ts'
+import { findSessions } from '../store/rows/sessions.ts'
+
+export function approvalApp(runtime: Runtime): ApprovalApp {
+  const { store } = runtime
+  return {
+    approvals: () => store.read(listApprovals),
+    async decide(reference, decision) {
+      assertHashGiven(reference, decision)
+      const { approval, run } = await decide(runtime, approvalId(reference), decision)
+      return store.read(async (rows) => {
+        const root = await findRun(rows, run.rootRunId)
+        const [session] = await findSessions(rows, { id: root?.sessionId ?? '' })
+        const [item] = await itemsOfRun(rows, run.rootRunId)
+        const { label = '', folder = '' } = session ?? {}
+        return { id: approval.id, runId: run.id, session: label, folder, itemId: item?.id ?? '' }
+      })
+    },
+    grants: () => store.read(viewGrants),
+    revokeGrant: (id) => revoke(runtime, id),
+  }
+}

@@ -1,0 +1,207 @@
+import type { FileSearch } from '../api/views/memory.ts'
+import type { Config } from '../config/config.ts'
+import { HeddleError } from '../domain/errors.ts'
+import type { Model } from '../domain/model.ts'
+import { nearest } from '../domain/text/nearest.ts'
+import { nothingProtected, type ProtectedPlaces } from '../domain/tools/path-handle.ts'
+import { isAllowed } from '../domain/tools/permission.ts'
+import type { Tool } from '../domain/tools/tool.ts'
+import { memoryTools } from '../engine/knowledge/memory-tools.ts'
+import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
+import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
+import { roleOf } from '../engine/model/role.ts'
+import { planTasks } from '../engine/plans/plan-tasks.ts'
+import { projectTools } from '../engine/plans/project-tools.ts'
+import { listAgents, readResult } from '../engine/plans/result-tools.ts'
+import { spawnAgent } from '../engine/plans/spawn-agent.ts'
+import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
+import { KnownPaths } from '../engine/run/context/known-paths.ts'
+import { approvalReason, effectiveTools } from '../engine/run/policy.ts'
+import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
+import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
+import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
+import { safeFetch } from '../tools/fetch/safe-fetch.ts'
+import { fileTools } from '../tools/files/file-tools.ts'
+import { webFetch } from '../tools/web-fetch.ts'
+import { makeModel } from './models.ts'
+import { runMoments } from './moments.ts'
+import { askFirst } from './permission-names.ts'
+
+const defaultPromptBytes = 4000
+const pace = { shortest: 150, longest: 400 }
+
+export interface EngineSettings {
+  config: Pick<
+    Config,
+    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
+  >
+  models?: Model[]
+  tools?: Tool[]
+  /** Everyone who can be given work besides those that are built in. */
+  agents?: AgentIndex
+  /** Files that the owner wrote for the agents. */
+  identityFiles?(): Promise<PromptParts['files']>
+  /** Search over the owner's other files in the home, if it is on. */
+  fileSearch?: FileSearch | undefined
+  /** Places that the runtime trusts: no tool changes them. */
+  protect?: ProtectedPlaces
+  /** Directory of records about files that commands of a killed process may have left behind. */
+  guardRecords?: string
+  tell?(text: string): void
+  /** Someone watches: the script that stands in for a model takes its time. */
+  paced?: boolean
+  env: NodeJS.ProcessEnv
+}
+
+/** An engine that is asked, before it runs anything, to find out what can be run here. */
+export interface AppEngine extends Engine {
+  /** Must have resolved before a run is claimed. Finds out once. */
+  prepare(): Promise<void>
+}
+
+const noAgents: AgentIndex = { find: () => undefined, list: () => [] }
+
+/** The engine that the owner's configuration asks for. */
+export function engineOf(
+  runtime: Runtime,
+  { crash, live }: Pick<Engine, 'crash' | 'live'>,
+  {
+    config,
+    models = [],
+    tools = [],
+    agents = noAgents,
+    identityFiles = async () => [],
+    fileSearch,
+    protect = nothingProtected,
+    guardRecords,
+    tell,
+    paced = false,
+    env,
+  }: EngineSettings,
+): AppEngine {
+  const given = new Map(models.map((model) => [model.name, model]))
+  const made = new Map<string, Model>()
+  /** By agent: what the prompt of the next run of that agent will weigh, about. */
+  const promptBytes = new Map<string, number>()
+  const policy = {
+    ...config.tools,
+    ask: askFirst(
+      config.tools,
+      tools.map(({ name }) => name),
+    ),
+    maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
+  }
+  const knowsModel = (name: string) => given.has(name) || Object.hasOwn(config.models, name)
+  const spawn = sessionsSpawn(runtime, { children: config.tools.subagents.maxChildrenPerAgent, knowsModel })
+  const known = new Map([...fileTools(runtime.clock), webFetch, ...tools, spawn].map((tool) => [tool.name, tool]))
+  let prepared: Promise<void> | undefined
+  const engine: AppEngine = {
+    ...runtime,
+    paths: new KnownPaths(),
+    moments: runMoments,
+    crash,
+    live,
+    tools: known,
+    agents,
+    defaultAgent: config.agent.default.replace(/^@/, ''),
+    scheduling: config.scheduling,
+    memory: { recall: config.memory.recall, files: fileSearch !== undefined },
+    protect,
+    network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
+    toolsFor(run, { persona, folder, parent }) {
+      const rights = { role: roleOf(engine, run, folder), persona, ...(parent && { parent }) }
+      return effectiveTools(policy, [...known.keys()], run, rights)
+    },
+    mustAsk: (tool, run, { persona, folder }) =>
+      approvalReason(policy, tool, { role: roleOf(engine, run, folder), persona }),
+    async prompt(run, { persona, folder }) {
+      const files = await identityFiles()
+      const role = roleOf(engine, run, folder)
+      // Reading agent files has a cost: only runs that delegate need the list.
+      const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
+      const text = systemPrompt({
+        role,
+        identity: persona?.identity ?? null,
+        isChild: run.depth > 0,
+        files,
+        tools: run.effectiveTools,
+        agents: givesWork ? agents.list(folder) : [],
+      })
+      promptBytes.set(run.agent ?? '', Buffer.byteLength(text))
+      return text
+    },
+    promptBytes: ({ agent }) => promptBytes.get(agent ?? '') ?? defaultPromptBytes,
+    prepare() {
+      prepared ??= addExec()
+      return prepared
+    },
+    limits: {
+      maxRunning: config.engine.maxRunning,
+      maxChildren: config.agents.maxConcurrent,
+      leaseMs: config.engine.leaseSeconds * 1000,
+      maxSteps: config.budgets.perRequest.steps,
+      maxSpawnsPerTurn: config.tools.subagents.maxPerTurn,
+      maxTries: 5,
+      maxCrashes: 3,
+      timeoutMs: config.agents.defaultTimeout * 1000,
+      maxOutputTokens: 8192,
+      perRequest: { usd: config.budgets.perRequest.usd, tokens: config.budgets.perRequest.tokens },
+      perDayUsd: config.budgets.perDay.usd,
+    },
+    fallbacks: config.agent.fallbacks,
+    model(asked) {
+      // Rehearsal answers only if no model is configured, or if it was chosen itself.
+      const name = asked ?? config.agent.model ?? models[0]?.name ?? rehearsalName
+      const known = given.get(name) ?? made.get(name)
+      if (known) return known
+      const model = name === rehearsalName ? standIn() : configured(name)
+      made.set(name, model)
+      return model
+    },
+  }
+  const delegating = [
+    spawnAgent(engine, { knowsModel }),
+    planTasks(engine),
+    ...projectTools(engine, config),
+    readResult(engine),
+    listAgents(runtime, agents),
+    ...memoryTools(runtime, { maxMemories: config.memory.most, files: fileSearch }),
+    ...narrativeTools(runtime),
+  ] as Tool[]
+  for (const tool of delegating) known.set(tool.name, tool)
+  return engine
+
+  /** Commands are run only where a sandbox holds, or the owner wants none. A tool of that name may be given as well. */
+  async function addExec(): Promise<void> {
+    if (known.has('exec') || !isAllowed('exec', config.tools)) return
+    const found = await execTool(config.tools.exec, {
+      clock: runtime.clock,
+      env,
+      crash,
+      ...(guardRecords !== undefined && { guardRecords }),
+    })
+    if (!('tool' in found)) return
+    known.set(found.tool.name, found.tool)
+    for (const { folder, path, to } of found.leftBehind ?? [])
+      tell?.(`a killed command had left ${path} in ${folder}: it is now ${to}    heddle git`)
+  }
+
+  function standIn(): Model {
+    return rehearsalModel({ clock: runtime.clock, ...(paced && { pace }) })
+  }
+
+  function configured(name: string): Model {
+    const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined
+    if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
+    return makeModel(name, settings, runtime.clock)
+  }
+}
+
+function unknownModel(name: string, known: string[]): HeddleError {
+  const close = nearest(name, known)
+  return new HeddleError(
+    'model_unknown',
+    `there is no model "${name}"`,
+    close ? `did you mean ${close}?` : 'heddle models lists them',
+  )
+}

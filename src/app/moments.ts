@@ -1,0 +1,23 @@
+import { unverifiedArtifacts } from '../engine/files/artifacts.ts'
+import { changeFor } from '../engine/files/change.ts'
+import { checkFiles } from '../engine/files/check-files.ts'
+import { keepNarrative } from '../engine/knowledge/keep-narrative.ts'
+import { notesFor } from '../engine/knowledge/reminders.ts'
+import { cancelPlansOf } from '../engine/plans/give-up-plan.ts'
+import { askForMissingPlan } from '../engine/plans/owed-plan.ts'
+import { advancePlan, planOutcome } from '../engine/plans/plan-progress.ts'
+import type { RunMoments } from '../engine/run/moments.ts'
+import type { Engine } from '../engine/runtime.ts'
+
+/** Wires the engine's rooms to the moments of a run. */
+export const runMoments: RunMoments<Engine> = {
+  onStart: notesFor,
+  changeFiles: changeFor,
+  beforeAnswer: askForMissingPlan,
+  beforeSettle: checkFiles,
+  inSettle: keepNarrative,
+  filesOf: unverifiedArtifacts,
+  onResult: advancePlan,
+  onCancelRequest: cancelPlansOf,
+  outcomeOf: planOutcome,
+}

@@ -1,0 +1,111 @@
+import type { AgentApp } from '../api/agents.ts'
+import type { RunApp } from '../api/runs.ts'
+import type { Question } from '../api/views/question.ts'
+import { builtInAgents } from '../domain/agent.ts'
+import { clientKey } from '../domain/inbox.ts'
+import { asUserCancellation } from '../domain/plan.ts'
+import { parseReference } from '../domain/reference.ts'
+import { checkUserLabel } from '../domain/session.ts'
+import type { LiveFeed } from '../domain/stream-delta.ts'
+import { undo } from '../engine/files/undo.ts'
+import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
+import { cancelPlan, cancelTask, changeTask } from '../engine/plans/steer-plan.ts'
+import { answer } from '../engine/run/answer.ts'
+import { cancel } from '../engine/run/cancel.ts'
+import { assertAgentUsable, assertPartSupported, defaultAgentProblem, parseAddress } from '../engine/run/check-input.ts'
+import { retry } from '../engine/run/retry.ts'
+import type { Submission } from '../engine/run/submit.ts'
+import { routeToThread } from '../engine/turns/route.ts'
+import { listRuns, listUsage, resolveRun } from '../engine/views/runs.ts'
+import { statusOf } from '../engine/views/status.ts'
+import { findTask } from '../store/rows/tasks.ts'
+import type { AppAgents } from './agents.ts'
+import type { AppEngine } from './engine.ts'
+import type { ProcessWorker } from './process-worker.ts'
+
+/** Context of runs besides the engine. */
+export interface RunAppContext {
+  agents: AppAgents
+  worker: ProcessWorker
+  live: LiveFeed
+  /** The default model and the daily budget, as `status` shows them. */
+  defaults: { model: string | null; dayLimitUsd: number }
+  /** Notes that runs may work in this folder. */
+  noteFolder(folder: string): void
+}
+
+export function runApp(engine: AppEngine, context: RunAppContext): RunApp & AgentApp {
+  const { store, clock } = engine
+  const { worker, live, agents, defaults } = context
+  return {
+    async submit(folder, question) {
+      const submission = await toSubmission(engine, context, folder, question)
+      const { itemId, runId, session, queuedBehind } = await worker.submit(submission)
+      return { itemId, runId, session: session.label, ...(queuedBehind !== undefined && { queuedBehind }) }
+    },
+    listen: live.listen,
+    answer: (folder, itemId, signal) => answer(engine, folder, itemId, signal),
+    work: (only) => worker.start(only),
+    runs: (filter) => store.read((rows) => listRuns(rows, clock.now(), filter)),
+    cancel: (reference, reason) => cancelByReference(engine, reference, reason),
+    retry: (reference) => retryByReference(engine, reference),
+    undo: async (name, options) => undo(engine, (await store.read((rows) => resolveRun(rows, name))).id, options),
+    usage: (by, options) => store.read((rows) => listUsage(rows, by, clock.now(), options)),
+    status: (folder, since) => store.read((rows) => statusOf(rows, { folder, since, now: clock.now(), ...defaults })),
+    agents: async (folder) => [...builtInAgents, ...engine.agents.list(folder)],
+    checkAgent: async (folder, name) => assertAgentUsable(name, agents.askable(folder)),
+  }
+}
+
+/** Checks a question before anything is stored: an unknown agent, model or attachment is an error. */
+async function toSubmission(
+  engine: AppEngine,
+  { agents, noteFolder }: RunAppContext,
+  folder: string,
+  { session, content: text, from, timeoutSeconds, dedupeKey, ...options }: Question,
+): Promise<Submission> {
+  const askable = agents.askable(folder)
+  const { content, ...more } = { ...options, ...parseAddress(text, options.agent, askable) }
+  const model = engine.model(more.model ?? null)
+  const noDefault = more.agent === undefined ? defaultAgentProblem(engine.defaultAgent, askable) : undefined
+  if (noDefault) throw noDefault
+  if (more.agent !== undefined) assertAgentUsable(more.agent, askable)
+  for (const part of more.parts ?? []) assertPartSupported(part, model)
+  noteFolder(folder)
+  const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
+  return {
+    folder,
+    label: checkUserLabel(session),
+    content,
+    ...more,
+    ...(parent && { parentTurnId: parent.turnId }),
+    ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
+    ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey) }),
+  }
+}
+
+async function cancelByReference(engine: AppEngine, reference: string, reason: string) {
+  const { store } = engine
+  const { kind } = parseReference(reference)
+  if (kind === 'plan') {
+    const plan = await store.read((rows) => resolvePlan(rows, reference))
+    return { id: String(plan.id), state: await cancelPlan(engine, plan, reason) }
+  }
+  if (kind === 'task') {
+    const task = await store.read((rows) => resolveTask(rows, reference))
+    return { id: String(task.id), state: await cancelTask(engine, task, reason) }
+  }
+  const { id, taskId } = await store.read((rows) => resolveRun(rows, reference))
+  return { id, state: await cancel(engine, id, taskId === null ? reason : asUserCancellation(reason)) }
+}
+
+async function retryByReference(engine: AppEngine, reference: string): Promise<{ runId: string | null }> {
+  const { store } = engine
+  const task = await store.read(async (rows) => {
+    if (parseReference(reference).kind === 'task') return resolveTask(rows, reference)
+    const { taskId } = await resolveRun(rows, reference)
+    return taskId === null ? undefined : findTask(rows, taskId)
+  })
+  if (task) return { runId: (await changeTask(engine, task, { action: 'retry' })).runId }
+  return retry(engine, (await store.read((rows) => resolveRun(rows, reference))).id)
+}

@@ -1,0 +1,36 @@
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../domain/clock.ts'
+import { embedMemories } from '../memory/embed-memories.ts'
+import { createSemanticIndex, type SemanticIndex } from '../memory/semantic-index.ts'
+import type { Store } from '../store/store.ts'
+import { makeEmbedder } from './models.ts'
+
+/** Semantic search with the owner's embedder. */
+export interface AppMeaning {
+  meaning: SemanticIndex
+  /** Begins to give memories their vectors; what it answers ends that. */
+  keepUp(onError: (error: unknown) => void): () => Promise<void>
+}
+
+/** Nothing where the owner has no embedder. */
+export function openMeaning(
+  { embedder: named }: Config['memory'],
+  around: { store: Store; clock: Clock },
+): AppMeaning | undefined {
+  if (!named) return undefined
+  const embedder = makeEmbedder(named, around.clock)
+  const meaning = createSemanticIndex(embedder, around)
+  return {
+    meaning,
+    keepUp(onError) {
+      const stopped = new AbortController()
+      // Load vectors now, so that the first query does not wait for them.
+      void meaning.warmUp().catch(onError)
+      const embedding = embedMemories(embedder, around, { signal: stopped.signal, onError })
+      return () => {
+        stopped.abort()
+        return embedding
+      }
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { SessionApp } from '../api/sessions.ts'
+import type { Runtime } from '../engine/runtime.ts'
+import { routeSmart } from '../engine/turns/route-smart.ts'
+import { archive, listSessions, rename, setPersona } from '../engine/turns/sessions.ts'
+import { listPersonas } from '../store/rows/personas.ts'
+import { assertPersonaNames, type PermissionNames } from './permission-names.ts'
+
+export function sessionApp(runtime: Runtime, known: PermissionNames): SessionApp {
+  const { store, clock } = runtime
+  return {
+    sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
+    routeSmart: (folder, message, { all } = {}) =>
+      store.read((rows) => routeSmart(rows, message, { now: clock.now(), ...(!all && { folder }) })),
+    renameSession: (folder, session, label) => rename(runtime, folder, session, label),
+    archiveSession: (folder, session, archived) => archive(runtime, folder, session, archived),
+    personas: () => store.read(listPersonas),
+    async setPersona(persona) {
+      assertPersonaNames(persona, known)
+      await setPersona(runtime, persona)
+    },
+  }
+}

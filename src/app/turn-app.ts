@@ -1,0 +1,78 @@
+import type { TurnApp } from '../api/turns.ts'
+import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
+import type { AgentIndex, Runtime } from '../engine/runtime.ts'
+import { append } from '../engine/turns/append.ts'
+import { fork } from '../engine/turns/fork.ts'
+import { contextPath, diffPaths, listPath, listTips, listTree, turnLines } from '../engine/turns/history.ts'
+import { routeToThread } from '../engine/turns/route.ts'
+import { exportTurns, importTurns } from '../engine/turns/transfer.ts'
+import { show } from '../engine/views/show.ts'
+import { why } from '../engine/why/why.ts'
+import type { Store } from '../store/store.ts'
+
+/** Context of the turn views. */
+export interface TurnAppContext {
+  agents: AgentIndex
+  protect: ProtectedPlaces
+  /** The configured budget of a request. */
+  budget: { usd: number; tokens: number; steps: number }
+  /** Notes that runs may work in this folder. */
+  noteFolder(folder: string): void
+}
+
+export function turnApp(runtime: Runtime, { agents, protect, budget, noteFolder }: TurnAppContext): TurnApp {
+  const { store, clock } = runtime
+  const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
+  return {
+    async append(folder, { session, draft, parent, persona }) {
+      noteFolder(folder)
+      const appended = await append(runtime, {
+        folder,
+        label: session,
+        draft,
+        ...(parent !== undefined && { parentTurnId: (await thread(folder, parent)).turnId }),
+        ...(persona !== undefined && { personaId: persona }),
+      })
+      return { turnId: appended.turnId, session: appended.session.label, depth: appended.depth }
+    },
+    async fork(folder, { turn, label, persona }) {
+      const { turnId } = await thread(folder, turn)
+      noteFolder(folder)
+      const session = await fork(runtime, {
+        folder,
+        turnId,
+        ...(label !== undefined && { label }),
+        ...(persona !== undefined && { personaId: persona }),
+      })
+      return { session: session.label, headTurnId: turnId }
+    },
+    log: (folder, { of = 'main', all, limit }) =>
+      store.read(async (rows) =>
+        all ? listTree(rows) : listPath(rows, await routeToThread(rows, of, folder), limit || undefined),
+      ),
+    tips: () => store.read(listTips),
+    context: (folder, of) =>
+      store.read(async (rows) => turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)))),
+    show: (folder, reference) =>
+      store.read((rows) =>
+        show(rows, reference, folder, {
+          now: clock.now(),
+          agents,
+          protect,
+          limits: budget,
+        }),
+      ),
+    why: (folder, reference, options) => why({ store, protect, budget }, folder, reference, options),
+    diff: (folder, a, b) =>
+      store.read(async (rows) =>
+        diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
+      ),
+    exportTurns: (folder, session) => linesOf(store, folder, session),
+    importTurns: (lines) => importTurns(runtime, lines),
+  }
+}
+
+async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {
+  const end = session === undefined ? undefined : await store.read((rows) => routeToThread(rows, session, folder))
+  for await (const turn of exportTurns(store, end)) yield JSON.stringify(turn)
+}

@@ -1,0 +1,1 @@
+export { assertShown, trustFiles, type Untrusted, untrustedIn } from '../tools/guard/untrusted-files.ts'

@@ -1,0 +1,144 @@
+import type { ApprovalView } from '../../api/views/approval.ts'
+import type { TaskLine } from '../../api/views/plan.ts'
+import { budgetTool, type Fact } from '../../domain/approval.ts'
+import { tail } from '../../domain/id.ts'
+import { shownPath, visible } from '../../domain/text/visible.ts'
+import type { Client } from '../../gateway/api.ts'
+import { cut, paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
+import { ForeignText } from './foreign-text.ts'
+import { scopeWords } from './scope-words.ts'
+
+const nameWidth = 9
+
+/** A question for command output: the facts, and the first `most` rows of the text. */
+export function questionPage(screen: Screen, approval: ApprovalView, { most }: { most: number }): string {
+  const text = new ForeignText(screen, approval.change)
+  const shown = text.rows(most)
+  const left = text.isSeen
+    ? []
+    : [paint(screen, 'dim', `  … ${lines(text.linesLeft)} more: heddle show approval:${approval.id}`)]
+  return [...questionFacts(screen, approval), ...shown, ...left].join('\n')
+}
+
+/** Everything about a question, with the answer or the commands that answer it. */
+export function wholeQuestion(screen: Screen, approval: ApprovalView): string {
+  const page = questionPage(screen, approval, { most: Number.POSITIVE_INFINITY })
+  return approval.answer === undefined
+    ? [
+        page,
+        ...scopeLines(screen, approval),
+        `${approveLine(approval)}    heddle deny ${approval.id} --reason "…"`,
+      ].join('\n')
+    : `${page}\n${factLines(screen, { name: 'answered', value: answeredWords(approval) }).join('\n')}`
+}
+
+/** Calls that a yes with a wider scope would cover. */
+function scopeLines(screen: Screen, approval: ApprovalView): string[] {
+  const { covered, ...who } = scopeWords(approval)
+  return (['session', 'agent'] as const)
+    .filter((scope) => approval.scopes.includes(scope))
+    .flatMap((scope) => factLines(screen, { name: 'scope', value: `--scope ${scope}: ${who[scope]}: ${covered}` }))
+}
+
+/** The command that approves exactly what is shown. */
+export function approveLine({ id, hash }: Pick<ApprovalView, 'id' | 'hash'>): string {
+  return `heddle approve ${id} --hash ${hash.slice(0, 12)}`
+}
+
+export interface FactsShown {
+  task?: TaskLine | undefined
+  /** Max rows per fact: a long one must not push the others off the screen. */
+  most?: number
+}
+
+/** The runtime's own facts about a call, before any untrusted text: agent, tool, limits, place, and reason. */
+export function questionFacts(
+  screen: Screen,
+  approval: ApprovalView,
+  { task, most = Number.POSITIVE_INFINITY }: FactsShown = {},
+): string[] {
+  const { id, agent, tool, runId, request, reason, facts, trusted, folder } = approval
+  const room = Math.max(40, screen.columns - 2 - nameWidth)
+  const isPlaced = facts.some(({ name }) => name === 'where')
+  const known: Fact[] = [
+    ...facts,
+    { name: 'why', value: reason },
+    ...(trusted ? [] : [{ name: 'careful', value: `it has read ${sourcesOf(approval)}` }]),
+    { name: 'asked', value: cut(oneLine(request), room) },
+    {
+      name: 'run',
+      value: `run:${tail(runId)}${isPlaced ? '' : ` in ${folder === null || folder === undefined ? '–' : shownPath(folder)}`}`,
+    },
+    ...(task ? [{ name: 'task', value: cut(taskWords(task), room) }] : []),
+  ]
+  const wanted = paint(screen, 'bold', tool === budgetTool ? 'a larger budget' : oneLine(tool))
+  const wants = `@${oneLine(agent)} ${tool === budgetTool ? 'needs' : 'wants'} ${wanted}`
+  return [
+    `${paint(screen, 'yellow', `approval:${id}`)}  ${wants}`,
+    ...known.flatMap((fact) => shortened(screen, fact, { most, id })),
+  ]
+}
+
+/** A fact in at most `most` rows; the last one says how much is missing, and which command shows it. */
+function shortened(screen: Screen, fact: Fact, { most, id }: { most: number; id: number }): string[] {
+  const rows = factLines(screen, fact)
+  if (rows.length <= most) return rows
+  const hang = ' '.repeat(2 + nameWidth)
+  const cutOff = factLines({ ...screen, color: false }, fact).slice(most - 1)
+  const characters = cutOff.reduce((sum, row) => sum + [...row.slice(hang.length)].length, 0)
+  const missing = `… ${characters.toLocaleString('en')} more characters, heddle show approval:${id} shows all`
+  return [...rows.slice(0, most - 1), hang + paint(screen, 'yellow', missing)]
+}
+
+/** A fact over as many rows as it needs. Continued rows are indented, so that none can look like another fact. */
+export function factLines(screen: Screen, { name, value, isLoud = false }: Fact & { isLoud?: boolean }): string[] {
+  const label = `  ${paint(screen, 'dim', oneLine(name).padEnd(nameWidth - 1))} `
+  const shown =
+    isLoud || loud.has(name) || /^WITHOUT A SANDBOX/.test(value) ? paint(screen, 'red', oneLine(value)) : oneLine(value)
+  return wrapped(label + shown, screen.columns, { words: true, hang: ' '.repeat(2 + nameWidth) })
+}
+
+const loud = new Set(['changed', 'careful', 'lapsed'])
+
+/** The running task of a run; undefined if it has none. */
+export async function taskOf(client: Pick<Client, 'tasks'>, runId: string): Promise<TaskLine | undefined> {
+  return (await client.tasks({ status: 'running' })).find((task) => task.runId === runId)
+}
+
+/** Warning that names the untrusted sources an agent has read. */
+export function carefulLine(screen: Screen, approval: Pick<ApprovalView, 'sources'>): string {
+  return factLines(screen, { name: 'careful', value: `it has read ${sourcesOf(approval)}` }).join('\n')
+}
+
+/** Cells of a question in a list. */
+export function questionRow(approval: ApprovalView): string[] {
+  const [first = ''] = approval.change.split('\n', 50).filter((line) => line.trim() !== '')
+  return [
+    `approval:${approval.id}`,
+    `@${oneLine(approval.agent)}`,
+    oneLine(approval.tool),
+    oneLine(first.slice(0, 500)),
+  ]
+}
+
+export function lines(count: number): string {
+  return count === 1 ? '1 line' : `${count.toLocaleString('en')} lines`
+}
+
+function taskWords({ id, planId, title }: TaskLine): string {
+  return `task:${id} of plan:${planId}, ${oneLine(title)}`
+}
+
+function sourcesOf({ sources }: Pick<ApprovalView, 'sources'>): string {
+  return sources.map(oneLine).join(', ') || 'untrusted content'
+}
+
+function answeredWords({ answer, answerReason }: ApprovalView): string {
+  const words = { once: 'yes', session: 'yes, in this session', agent: 'yes, for this agent', no: 'no' }[answer ?? 'no']
+  return answerReason === undefined ? words : `${words}: ${answerReason}`
+}
+
+/** Untrusted text in one line, with invisible characters shown. */
+function oneLine(text: string): string {
+  return printable(visible(text))
+}

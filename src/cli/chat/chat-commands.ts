@@ -1,0 +1,102 @@
+import { UsageError } from '../../domain/errors.ts'
+import { thinkingLevels } from '../../domain/message.ts'
+import { nearest } from '../../domain/text/nearest.ts'
+
+/** A line typed in a chat, parsed. */
+export type ChatCommand =
+  | { kind: 'say'; how: 'message' | 'steer' | 'interrupt'; content: string }
+  | { kind: 'stop' | 'status' | 'sessions' | 'help' | 'quit' }
+  | { kind: 'model'; name: string | undefined }
+  | { kind: 'think'; level: (typeof thinkingLevels)[number] | undefined }
+  | { kind: 'switch'; label: string }
+  | { kind: 'new'; label: string | undefined }
+  | { kind: 'fork'; turn: string | undefined; label: string | undefined }
+
+export const commandNames = [
+  ...['steer', 'stop', 'model', 'think', 'sessions', 'switch', 'new', 'fork', 'status', 'help', 'quit'],
+]
+const aliases = new Map([
+  ['exit', 'quit'],
+  ['q', 'quit'],
+  ['cancel', 'stop'],
+  ['models', 'model'],
+  ['?', 'help'],
+  ['session', 'sessions'],
+])
+
+export const chatHelp = `  a message         is answered; while a turn is running it waits for the next
+  !message          interrupts: stops the turn and is answered at once
+  /steer message    reaches the running turn at its next step
+  /stop             stops the turn                            or Ctrl-C
+  /model [name]     switch the model
+  /think [level]    off, low, medium or high, where the model can
+  /sessions         the sessions of this folder
+  /switch label     go to another session
+  /new [label]      a new session
+  /fork [turn] [label]   a new session from a turn, the last one if none
+  /status           what needs you, what is running, what was spent
+  /quit             leave                     Ctrl-D, or Ctrl-C twice
+@path names a file that goes with the message; Tab completes it.
+Up and down go through what you typed before, Ctrl-R searches it; a line that
+starts with a space is not saved. Alt-Enter is a line break, a paste stays one
+message.`
+
+/** Parses a line. One that begins like a path is a message. */
+export function parseChatLine(line: string): ChatCommand {
+  if (line.startsWith('!')) return { kind: 'say', how: 'interrupt', content: requireText(line.slice(1), '!message') }
+  const [, name, rest = ''] = /^\/([a-z?]+)(?:\s+(.*))?$/is.exec(line) ?? []
+  if (name === undefined) return { kind: 'say', how: 'message', content: line }
+  const [first, second] = rest.split(/\s+/).filter((word) => word !== '')
+  switch (commandNamed(name)) {
+    case 'steer':
+      return { kind: 'say', how: 'steer', content: requireText(rest, '/steer message') }
+    case 'stop':
+      return { kind: 'stop' }
+    case 'status':
+      return { kind: 'status' }
+    case 'sessions':
+      return { kind: 'sessions' }
+    case 'switch':
+      return { kind: 'switch', label: requireText(first ?? '', '/switch label', 'label') }
+    case 'help':
+      return { kind: 'help' }
+    case 'quit':
+      return { kind: 'quit' }
+    case 'model':
+      return { kind: 'model', name: first }
+    case 'think':
+      return { kind: 'think', level: levelFrom(first) }
+    case 'new':
+      return { kind: 'new', label: first }
+    case 'fork':
+      return { kind: 'fork', turn: first, label: second }
+    default:
+      throw unknown(name)
+  }
+}
+
+function commandNamed(name: string): string | undefined {
+  const lower = name.toLowerCase()
+  return aliases.get(lower) ?? commandNames.find((known) => known === lower)
+}
+
+function requireText(text: string, example: string, what = 'message'): string {
+  if (text.trim() === '') throw new UsageError(`the ${what} is missing`, `write: ${example}`)
+  return text.trim()
+}
+
+function levelFrom(word: string | undefined) {
+  const level = thinkingLevels.find((known) => known === word)
+  if (word !== undefined && !level)
+    throw new UsageError(`"${word}" is not a thinking level`, `use one of ${thinkingLevels.join(', ')}`)
+  return level
+}
+
+function unknown(name: string): UsageError {
+  const close = nearest(name, [...commandNames, ...aliases.keys()])
+  const suggestion = close === undefined ? undefined : (aliases.get(close) ?? close)
+  return new UsageError(
+    `there is no /${name}`,
+    suggestion ? `did you mean /${suggestion}?` : '/help lists the commands',
+  )
+}

@@ -1,0 +1,17 @@
+/** Settings of a chat: how it begins, and which models it can use. */
+export interface ChatSettings {
+  session: string
+  /** The agent that answers; default: the configured one. */
+  agent: string | undefined
+  /** Whether that agent is the coordinator, which delegates. */
+  isCoordinated: boolean
+  /** A user is typing and can be asked. */
+  isAttended: boolean
+  model: string | undefined
+  /** Throws if there is no such model. */
+  assertModel(name: string): void
+  models: string[]
+  defaultModel: string | undefined
+  perRequestUsd: number
+  notifyCommand: string | undefined
+}

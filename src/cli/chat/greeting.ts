@@ -1,0 +1,78 @@
+import type { App } from '../../api/app.ts'
+import { rehearsal } from '../../config/schema.ts'
+import type { Client } from '../../gateway/api.ts'
+import type { Daemon } from '../../gateway/client.ts'
+import { version } from '../../version.ts'
+import type { CommandContext } from '../command.ts'
+import {
+  countLabel,
+  modelWords,
+  needsYouRows,
+  newsRows,
+  runningRow,
+  statusRow,
+  todayWords,
+} from '../commands/status.ts'
+import { ago, cut, paint, printable } from '../terminal/screen.ts'
+import { lastSeen, markSeen } from './last-visit.ts'
+
+/** Turns that were started by agents begin with their results, which the user would not recognise. */
+const byAgents = /^(?:\[agent_result:|every agent that was started has ended|plan:\d)/
+const searchedTurns = 20
+const survey = 'survey this folder'
+
+/** First lines of a chat: folder, session, model, budget, and news. */
+export async function greeting(
+  here: CommandContext,
+  { app, client, session, model, isCoordinated, perRequestUsd, ownRuns, daemon }: GreetingContext,
+): Promise<string> {
+  const since = lastSeen(here)
+  const view = await client.status(here.folder, since.at)
+  const plans = await client.plans({ folder: here.folder })
+  const spent = todayWords(view)
+  const limits = `stops at $${perRequestUsd.toFixed(2)} a request, $${view.dayLimitUsd.toFixed(2)} a day`
+  const example = isCoordinated ? `${survey} and write a report with a summary per part` : survey
+  const lines = [
+    `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here)}`,
+    statusRow(here, 'session', await sessionLine(here, app, session)),
+    statusRow(here, 'model', modelWords(model ?? view.model)),
+    ...((model ?? view.model) === rehearsal ? [statusRow(here, 'try', example)] : []),
+    statusRow(here, 'spend', `${spent} · ${limits}`),
+    ...needsYouRows(here, view),
+    ...(view.running + view.queued > ownRuns ? [runningRow(here, view, plans, daemon)] : []),
+    ...(daemon ? [statusRow(here, 'daemon', `up, process ${daemon.health.pid}`)] : []),
+    ...newsRows(here, view, since),
+  ]
+  markSeen(here)
+  return lines.join('\n')
+}
+
+export interface GreetingContext {
+  app: App
+  client: Client
+  session: string
+  /** The chosen model; undefined for the default. */
+  model: string | undefined
+  /** Whether the coordinator answers, which delegates. */
+  isCoordinated: boolean
+  perRequestUsd: number
+  /** Runs of this chat: they are shown separately. */
+  ownRuns: number
+  daemon: Daemon | undefined
+}
+
+/** The session, with the last message of the user. */
+async function sessionLine(here: CommandContext, app: App, session: string): Promise<string> {
+  const label = printable(session)
+  const found = (await app.sessions({ folder: here.folder })).find((each) => each.label === session)
+  if (!found?.headTurnId) return `${label}, new: it starts with your first message`
+  const turns = await app.log(here.folder, { of: session, limit: searchedTurns })
+  const last = turns.findLast(({ preview }) => !byAgents.test(preview)) ?? turns.at(-1)
+  const head = `${label}, ${countLabel(found.depth, 'turn')}, ${ago(found.updatedAt, here.clock.now())}`
+  const room = here.screen.columns - 11 - head.length - 6
+  return last && room > 16 ? `${head}: “${cut(printable(last.preview), room)}”` : head
+}
+
+function short({ folder, userHome: home }: CommandContext): string {
+  return printable(folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder)
+}

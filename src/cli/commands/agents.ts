@@ -1,0 +1,184 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { type Command, Option } from 'commander'
+import { type Agents, type AgentsHere, agentsInDirectories, hasNotedFolders, openAgents } from '../../app/agents.ts'
+import { type Config, loadConfig } from '../../config/config.ts'
+import type { Agent } from '../../domain/agent.ts'
+import { UsageError } from '../../domain/errors.ts'
+import { nearest } from '../../domain/text/nearest.ts'
+import { homePaths } from '../../home/home.ts'
+import { secretReader } from '../../home/secrets.ts'
+import type { CommandContext, CommandResult, Register } from '../command.ts'
+import { agentCounts, agentFacts, agentList, agentRow, findingLines, findingPages } from '../pages/agents-page.ts'
+import { printable } from '../terminal/screen.ts'
+import { editAgent, newAgent, trustAgent } from './agents/agents-keep.ts'
+import { findAgent, matchingAgents, noSuchAgent } from './agents/agents-named.ts'
+
+export const registerAgents: Register = (program, run) => {
+  const agents = program
+    .command('agents')
+    .alias('skills')
+    .helpGroup('SET UP')
+    .description('agents: list, add, edit, test, trust')
+  agents
+    .command('list [name]', { isDefault: true })
+    .alias('ls')
+    .description('all agents here')
+    .action(run((here, [name]) => (name === undefined ? list(here) : showOrAdvise(here, name, agents))))
+  agents
+    .command('show <name>')
+    .description('the whole file, and what was found in it')
+    .action(run((here, [name = '']) => show(here, name)))
+  agents
+    .command('new <name>')
+    .description('create a file to fill in, in the home')
+    .option('--folder', 'in this folder (.heddle/agents), for everyone who works in it')
+    .addHelpText('after', '\nExample: heddle agents new release-notes')
+    .action(run(async (here, [name = ''], options) => newAgent(here, await openHere(here), name, options)))
+  agents
+    .command('edit <name>')
+    .description('open its file in $EDITOR and check it; a shipped agent is copied to the home first')
+    .action(
+      run(async (here, [name = '']) => {
+        const known = await agentsHere(here)
+        return editAgent(here, findAgent(here, openAgents(known), name), () => openAgents(known))
+      }),
+    )
+  agents
+    .command('check [what...]')
+    .description('check the files: all here, agents by name, or any directories; trusts nothing')
+    .addHelpText('after', '\nExamples: heddle agents check release-notes    heddle agents check ~/.claude/agents')
+    .action(run((here, what) => check(here, what)))
+  agents
+    .command('test [names...]')
+    .description('test agents on your model: a small task, then checks; without names all shipped agents')
+    .option('-m, --model <name>', 'one of the models of heddle.yaml')
+    .addOption(new Option('--new', 'create a test to fill in, next to the agent’s file').conflicts('model'))
+    .addHelpText('after', testHelp)
+    .action(
+      run(async (here, names, options) => {
+        const { testAgents } = await import('./agents/agents-test.ts')
+        return testAgents(here, await settingsHere(here), names, options)
+      }),
+    )
+  agents
+    .command('trust <name>')
+    .description('allow an agent file that agents could have written, as it is now; by name or path')
+    .option('-y, --yes', 'without asking')
+    .action(run(async (here, [name = ''], options) => trustAgent(here, await openHere(here), name, options)))
+}
+
+const testHelp = `
+A test is a directory next to the agent's file, with its name: coder.md has
+coder.test with task.md (the task), files/ (what it works on) and
+checks.json (what must be true afterwards).
+
+Example: heddle agents test coder -m local`
+
+async function list(here: CommandContext): Promise<CommandResult> {
+  const known = await agentsHere(here)
+  const { agents, diagnostics } = openAgents(known).look(here.folder)
+  const counts = agentCounts(agents, diagnostics.length)
+  const next = counts === '' ? 'heddle agents show NAME    heddle agents new NAME' : `${counts}    heddle agents check`
+  // Directories that could not be read are in no list of agents.
+  const aboutDirectories =
+    diagnostics.length === 0 ? [] : [findingLines(here.screen, diagnostics, { paths: true }).join('\n')]
+  const text =
+    agents.length === 0
+      ? 'none yet    heddle agents new NAME'
+      : [agentList(here.screen, agents), ...aboutDirectories, defaultAgentLine(known.config), next].join('\n\n')
+  return { json: { agents: agents.map(agentRow), diagnostics }, text }
+}
+
+/** The default agent. @coordinator and @general have no file, so the list does not show them. */
+function defaultAgentLine({ agent }: Config): string {
+  const name = `@${printable(agent.default.replace(/^@/, ''))}`
+  const does = name === '@coordinator' ? ' and gives them work; @general works alone' : ''
+  return `${name} answers${does}    agent.default`
+}
+
+/** `heddle agents coder` shows the agent; any other word is treated as a misspelled subcommand. */
+async function showOrAdvise(here: CommandContext, word: string, { commands }: Command): Promise<CommandResult> {
+  const known = (await openHere(here)).list(here.folder)
+  if (matchingAgents(here, known, word).length > 0) return show(here, word)
+  const close = nearest(
+    word,
+    commands.map((command) => command.name()),
+  )
+  if (close) throw new UsageError(`there is no command "${printable(word)}"`, `did you mean: heddle agents ${close}`)
+  throw noSuchAgent(known, word)
+}
+
+async function show(here: CommandContext, name: string): Promise<CommandResult> {
+  const agent = findAgent(here, await openHere(here), name)
+  const parts = [
+    [agentFacts(here.screen, agent), ...findingLines(here.screen, agent.diagnostics)].join('\n'),
+    printable(fileText(agent), { lines: true }),
+  ]
+  return { json: agent, text: parts.filter((part) => part !== '').join('\n\n') }
+}
+
+async function check(here: CommandContext, what: string[]): Promise<CommandResult> {
+  const known = await agentsHere(here)
+  const matches = what.map((word) =>
+    existsSync(here.pathOf(word)) ? [] : matchingAgents(here, openAgents(known).list(here.folder), word),
+  )
+  if (what.length > 0 && matches.every((agents) => agents.length > 0)) return checkNamed(here, matches.flat())
+  return checkFiles(here, what, known)
+}
+
+function checkNamed(here: CommandContext, agents: Agent[]): CommandResult {
+  const ok = agents.every(({ status }) => status !== 'broken')
+  const text = agents
+    .map((agent) => [agentFacts(here.screen, agent), ...findingLines(here.screen, agent.diagnostics)].join('\n'))
+    .join('\n\n')
+  return { json: { ok, agents: agents.map(agentRow), diagnostics: [] }, text, code: ok ? 0 : 1 }
+}
+
+function checkFiles(here: CommandContext, directories: string[], known: AgentsHere): CommandResult {
+  const { agents, diagnostics } =
+    directories.length === 0
+      ? openAgents(known).look(here.folder)
+      : agentsInDirectories(
+          directories.map((path) => here.pathOf(path)),
+          known,
+        ).look()
+  const ok = agents.every(({ status }) => status !== 'broken') && diagnostics.every(({ level }) => level !== 'error')
+  const counts = agentCounts(agents, diagnostics.length)
+  const sum = `${agents.length} agents${counts === '' ? ', all ready' : `: ${counts}`}`
+  const text = [
+    ...findingPages(here.screen, agents),
+    ...(diagnostics.length === 0 ? [] : [findingLines(here.screen, diagnostics, { paths: true }).join('\n')]),
+    agents.length === 0 && directories.length > 0 ? 'no agents: no .md file here has frontmatter' : sum,
+  ].join('\n\n')
+  return { json: { ok, agents: agents.map(agentRow), diagnostics }, text, code: ok ? 0 : 1 }
+}
+
+async function openHere(here: CommandContext): Promise<Agents> {
+  return openAgents(await agentsHere(here))
+}
+
+/** Settings for agents. Opens the engine once if session folders, which decide about trust, are not recorded yet. */
+async function agentsHere(here: CommandContext): Promise<AgentsHere & { config: Config }> {
+  const found = await settingsHere(here)
+  const mayHaveSessions = found.config.database !== 'sqlite' || existsSync(homePaths(here.home).database)
+  if (mayHaveSessions && !hasNotedFolders(found.paths))
+    await here.app().catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error)
+      here.tell(`cannot read the folders of your sessions, so agent files in them are shown as trusted: ${why}`)
+    })
+  return found
+}
+
+async function settingsHere(here: CommandContext): Promise<AgentsHere & { config: Config }> {
+  const paths = homePaths(here.home)
+  const secrets = secretReader(paths.secrets)
+  const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome, secrets })
+  return { paths, config, clock: here.clock }
+}
+
+/** Text of the file; empty if it is binary or too large. */
+function fileText({ path, hash }: Agent): string {
+  if (hash === '') return ''
+  const text = readFileSync(path, 'utf8')
+  return text.includes('\0') || text.length > 1024 * 1024 ? '' : text.trimEnd()
+}

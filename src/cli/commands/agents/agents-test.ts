@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import {
+  type Fixture,
+  fixturePath,
+  fixtureTemplate,
+  hasFixture,
+  type Measured,
+  measureAgent,
+  readFixture,
+} from '../../../app/agent-tests.ts'
+import { type AgentsHere, openAgents } from '../../../app/agents.ts'
+import type { Config } from '../../../config/config.ts'
+import { toFileError } from '../../../config/files.ts'
+import { rehearsal } from '../../../config/schema.ts'
+import { type Agent, isLive } from '../../../domain/agent.ts'
+import { HeddleError, UsageError } from '../../../domain/errors.ts'
+import type { CommandContext, CommandResult } from '../../command.ts'
+import { measuredPage, measuredRow, type NotMeasured, summaryPage } from '../../pages/agents-test-page.ts'
+import { printable } from '../../terminal/screen.ts'
+import { findAgent } from './agents-named.ts'
+
+/** Settings of this home for a test. */
+export type TestSettings = Omit<AgentsHere, 'config'> & { config: Config }
+
+/** Built-in agents, in the order in which a job would use them. */
+const builtInAgents = ['researcher', 'project-planner', 'coder', 'code-review', 'writer', 'tester']
+
+/** Runs the tests next to agent files: of the named agents, or of all built-in ones. */
+export async function testAgents(
+  here: CommandContext,
+  settings: TestSettings,
+  names: string[],
+  options: Record<string, unknown>,
+): Promise<CommandResult> {
+  if (options['new'] === true) return newTest(here, settings, names)
+  const { stopped } = here
+  stopped.addEventListener('abort', () => here.tell('stopping'))
+  const modelOption = options['model'] === undefined ? undefined : String(options['model'])
+  const tests = (names.length > 0 ? names : builtInAgents).map((name) => testOf(here, settings, name, modelOption))
+  const [only] = tests
+  const measure = (test: Test) => {
+    here.tell(`testing @${test.agent.name} on ${printable(test.model)}: ${test.fixture.checks.length + 1} checks`)
+    return measureAgent({ ...test, ...settings, clock: here.clock, env: here.env, stopped })
+  }
+  if (only && tests.length === 1) {
+    const measured = await measure(only)
+    const row = measuredRow(measured)
+    return { json: row, text: measuredPage(here.screen, measured), code: row.ok ? 0 : 1 }
+  }
+  const all: (Measured | NotMeasured)[] = []
+  const pages: string[] = []
+  for (const test of tests) {
+    const result = await measure(test).catch((error: unknown) => notMeasured(test.agent.name, error))
+    all.push(result)
+    pages.push(`@${test.agent.name}\n${'error' in result ? refusalPage(result) : measuredPage(here.screen, result)}`)
+  }
+  const rows = all.map((each) => ('error' in each ? { ok: false, ...each } : measuredRow(each)))
+  const ok = rows.every((row) => row.ok)
+  const text = [...pages, summaryPage(here.screen, all)].join('\n\n')
+  return { json: { ok, tests: rows }, text, code: ok ? 0 : 1 }
+}
+
+interface Test {
+  agent: Agent
+  fixture: Fixture
+  model: string
+}
+
+/** Loads a test. Throws before any model is called if something is wrong with it. */
+function testOf(here: CommandContext, settings: TestSettings, name: string, modelOption: string | undefined): Test {
+  const { config } = settings
+  const agent = findAgent(here, openAgents(settings), name)
+  if (!isLive(agent)) {
+    const remedy = `see why: heddle agents show ${agent.path}`
+    throw new HeddleError('agent_unusable', `${agent.path} cannot be used: it is ${agent.status}`, remedy)
+  }
+  const model = modelOption ?? agent.model ?? config.agent.model ?? rehearsal
+  if (model === rehearsal)
+    throw new UsageError('rehearsal cannot be tested: it is a script.', 'add a model: heddle models add')
+  const place = testPath(settings, agent)
+  if (place === undefined)
+    throw new HeddleError(
+      'agent_test_missing',
+      `@${agent.name} has no test: there is no ${fixturePath(agent.path)}`,
+      `create one: heddle agents test ${agent.name} --new`,
+    )
+  return { agent, fixture: readFixture(place), model }
+}
+
+/** Path of the test: next to the agent's file, or next to the built-in agent that it is a copy of. */
+function testPath(settings: TestSettings, { path, name }: Agent): string | undefined {
+  if (hasFixture(path)) return fixturePath(path)
+  const original = openAgents(settings)
+    .list()
+    .find((each) => each.name === name && each.source === 'built-in')
+  return original && hasFixture(original.path) ? fixturePath(original.path) : undefined
+}
+
+/** Writes a minimal working test for the user to fill in. */
+async function newTest(here: CommandContext, settings: TestSettings, names: string[]): Promise<CommandResult> {
+  const [name, ...more] = names
+  if (name === undefined || more.length > 0)
+    throw new UsageError('--new needs the name of one agent', 'heddle agents test NAME --new')
+  const agent = findAgent(here, openAgents(settings), name)
+  const path = fixturePath(agent.path)
+  if (existsSync(path))
+    throw new HeddleError('agent_test_exists', `the test already exists: ${path}`, `run it: heddle agents test ${name}`)
+  try {
+    for (const [file, text] of Object.entries(fixtureTemplate)) {
+      await mkdir(dirname(join(path, file)), { recursive: true })
+      await writeFile(join(path, file), text, { flag: 'wx' })
+    }
+  } catch (error) {
+    throw toFileError(error, 'agent_test_unwritable', `Cannot write ${path}`)
+  }
+  const text = `wrote ${path}: task.md, files/ and checks.json\nfill them in, then: heddle agents test ${agent.name}`
+  return { json: { ok: true, name: agent.name, path }, text }
+}
+
+/** Turns the failure of one test into a result, so that the others still run; a cancellation ends all. */
+function notMeasured(agent: string, error: unknown): NotMeasured {
+  if (!(error instanceof HeddleError) || error.code === 'cancelled') throw error
+  return { agent, error: { code: error.code, message: error.message, remedy: error.remedy } }
+}
+
+function refusalPage({ error }: NotMeasured): string {
+  return printable(`${error.message}\n  → ${error.remedy}`, { lines: true })
+}

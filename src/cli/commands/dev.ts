@@ -1,0 +1,10 @@
+import { crashPoints } from '../../domain/crash-points.ts'
+import { type Register, rareGroup } from '../command.ts'
+
+export const registerDev: Register = (program, run) => {
+  const dev = program.command('dev').helpGroup(rareGroup).description('for people who work on heddle itself')
+  dev
+    .command('crash-points')
+    .description('moments at which HEDDLE_CRASH_AT=<point>#<n> kills the process')
+    .action(run(async () => ({ json: { points: crashPoints }, text: crashPoints.join('\n') })))
+}

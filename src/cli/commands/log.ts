@@ -1,0 +1,122 @@
+import { Option } from 'commander'
+import type { TurnLine } from '../../api/views/turn.ts'
+import { UsageError } from '../../domain/errors.ts'
+import { tail } from '../../domain/id.ts'
+import type { CommandContext, Register } from '../command.ts'
+import { wholeNumber } from '../input/counts.ts'
+import { drawGraph } from '../terminal/graph.ts'
+import { ago, cut, paint, printable, width } from '../terminal/screen.ts'
+
+const screenTurns = 20
+
+export const registerLog: Register = (program, run) => {
+  program
+    .command('log [session-or-turn]')
+    .helpGroup('REWIND')
+    .description('the turns that lead to a session’s head, or to any turn')
+    .option('-a, --all', 'all turns')
+    .option('--graph', 'draw the branches')
+    .addOption(new Option('--tips', 'only turns that were not continued, with or without a session').conflicts('all'))
+    .addOption(
+      new Option('--context', 'only what a model would get next: from the last compaction on').conflicts([
+        'all',
+        'tips',
+      ]),
+    )
+    .option('--limit <n>', `at most the last n turns; 0 for all (default: all in JSON, ${screenTurns} on screen)`)
+    .addHelpText('after', '\nExamples: heddle log main    heddle log turn:4c1e07    heddle log --all --graph')
+    .action(
+      run(async (here, [of], options) => {
+        const [all, context, tips] = [options['all'] === true, options['context'] === true, options['tips'] === true]
+        if (of !== undefined && (all || tips))
+          throw new UsageError(
+            `--${all ? 'all' : 'tips'} looks at every session, not at ${printable(of)} alone`,
+            `leave one of them out`,
+          )
+        const limit = limitFrom(options['limit'], here.json || all ? 0 : screenTurns)
+        const turns = await read(here, of, { all, context, tips, limit })
+        const graph = all || options['graph'] === true
+        return { json: { turns }, text: screen(here, turns, of, { whole: all || context || tips, graph }) }
+      }),
+    )
+
+  program
+    .command('diff <a> <b>')
+    .helpGroup('REWIND')
+    .description('what two sessions or turns do not have in common, and where they split')
+    .addHelpText('after', '\nExample: heddle diff main second-try')
+    .action(
+      run(async (here, [a = '', b = '']) => {
+        const app = await here.app()
+        const diff = await app.diff(here.folder, a, b)
+        const side = async (of: string, ids: string[]) => {
+          const lines = ids.length === 0 ? [] : (await app.log(here.folder, { of })).slice(-ids.length)
+          return [
+            paint(here.screen, 'bold', `only ${printable(of)}: ${ids.length}`),
+            ...lines.reverse().map((turn) => line(here, turn, '  ')),
+          ]
+        }
+        const parted = diff.ancestor ? `split after turn:${tail(diff.ancestor)}` : 'nothing in common'
+        return { json: diff, text: [...(await side(a, diff.a)), ...(await side(b, diff.b)), parted].join('\n') }
+      }),
+    )
+}
+
+async function read(
+  here: CommandContext,
+  of: string | undefined,
+  query: { all: boolean; context: boolean; tips: boolean; limit: number },
+) {
+  const app = await here.app()
+  if (query.context) return lastOf(await app.context(here.folder, of ?? 'main'), query.limit)
+  if (query.tips) return lastOf(await app.tips(), query.limit)
+  if (query.all) return lastOf(await app.log(here.folder, { all: true }), query.limit)
+  if (of === undefined) {
+    const [newest] = await app.sessions({ folder: here.folder })
+    // A folder without sessions has an empty log; that is no error.
+    if (!newest) return []
+    const sessions = await app.sessions({ folder: here.folder })
+    of = sessions.some(({ label }) => label === 'main') ? 'main' : newest.label
+  }
+  return app.log(here.folder, { limit: query.limit, of })
+}
+
+function lastOf(turns: TurnLine[], limit: number): TurnLine[] {
+  return limit === 0 ? turns : turns.slice(-limit)
+}
+
+function screen(
+  here: CommandContext,
+  turns: TurnLine[],
+  of: string | undefined,
+  how: { whole: boolean; graph: boolean },
+): string {
+  if (turns.length === 0) return `no turns in ${printable(here.folder)} yet    heddle ask "…"`
+  const lines = how.graph
+    ? drawGraph(turns).map(({ lanes, node }) => (node ? line(here, node, `${lanes} `) : lanes))
+    : turns.toReversed().map((turn) => line(here, turn, ''))
+  const older = (turns[0]?.depth ?? 1) - 1
+  const more =
+    !how.whole && older > 0 ? [`… ${older} older    heddle log ${of ?? ''} --limit 0`.replace('  --', ' --')] : []
+  return [...lines, ...more].join('\n')
+}
+
+/** One turn on one line: id, depth, age, sessions, and as much of the question as fits. */
+function line(here: CommandContext, turn: TurnLine, before: string): string {
+  const { screen } = here
+  const head = `${before}turn:${tail(turn.id)}`
+  const facts = [
+    paint(screen, 'dim', String(turn.depth).padStart(4)),
+    ago(turn.timestamp, here.clock.now()).padStart(8),
+    ...(turn.session ? [paint(screen, 'green', `(${printable(turn.session)})`)] : []),
+    ...(turn.type === 'compaction' ? [paint(screen, 'cyan', 'compaction')] : []),
+    ...(turn.status === 'completed' ? [] : [paint(screen, 'red', turn.status)]),
+  ].join('  ')
+  const start = `${paint(screen, 'yellow', head)}${facts}  `
+  return cut(start + printable(turn.preview), Math.max(screen.columns, width(start) + 10))
+}
+
+function limitFrom(value: unknown, otherwise: number): number {
+  if (value === undefined) return otherwise
+  return wholeNumber(value, { what: 'number of turns', least: 0, remedy: 'give a whole number; 0 means all' })
+}

@@ -1,0 +1,139 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ForgetResult, MemoryChange, MemoryView, RememberResult } from '../../../api/views/memory.ts'
+import { HeddleError, UsageError } from '../../../domain/errors.ts'
+import { tail } from '../../../domain/id.ts'
+import type { CommandContext, CommandResult } from '../../command.ts'
+import { pipedInput } from '../../input/piped.ts'
+import { contentLine, datedMention, few, memoryMention } from '../../pages/memory-page.ts'
+import { agrees, canAsk, readInput } from '../../terminal/prompt.ts'
+
+type Words = Omit<MemoryChange, 'content'>
+
+/** Saves a statement, and reports which memories it replaces or resembles. */
+export async function addMemory(here: CommandContext, text: string | undefined, words: Words): Promise<CommandResult> {
+  const content = text === '-' ? await readInput(here) : (text ?? (await pipedInput(here))?.toString('utf8'))
+  if (content === undefined) throw new UsageError('there is nothing to remember', 'heddle memory add "one sentence"')
+  const kept = await (await here.app()).remember({ content, ...words })
+  const { id, score } = kept.memory
+  return answerOf(
+    here,
+    kept,
+    kept.isMerged ? `memory:${id} already says this; its score is now ${score}` : `saved as memory:${id}`,
+  )
+}
+
+/** Changes the text, tags or keywords of a memory. */
+export async function editMemory(
+  here: CommandContext,
+  id: number,
+  text: string | undefined,
+  words: Words,
+): Promise<CommandResult> {
+  const app = await here.app()
+  const isAboutWords = words.tags !== undefined || words.keywords !== undefined
+  const content =
+    text === '-' ? await readInput(here) : (text ?? (isAboutWords ? undefined : await editedText(here, id)))
+  if (content === undefined && !isAboutWords)
+    return { json: { ok: true, id, changed: false }, text: 'nothing was changed' }
+  const kept = await app.changeMemory(id, { ...(content !== undefined && { content }), ...words })
+  const now = kept.memory.id
+  return answerOf(here, kept, now === id ? `memory:${id} is changed` : `memory:${now} replaces memory:${id}`)
+}
+
+/** Erases a memory. On a terminal it first shows what is based on it and asks. */
+export async function forgetMemory(
+  here: CommandContext,
+  id: number,
+  { yes, older }: { yes: boolean; older: boolean },
+): Promise<CommandResult> {
+  const app = await here.app()
+  const isAsked = !yes && !here.json && canAsk(here)
+  const memory = isAsked ? ((await app.show(here.folder, `memory:${id}`)) as MemoryView) : undefined
+  let isOlderMeant = older
+  if (memory && memory.forgottenAt === undefined) {
+    here.tell([memoryMention(here.screen, 'about to forget', memory), ...restedOn(memory)].join('\n'))
+    if (!(await agrees(here, 'forget it permanently?')))
+      throw new HeddleError('cancelled', `memory:${id} was kept`, `correct it instead: heddle memory edit ${id}`)
+    const replaced = memory.older.filter(({ content }) => content !== '')
+    if (!older && replaced.length > 0) {
+      here.tell(replaced.map((each) => memoryMention(here.screen, 'it replaced', each)).join('\n'))
+      isOlderMeant = await agrees(here, `forget ${replaced.length === 1 ? 'that' : 'those'} too?`)
+    }
+  }
+  const gone = await app.forgetMemory(id, { older: isOlderMeant })
+  return {
+    json: { ok: true, ...gone },
+    text: [`memory:${id} is forgotten`, ...olderLines(gone), ...restedOn(gone)].join('\n'),
+  }
+}
+
+function answerOf(
+  here: CommandContext,
+  { memory, isMerged, superseded, near }: RememberResult,
+  what: string,
+): CommandResult {
+  const [first] = near
+  const lines = [
+    `${what}    heddle memory show ${memory.id}`,
+    contentLine(here.screen, memory),
+    ...superseded.map((older) => memoryMention(here.screen, 'replaces', older)),
+    ...near.map((other) => datedMention(here.screen, 'looks like', other)),
+    ...(first
+      ? [`  all are kept. Is one out of date?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`]
+      : []),
+  ]
+  const ids = { superseded: superseded.map(({ id }) => id), near: near.map(({ id }) => id) }
+  return { json: { ok: true, id: memory.id, merged: isMerged, ...ids, memories: [memory] }, text: lines.join('\n') }
+}
+
+/** Lines about the memories that it had replaced: erased too, or still readable. */
+function olderLines({ older, kept }: ForgetResult): string[] {
+  const gone = few(older.map((id) => `memory:${id}`))
+  const there = few(kept.map((id) => `memory:${id}`))
+  return [
+    ...(gone === null ? [] : [`  forgotten with it: ${gone}`]),
+    ...(there === null ? [] : [`  it had replaced ${there}: still readable    heddle memory forget ${kept[0]}`]),
+  ]
+}
+
+function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'>): string[] {
+  const cited = few(narratives.map((id) => `narrative:${id}`))
+  const shown = few(runs.map((id) => `run:${tail(id)}`))
+  return [
+    ...(cited === null ? [] : [`  cited by ${cited}, no longer shown to any model`]),
+    ...(shown === null ? [] : [`  shown to ${shown}`]),
+    '  turns stay as they are',
+  ]
+}
+
+/** Opens a memory in the user's editor; undefined if its text was not changed. */
+async function editedText(here: CommandContext, id: number): Promise<string | undefined> {
+  if (here.json || !canAsk(here))
+    throw new UsageError('editing needs a terminal', `or give the text: heddle memory edit ${id} "…"; - reads stdin`)
+  const memory = (await (await here.app()).show(here.folder, `memory:${id}`)) as MemoryView
+  if (memory.forgottenAt !== undefined || memory.replacedBy !== undefined)
+    throw new UsageError(
+      `memory:${id} is no longer current`,
+      `see what replaced it: heddle memory show ${id}`,
+      'superseded',
+    )
+  const { runEditor } = await import('../set-up.ts')
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-memory-'))
+  const file = join(folder, `memory-${id}.md`)
+  try {
+    writeFileSync(file, `${memory.content}\n`, { mode: 0o600 })
+    const code = await runEditor(here, file, `memory edit ${id}`)
+    if (code !== 0)
+      throw new HeddleError(
+        'editor_failed',
+        `the editor exited with code ${code}`,
+        'nothing was changed; set EDITOR to another editor',
+      )
+    const text = readFileSync(file, 'utf8').trim()
+    return text === '' || text === memory.content ? undefined : text
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,119 @@
+import { type RunLine, spendingKeys } from '../../api/views/run.ts'
+import type { Millis } from '../../domain/clock.ts'
+import { UsageError } from '../../domain/errors.ts'
+import { tail } from '../../domain/id.ts'
+import { parseReference } from '../../domain/reference.ts'
+import type { Register } from '../command.ts'
+import { inThousands } from '../pages/answer-page.ts'
+import { lostWords, spendingNotes, spendingRow } from '../pages/spending-words.ts'
+import { printable, table } from '../terminal/screen.ts'
+
+const cancelTimeout: Millis = 5000
+
+export const registerRuns: Register = (program, run) => {
+  program
+    .command('ps')
+    .helpGroup('SEE')
+    .description('what is queued, running or waiting')
+    .option('-a, --all', 'also the last finished ones')
+    .action(
+      run(async (here, _args, options) => {
+        const runs = await (await here.client()).runs({ all: options['all'] === true })
+        const text =
+          runs.length > 0
+            ? table(here.screen, runs.map(row), 4)
+            : 'nothing is running    heddle ask "…", heddle ps --all'
+        return { json: { runs }, text }
+      }),
+    )
+
+  program
+    .command('usage')
+    .helpGroup('SEE')
+    .description('tokens and money; ~ marks an estimate')
+    .option('--by <key>', spendingKeys.join(', '), 'model')
+    .option('--today', 'only what was spent since midnight, UTC')
+    .action(
+      run(async (here, _args, options) => {
+        const by = spendingKeys.find((known) => known === options['by'])
+        if (!by)
+          throw new UsageError(`usage cannot be grouped by "${options['by']}"`, `use --by ${spendingKeys.join(', ')}`)
+        const { rows, total } = await (await here.client()).usage(by, { today: options['today'] === true })
+        const lines = [...rows, { key: 'total', ...total }].map((each) =>
+          spendingRow({ ...each, key: printable(each.key) }),
+        )
+        const text = [table(here.screen, lines, 0), ...spendingNotes(total)].join('\n')
+        return { json: { rows, total }, text }
+      }),
+    )
+
+  program
+    .command('cancel <ref>')
+    .helpGroup('DECIDE')
+    .description('stop a run, a task or a plan; its work so far is kept')
+    .option('--reason <text>', 'recorded in its turn', 'cancelled by hand')
+    .addHelpText('after', '\nExamples: heddle cancel run:4c1e07    heddle cancel task:3    heddle cancel plan:1')
+    .action(
+      run(async (here, [name = ''], options) => {
+        const client = await here.client()
+        const reason = String(options['reason'])
+        let now = await client.cancel(name, reason)
+        const deadline = here.clock.monotonic() + cancelTimeout
+        while (now.state === 'running' && here.clock.monotonic() < deadline) {
+          await here.clock.sleep(100)
+          now = await client.cancel(isPlanned(name) ? name : now.id, reason)
+        }
+        const what = isPlanned(name) ? printable(name) : `run:${tail(now.id)}`
+        return { json: { ok: true, ...now }, text: `${what} is ${now.state}` }
+      }),
+    )
+
+  program
+    .command('retry <ref>')
+    .helpGroup('DECIDE')
+    .description('run a finished run or a failed task again; the old turn stays')
+    .addHelpText('after', '\nExamples: heddle retry run:4c1e07    heddle retry task:3')
+    .action(
+      run(async (here, [name = '']) => {
+        const { kind, id } = parseReference(name)
+        if (kind === 'plan')
+          throw new UsageError(
+            'a whole plan cannot be retried',
+            `see what failed: heddle tasks --plan ${printable(id)} --status failed, then: heddle retry task:N`,
+          )
+        const retried = await (await here.client()).retry(name)
+        const run = retried.runId === null ? '' : `run:${tail(retried.runId)}`
+        const work = (await here.daemon()) ? '' : 'heddle up does the work, '
+        const text =
+          kind === 'task'
+            ? `${printable(name)} restarted${run && ` as ${run}`}    ${work}heddle plans -w shows it`
+            : `queued again${run && ` as ${run}`}    ${work}heddle watch${run && ` ${run}`} shows it`
+        return { json: { ok: true, ...retried }, text }
+      }),
+    )
+}
+
+/** Whether it names a plan or task; the output then uses that name instead of the run's. */
+function isPlanned(name: string): boolean {
+  return /^(?:task|plan):/.test(name)
+}
+
+/** The session of a top-level run; for other runs what they work for, since their session names are long. */
+function purposeOf({ session, taskId, parentRunId, tellsOf }: RunLine): string {
+  if (tellsOf !== undefined) return `summary of ${printable(tellsOf)}`
+  if (taskId !== undefined) return `task:${taskId}`
+  return parentRunId === null ? printable(session ?? '–') : `run:${tail(parentRunId)}`
+}
+
+function row(run: RunLine): string[] {
+  return [
+    `run:${tail(run.id)}`,
+    run.state,
+    run.agent === undefined ? '–' : `@${printable(run.agent)}`,
+    purposeOf(run),
+    run.doing === run.state ? '' : printable(run.doing),
+    `${run.ageSeconds}s`,
+    `${inThousands(run.tokens)} tok`,
+    `${run.estimatedUsd > 0 ? '~' : ''}$${(run.costUsd + run.estimatedUsd).toFixed(2)}${lostWords(run)}`,
+  ]
+}

@@ -1,0 +1,157 @@
+import type { Shown } from '../../api/turns.ts'
+import type { RunView } from '../../api/views/run.ts'
+import type { TurnView } from '../../api/views/turn.ts'
+import { describePart } from '../../domain/attachment.ts'
+import { tail } from '../../domain/id.ts'
+import type { Message } from '../../domain/message.ts'
+import { wholeQuestion } from '../approvals/question-page.ts'
+import type { CommandContext, Register } from '../command.ts'
+import { callStatus } from '../live/call-line.ts'
+import { commandLines } from '../pages/command-lines.ts'
+import { memoryPage, remindersLines } from '../pages/memory-page.ts'
+import { narrativePage } from '../pages/narrative-page.ts'
+import { planPage, resultPage, taskPage } from '../pages/plan-page.ts'
+import { moneyWords, tokenWords } from '../pages/spending-words.ts'
+import { facts } from '../terminal/facts.ts'
+import { ago, paint, printable, table } from '../terminal/screen.ts'
+
+export const registerShow: Register = (program, run) => {
+  program
+    .command('show <ref>')
+    .helpGroup('SEE')
+    .description('print a turn, run, plan, task, result, memory, narrative, approval, session, persona')
+    .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
+    .action(
+      run(async (here, [reference = '']) => {
+        const app = await here.app()
+        const shown = await app.show(here.folder, reference)
+        return { json: shown, text: page(here, shown) }
+      }),
+    )
+}
+
+function page(here: CommandContext, shown: Shown): string {
+  switch (shown.kind) {
+    case 'turn':
+      return turnPage(here, shown)
+    case 'run':
+      return runPage(here, shown)
+    case 'approval':
+      return wholeQuestion(here.screen, shown)
+    case 'result':
+      return resultPage(here.screen, shown)
+    case 'plan':
+      return planPage(here.screen, shown)
+    case 'task':
+      return taskPage(here.screen, shown)
+    case 'memory':
+      return memoryPage(here.screen, shown)
+    case 'narrative':
+      return narrativePage(here.screen, shown)
+    case 'session':
+      return facts(here.screen, `session:${printable(shown.label)}`, [
+        ['folder', printable(shown.folder)],
+        ['head', shown.headTurnId ? `turn:${shown.headTurnId}` : 'no turn yet'],
+        ['turns', String(shown.depth)],
+        ['persona', shown.persona],
+        ['used', ago(shown.updatedAt, here.clock.now()) + (shown.archived ? ', archived' : '')],
+        ['next', `heddle log ${printable(shown.label)}`],
+      ])
+    case 'persona':
+      return facts(here.screen, `persona:${shown.id}`, [
+        ['name', printable(shown.identity.name) + (shown.identity.emoji ? ` ${printable(shown.identity.emoji)}` : '')],
+        ['allow', shown.permissions.tools.allow?.join(', ') ?? 'every tool'],
+        ['deny', shown.permissions.tools.deny?.join(', ') || null],
+        ['model', shown.defaultModelConfig?.model ?? null],
+        ['soul', printable(shown.identity.soul, { lines: true })],
+      ])
+  }
+}
+
+function turnPage(here: CommandContext, turn: TurnView): string {
+  const head = facts(here.screen, `turn:${turn.id}`, [
+    ['parent', turn.parentId ? `turn:${turn.parentId}` : 'none, it is the first turn'],
+    [
+      'place',
+      `turn ${turn.depth} of its path, ${turn.thread.totalTokens} tokens so far${turn.hasChildren ? ', continued' : ''}`,
+    ],
+    [
+      'status',
+      turn.type === 'compaction' && turn.compaction
+        ? `${turn.status}, compaction of turns ${turn.compaction.fromDepth} to ${turn.compaction.toDepth}`
+        : turn.status,
+    ],
+    ['sessions', turn.sessions.map((label) => printable(label)).join(', ') || null],
+    ['persona', turn.thread.persona],
+    ['model', turn.model.actual && printable(turn.model.actual)],
+    ['trust', turn.label.integrity === 'untrusted' ? `untrusted: ${printable(turn.label.sources.join(', '))}` : null],
+    ['run', `run:${turn.runId}`],
+    ['at', turn.timestamp],
+    ['key', turn.thread.threadKey],
+  ])
+  const calls = turn.toolCalls.map(
+    (call) =>
+      `${paint(here.screen, 'cyan', call.name)}  ${callStatus(call.status)}  ${printable(JSON.stringify(call.input))}`,
+  )
+  const reminders =
+    turn.remindedOf.length + turn.remindedOfFiles.length === 0
+      ? []
+      : [
+          `${paint(here.screen, 'bold', 'reminded of')}\n${remindersLines(here.screen, turn.remindedOf, turn.remindedOfFiles)}`,
+        ]
+  const { beganWith } = turn
+  const summary = beganWith
+    ? [
+        `${paint(here.screen, 'bold', 'where things stood')}    heddle show narrative:${beganWith.id}\n` +
+          printable(beganWith.summary, { lines: true }),
+      ]
+    : []
+  const messages = turn.query.map((message) => messageText(here, message))
+  return [head, ...messages, ...summary, ...reminders, ...calls, messageText(here, turn.response)].join('\n\n')
+}
+
+function messageText(here: CommandContext, message: Message): string {
+  const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${message.source ?? 'human'})`
+  const parts = (message.parts ?? []).map((part) => `[${printable(describePart(part))}]`)
+  return [paint(here.screen, 'bold', who), printable(message.content, { lines: true }), ...parts].join('\n')
+}
+
+function runPage(here: CommandContext, run: RunView): string {
+  const { budget } = run
+  const head = facts(here.screen, `run:${run.id}`, [
+    ['kind', run.runKind + (run.agent === undefined ? '' : `, ${printable(run.agent)}`)],
+    ['state', `${run.state}${run.finishedAt === null ? `, ${printable(run.doing)}` : ''}`],
+    ['session', run.session && printable(run.session)],
+    ['parent', run.parentRunId && `run:${run.parentRunId}`],
+    ['model', run.model.actual && printable(run.model.actual)],
+    ['began', run.createdAt],
+    ['ended', run.finishedAt],
+    ['tried', run.crashes + run.tries > 0 ? `${run.crashes} crashes, ${run.tries} retries` : null],
+    ['spent', `${tokenWords(run.usage)}, ${moneyWords(run.usage)}`],
+    [
+      'request',
+      `${moneyWords(budget.request)} of $${budget.usd}, ${tokenWords(budget.request)} of ${budget.tokens} tokens`,
+    ],
+    ['tools', run.effectiveTools.map((name) => printable(name)).join(', ') || null],
+    ['error', run.error ? `${printable(run.error.message)}\n${' '.repeat(10)}→ ${printable(run.error.remedy)}` : null],
+    ['turn', run.turnId && `turn:${run.turnId}`],
+    ['result', run.result ? `result:${run.result.id}` : null],
+    ['files', run.files.map(({ path, undone }) => printable(path) + (undone ? ' (undone)' : '')).join(', ') || null],
+    ['next', nextOf(run)],
+  ])
+  const steps = run.steps.map(({ seq, kind, name, status, at }) => [
+    `  ${seq}`,
+    at === null ? '–' : at.slice(11, 19),
+    kind,
+    printable(name ?? ''),
+    status ?? '',
+  ])
+  const commands =
+    run.commands.length === 0 ? [] : [paint(here.screen, 'dim', 'commands'), ...commandLines(run.commands)]
+  return [head, ...commands, ...(steps.length === 0 ? [] : [table(here.screen, steps, 3)])].join('\n')
+}
+
+function nextOf({ id, finishedAt, files }: RunView): string | null {
+  if (finishedAt === null) return `heddle watch run:${tail(id)}`
+  return files.some(({ undone }) => !undone) ? `heddle undo run:${tail(id)}` : null
+}

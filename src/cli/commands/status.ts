@@ -1,0 +1,132 @@
+import type { PlanLine } from '../../api/views/plan.ts'
+import type { SessionView } from '../../api/views/session.ts'
+import type { StatusView } from '../../api/views/status.ts'
+import { rehearsal } from '../../config/schema.ts'
+import { tail } from '../../domain/id.ts'
+import type { Daemon } from '../../gateway/client.ts'
+import { version } from '../../version.ts'
+import { type LastVisit, lastSeen, markSeen } from '../chat/last-visit.ts'
+import type { CommandContext, CommandResult, Register } from '../command.ts'
+import { lostWords } from '../pages/spending-words.ts'
+import { ago, cut, paint, printable } from '../terminal/screen.ts'
+import { isTalk } from './sessions.ts'
+
+const maxNews = 5
+
+export const registerStatus: Register = (program, run) => {
+  program
+    .command('status')
+    .helpGroup('SEE')
+    .description('status of this folder: what needs you, what is running, what is new')
+    .action(run(status))
+}
+
+export async function status(here: CommandContext): Promise<CommandResult> {
+  const app = await here.app()
+  const daemon = await here.daemon()
+  const since = lastSeen(here)
+  const client = await here.client()
+  const view = await client.status(here.folder, since.at)
+  const plans = await client.plans({ folder: here.folder })
+  const sessions = (await app.sessions({ folder: here.folder })).filter(isTalk)
+  markSeen(here)
+  return {
+    json: { ...view, version, home: here.home, sessions: sessions.length, daemon: daemon?.health.pid ?? null },
+    text: [
+      `${paint(here.screen, 'bold', 'heddle')} ${version}`,
+      statusRow(here, 'folder', printable(here.folder)),
+      statusRow(here, 'home', printable(here.home)),
+      ...sessionRows(here, sessions),
+      statusRow(here, 'model', modelWords(view.model)),
+      statusRow(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
+      ...needsYouRows(here, view),
+      runningRow(here, view, plans, daemon),
+      statusRow(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
+      ...newsRows(here, view, since),
+      statusRow(here, 'help', 'heddle --help'),
+    ].join('\n'),
+  }
+}
+
+/** Today's cost: spent, possibly lost, and reserved. */
+export function todayWords(view: StatusView): string {
+  const { spentTodayUsd: costUsd, estimatedTodayUsd: estimatedUsd, lostTodayUsd: lostUsd, reservedTodayUsd } = view
+  const reserved = reservedTodayUsd > 0 ? `, $${reservedTodayUsd.toFixed(2)} reserved` : ''
+  const spent = `${estimatedUsd > 0 ? '~' : ''}$${(costUsd + estimatedUsd).toFixed(2)} today`
+  return `${spent}${lostWords({ costUsd, lostUsd })}${reserved}`
+}
+
+function sessionRows(here: CommandContext, sessions: SessionView[]): string[] {
+  const main = sessions.find(({ label }) => label === 'main') ?? sessions[0]
+  if (!main) return [statusRow(here, 'session', 'none yet    heddle ask "…"')]
+  const head = main.headTurnId ? `, head turn:${tail(main.headTurnId)}` : ''
+  const used = ago(main.updatedAt, here.clock.now())
+  const label = printable(main.label)
+  return [
+    statusRow(here, 'session', `${label}, ${countLabel(main.depth, 'turn')}${head}, ${used}    heddle log ${label}`),
+    ...(sessions.length > 1 ? [statusRow(here, '', `${sessions.length - 1} more    heddle sessions`)] : []),
+  ]
+}
+
+export function needsYouRows(here: CommandContext, { needsYou }: StatusView): string[] {
+  const [first] = needsYou
+  if (first === undefined) return []
+  const name = first.startsWith('run:') ? `run:${tail(first)}` : first
+  const next = first.startsWith('approval:') ? 'heddle approvals' : `heddle show ${name}`
+  return [statusRow(here, 'needs you', `${needsYou.length}, first ${name}    ${next}`)]
+}
+
+/** Counts of running and queued runs, with the running plan. */
+export function runningRow(
+  here: CommandContext,
+  { running, queued }: StatusView,
+  plans: readonly PlanLine[],
+  daemon: Daemon | undefined,
+): string {
+  const isIdle = queued > 0 && running === 0 && !daemon
+  const under = plans.filter(({ status }) => status === 'running')
+  const look = under.length > 0 ? 'heddle plans -w' : 'heddle watch'
+  const next = isIdle ? 'heddle up' : running + queued + under.length > 0 ? look : ''
+  const parts = [`${running}`, ...(queued > 0 ? [`${queued} queued`] : []), ...under.slice(0, 1).map(planWords)]
+  const more = under.length > 1 ? [`${under.length - 1} more`] : []
+  return statusRow(here, 'running', `${[...parts, ...more].join(', ')}${next === '' ? '' : `    ${next}`}`)
+}
+
+function planWords({ id, counts }: PlanLine): string {
+  const all = Object.values(counts).reduce((sum, each) => sum + each, 0)
+  const failed = counts.failed ? `, ${counts.failed} failed` : ''
+  return `plan ${id}: ${counts.completed ?? 0} of ${all} done${failed}`
+}
+
+export function newsRows(here: CommandContext, { sinceLast }: StatusView, since: LastVisit): string[] {
+  if (sinceLast.length === 0) return []
+  const news = sinceLast.slice(-maxNews)
+  const when = since.isKnown ? `${ago(new Date(since.at).toISOString(), here.clock.now())}: ` : ''
+  return [
+    statusRow(
+      here,
+      since.isKnown ? 'since' : 'last day',
+      `${when}${countLabel(sinceLast.length, 'new turn')}    heddle log`,
+    ),
+    ...news.map(({ turnId, session, status, preview }) => {
+      const colour = status === 'completed' ? 'green' : 'red'
+      const head = `${paint(here.screen, colour, status.padEnd(9))}  turn:${tail(turnId)}  ${printable(session)}  `
+      return statusRow(here, '', head + cut(printable(preview), Math.max(20, here.screen.columns - 50)))
+    }),
+  ]
+}
+
+export function statusRow({ screen }: Pick<CommandContext, 'screen'>, name: string, value: string): string {
+  return `${paint(screen, name === 'needs you' ? 'yellow' : 'dim', name.padEnd(11))}${value}`
+}
+
+export function countLabel(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
+/** The model in use; the rehearsal script is explained. */
+export function modelWords(model: string | null): string {
+  return model === rehearsal
+    ? 'REHEARSAL: a script, no key, no network    heddle models add'
+    : printable(model ?? 'none')
+}

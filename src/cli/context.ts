@@ -1,0 +1,144 @@
+import { resolve } from 'node:path'
+import type { App } from '../api/app.ts'
+import { assertConfigFile, loadConfig } from '../config/config.ts'
+import { crashAt } from '../domain/crash-points.ts'
+import { UsageError } from '../domain/errors.ts'
+import { type Daemon, findDaemon } from '../gateway/client.ts'
+import { localClient } from '../gateway/local-client.ts'
+import { folderFor } from '../home/folder.ts'
+import { ensureHome, homePaths, resolveHome, userHomeOf } from '../home/home.ts'
+import { secretReader } from '../home/secrets.ts'
+import { systemClock } from '../system.ts'
+import type { CommandContext } from './command.ts'
+import type { CommandIo } from './io.ts'
+import { printable } from './terminal/screen.ts'
+
+const minColumns = 40
+const defaultColumns = 80
+const defaultRows = 24
+
+/** Creates the context of a command. Nothing is opened or created before the command asks for it. */
+export async function openContext(
+  flags: { home?: string; config?: string; json?: boolean },
+  env: NodeJS.ProcessEnv,
+  io: CommandIo,
+): Promise<CommandContext & AsyncDisposable> {
+  const userHome = userHomeOf(env)
+  const pathOf = (file: string) => {
+    if (file.trim() === '' || file.includes('\0'))
+      throw new UsageError(`"${printable(file)}" is not a path`, 'give a file or a folder')
+    return resolve(io.cwd, file)
+  }
+  const home = resolveHome({ env, userHome, cwd: io.cwd, ...(flags.home !== undefined && { flag: flags.home }) })
+  const paths = homePaths(home)
+  const secrets = secretReader(paths.secrets)
+  const configFile = flags.config === undefined ? paths.config : pathOf(flags.config)
+  // Checked for every command: one that reads no setting would accept a wrong path silently.
+  if (flags.config !== undefined) await assertConfigFile(configFile)
+  const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
+  const tell = (text: string) => void io.stderr.write(`${text}\n`)
+  let told: string[] = []
+  // An invalid configuration is ignored here, so that `config edit` and `doctor` still work.
+  const stored = await loadConfig(configFile, env, { userHome }).catch(() => undefined)
+  const settings = async (tell: (text: string) => void) => {
+    const { created } = await ensureHome(home)
+    if (created.includes(home)) tell(`created ${home} (private to you); nothing else was touched`)
+    const config = await loadConfig(configFile, env, { userHome, secrets })
+    return {
+      paths: { ...paths, config: configFile },
+      config,
+      env,
+      tell: (text: string) => void (told.includes(text) || tell(text)),
+      context: { crash },
+      paced: io.stdout.isTTY === true,
+    }
+  }
+  let opened: Promise<App> | undefined
+  let found: Promise<Daemon | undefined> | undefined
+  let stopped: AbortSignal | undefined
+  const app: CommandContext['app'] = (notify = tell) => {
+    // Loaded lazily: with a daemon most commands do not need the engine.
+    opened ??= settings(notify).then(async (found) => (await import('../app/app.ts')).openApp(found))
+    return opened
+  }
+  const findKnownDaemon = async () => {
+    const daemon = await findDaemon(paths.run, systemClock, () =>
+      tell('the daemon does not answer, continuing without it'),
+    )
+    // The engine says this itself when it is opened.
+    if (!daemon || !stored || opened) return daemon
+    const { permissionErrors } = await import('../app/permission-names.ts')
+    told = permissionErrors(stored)
+    for (const text of told) tell(text)
+    return daemon
+  }
+  const daemon: CommandContext['daemon'] = () => {
+    found ??= findKnownDaemon()
+    return found
+  }
+  return {
+    home,
+    configFile,
+    folder: await folderFor(io.cwd, {
+      userHome,
+      home,
+      workspace: stored?.workspace ?? resolve(userHome, 'heddle-workspace'),
+    }),
+    screen: screenOf(env, io),
+    json: flags.json === true,
+    env,
+    io,
+    userHome,
+    pathOf,
+    clock: systemClock,
+    crash,
+    app,
+    daemon,
+    client: async () => (await daemon()) ?? localClient(await app()),
+    restore: async (file) => (await import('../app/app.ts')).restoreApp(await settings(tell), pathOf(file)),
+    restoreFacts: async (file) => (await import('../app/app.ts')).restoreFacts(await settings(tell), pathOf(file)),
+    get stopped() {
+      stopped ??= stopSignal(io)
+      return stopped
+    },
+    tell,
+    // Waits for the callback, not for `drain`: after an error, as of a closed terminal, no `drain` comes.
+    write: (text) =>
+      new Promise((resolve) => {
+        if (io.stdout.write(text, () => resolve())) resolve()
+      }),
+    async [Symbol.asyncDispose]() {
+      await (await opened?.catch(() => undefined))?.close()
+    },
+  }
+}
+
+function screenOf(env: NodeJS.ProcessEnv, { stdout }: CommandIo): CommandContext['screen'] {
+  const isTerminal = stdout.isTTY === true
+  return {
+    // Read each time: the window may be resized.
+    get columns() {
+      return isTerminal ? Math.max(minColumns, stdout.columns || defaultColumns) : defaultColumns
+    },
+    get rows() {
+      return stdout.rows || defaultRows
+    },
+    isTerminal: isTerminal && env['TERM'] !== 'dumb',
+    color: isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
+  }
+}
+
+/**
+ * Aborts at the first Ctrl-C, SIGTERM or SIGHUP (a closed terminal). A second Ctrl-C ends the process at once; a second
+ * SIGTERM or SIGHUP does not, since programs have SIGKILL for that.
+ */
+function stopSignal({ signals, exit }: CommandIo): AbortSignal {
+  const stop = new AbortController()
+  let interrupts = 0
+  signals.on('SIGINT', () => {
+    if (++interrupts > 1) exit(130)
+    stop.abort()
+  })
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) signals.on(signal, () => stop.abort())
+  return stop.signal
+}

@@ -1,0 +1,121 @@
+import type { Event } from '../../domain/event.ts'
+import { retryReason } from '../../domain/failure-words.ts'
+import { tail } from '../../domain/id.ts'
+import { paint, printable, type Screen } from '../terminal/screen.ts'
+
+interface RunState {
+  session?: string
+  startedAt?: number
+  calls: Map<string, number>
+}
+
+/** Formats events for people: when, who, what, and how long it took. Keeps state only for runs that have not ended. */
+export class EventLines {
+  readonly #runs = new Map<string, RunState>()
+  readonly #screen: Screen
+
+  constructor(screen: Screen) {
+    this.#screen = screen
+  }
+
+  line(event: Event): string {
+    const [kind = '', id = ''] = event.subject.split(':')
+    const who = kind === 'run' || kind === 'turn' ? `${kind}:${tail(id)}` : event.subject
+    return [clockTime(event.at), printable(who).padEnd(10), this.#what(event, id)].join('  ')
+  }
+
+  #what(event: Event, id: string): string {
+    const { kind, at, payload } = event
+    const word = (name: string) => printable(String(payload[name] ?? ''))
+    const screen = this.#screen
+    if (!kind.startsWith('run.')) return this.#otherThanRun(event)
+    const run: RunState = this.#runs.get(id) ?? { calls: new Map() }
+    this.#runs.set(id, run)
+    if (payload['session'] !== undefined) run.session = word('session')
+    switch (kind) {
+      case 'run.queued': {
+        const parent = payload['parent'] === undefined ? '' : `, for run:${tail(word('parent'))}`
+        return `queued in ${run.session}${parent}`
+      }
+      case 'run.started':
+        run.startedAt ??= at
+        return Number(payload['epoch']) > 1 ? 'resumed' : 'started'
+      case 'run.waiting':
+        return paint(
+          screen,
+          'yellow',
+          payload['for'] === 'retry' ? `${retryReason(word('error'))}, retrying` : `waits for ${word('for')}`,
+        )
+      case 'run.fallback': {
+        const failure = `${word('from')} failed (${retryReason(word('error'))})`
+        return paint(screen, 'yellow', `${failure}, continuing with ${word('to')}`)
+      }
+      case 'run.limited':
+        return paint(screen, 'yellow', word('why'))
+      case 'run.ended': {
+        this.#runs.delete(id)
+        const colour = payload['state'] === 'completed' ? 'green' : 'red'
+        return paint(screen, colour, word('state')) + lasting(run.startedAt, at)
+      }
+      case 'run.undone':
+        return `undone: ${word('restored')} restored, ${word('refused')} not changed`
+      default:
+        return this.#step(run, event)
+    }
+  }
+
+  #step(run: RunState, { at, payload }: Event): string {
+    const name = printable(String(payload['name'] ?? ''))
+    switch (payload['kind']) {
+      case 'begun':
+        run.calls.set(name, at)
+        return paint(this.#screen, 'cyan', name)
+      case 'ended':
+        return `${paint(this.#screen, 'cyan', name)} ended${lasting(run.calls.get(name), at)}`
+      case 'steer':
+        return 'got your message'
+      case 'reply':
+        return 'replied'
+      case 'compact':
+        return 'earlier steps summarised'
+      default:
+        return printable(String(payload['kind'] ?? ''))
+    }
+  }
+
+  #otherThanRun({ kind, payload }: Event): string {
+    const word = (name: string) => printable(String(payload[name] ?? ''))
+    const warning = (text: string) => paint(this.#screen, 'yellow', text)
+    switch (kind) {
+      case 'turn.added':
+        return `added to ${word('session')}`
+      case 'task.changed':
+        return `${word('status')}, plan:${word('plan')}`
+      case 'plan.changed':
+        return word('status')
+      case 'approval.asked':
+        return warning(`needs your approval: ${word('tool')}`)
+      case 'approval.answered':
+        return payload['answer'] === 'no' ? 'denied' : 'approved'
+      case 'grant.lapsed':
+        return `grant ended: ${word('why')}`
+      case 'sandbox.off':
+        return warning('commands run without a sandbox')
+      case 'memory.words_only':
+        return warning(`by words only: ${word('message')}`)
+      case 'memory.brought_back':
+        return `found again, with all that were replaced by mistake: ${word('count')}`
+      default:
+        return kind.slice(kind.indexOf('.') + 1)
+    }
+  }
+}
+
+/** Local time of day; a dash where the time was not recorded. */
+export function clockTime(at: number): string {
+  return Number.isNaN(at) ? '–'.padEnd(8) : new Date(at).toTimeString().slice(0, 8)
+}
+
+function lasting(from: number | undefined, to: number): string {
+  return from === undefined ? '' : ` after ${((to - from) / 1000).toFixed(1)}s`
+}

@@ -1,0 +1,44 @@
+import type { App } from '../../api/app.ts'
+import type { RunLine, RunView } from '../../api/views/run.ts'
+import type { TurnView } from '../../api/views/turn.ts'
+import type { Client } from '../../gateway/api.ts'
+import type { Lookups } from './session-renderer.ts'
+
+export interface WatchTarget {
+  session: string
+  folder: string
+}
+
+/** Active runs, each with the session of its request. */
+export async function liveRuns(app: App): Promise<{ line: RunLine; root: WatchTarget }[]> {
+  const live = await app.runs()
+  return Promise.all(
+    live.map(async (line) => {
+      const { session, folder } = line.depth === 0 ? line : await runView(app, line.rootRunId)
+      return { line, root: { session: session ?? '', folder: folder ?? '' } }
+    }),
+  )
+}
+
+/** Active runs of the requests of one session, those of its agents included. */
+export async function runsAt(app: App, place: WatchTarget): Promise<RunLine[]> {
+  return (await liveRuns(app)).filter(({ root }) => isAt(root, place)).map(({ line }) => line)
+}
+
+export function isAt(place: WatchTarget, other: WatchTarget): boolean {
+  return place.session === other.session && place.folder === other.folder
+}
+
+export async function runView(app: App, id: string): Promise<RunView> {
+  return (await app.show('/', `run:${id}`)) as RunView
+}
+
+/** Lookups of a session renderer. */
+export function lookupsOf(app: App, ask: <T>(what: (client: Client) => Promise<T>) => Promise<T>): Lookups {
+  return {
+    turn: async (id) => (await app.show('/', `turn:${id}`)) as TurnView,
+    run: (id) => runView(app, id),
+    plan: (id) => ask((client) => client.plan(`plan:${id}`)),
+    plans: (folder) => ask((client) => client.plans({ folder })),
+  }
+}

@@ -1,0 +1,114 @@
+import { type Agent, type AgentDiagnostic, isLive } from '../../domain/agent.ts'
+import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
+
+const maxNameWidth = 24
+
+/** An agent for lists: everything but its text. */
+export function agentRow({ body: _body, extra: _extra, ...row }: Agent): Omit<Agent, 'body' | 'extra'> {
+  return row
+}
+
+/** Two lines for each agent: name and description; source, size and tools. */
+export function agentList(screen: Screen, agents: readonly Agent[]): string {
+  const room = Math.min(maxNameWidth, Math.max(...agents.map(({ name }) => width(printable(name)))))
+  return agents
+    .map((agent) => {
+      const name = cut(printable(agent.name), room)
+      const state = stateOf(agent)
+      const left = screen.columns - room - 2 - (state === '' ? 0 : state.length + 2)
+      const description = cut(printable(oneLineOf(agent)), left)
+      const weight = `${agent.promptTokens} tokens`
+      const more = [agent.source, weight, ...(agent.model === null ? [] : [agent.model]), toolsOf(agent)].join(' · ')
+      const indent = ' '.repeat(room + 2)
+      return [
+        `${paint(screen, 'bold', name)}${' '.repeat(room - width(name) + 2)}${painted(screen, agent, state)}${description}`,
+        ...wrapped(indent + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
+      ].join('\n')
+    })
+    .join('\n')
+}
+
+/** Counts of agents that are not simply ready, by state. */
+export function agentCounts(agents: readonly Agent[], elsewhere: number): string {
+  const count = (is: (agent: Agent) => boolean) => agents.filter(is).length
+  const states = [
+    [count((agent) => agent.status === 'broken'), 'broken'],
+    [count((agent) => agent.status === 'untrusted'), 'untrusted'],
+    [count((agent) => agent.status === 'degraded' && isLive(agent)), 'degraded'],
+    [count((agent) => agent.shadowedBy !== undefined), 'not used'],
+    [elsewhere, elsewhere === 1 ? 'note on the directories' : 'notes on the directories'],
+  ] as const
+  return states.flatMap(([number, word]) => (number > 0 ? [`${number} ${word}`] : [])).join(', ')
+}
+
+/** Facts about one agent, without its text. */
+export function agentFacts(screen: Screen, agent: Agent): string {
+  const rows: [string, string | null][] = [
+    ['what', agent.description],
+    ['when', agent.triggers.join('; ') || null],
+    ['tools', toolsOf(agent)],
+    ['asks', agent.ask.length > 0 ? `before each ${agent.ask.join(', ')}: ${agent.limits.join(', ')}` : null],
+    ['model', agent.model ?? 'default'],
+    ['size', `about ${agent.promptTokens} tokens`],
+    ['state', agent.shadowedBy === undefined ? agent.status : `${agent.status}, not used`],
+    ['from', `${agent.source}, ${agent.format}`],
+    ['file', agent.path],
+    ['sha256', agent.hash || null],
+    ['other', Object.keys(agent.extra).join(', ') || null],
+  ]
+  const lines = rows.flatMap(([title, value]) =>
+    value === null || value === ''
+      ? []
+      : wrapped(`${paint(screen, 'dim', title.padEnd(7))}  ${printable(value)}`, screen.columns, hanging(9)),
+  )
+  return [paint(screen, 'yellow', `@${printable(agent.name)}`), ...lines].join('\n')
+}
+
+/** Diagnostics of a file or directory, one per line with its remedy. */
+export function findingLines(
+  screen: Screen,
+  diagnostics: readonly AgentDiagnostic[],
+  { paths = false } = {},
+): string[] {
+  const colour = { error: 'red', warning: 'yellow', note: 'dim' } as const
+  return diagnostics.flatMap(({ level, message, path, line, remedy }) => {
+    const place = [...(paths ? [path] : []), ...(line === undefined ? [] : [`line ${line}`])].join(' ')
+    const finding = `  ${paint(screen, colour[level], level.padEnd(7))} ${printable(place && `${place}: `)}${printable(message)}`
+    const advice =
+      remedy === undefined ? [] : wrapped(`${' '.repeat(10)}→ ${printable(remedy)}`, screen.columns, hanging(12))
+    return [...wrapped(finding, screen.columns, hanging(10)), ...advice]
+  })
+}
+
+/** Agents with diagnostics, each with all of them. */
+export function findingPages(screen: Screen, agents: readonly Agent[]): string[] {
+  return agents
+    .filter(({ diagnostics }) => diagnostics.length > 0)
+    .map((agent) => {
+      const head = `${painted(screen, agent, stateOf(agent))}${paint(screen, 'bold', printable(agent.name))}`
+      return [`${head}  ${printable(agent.path)}`, ...findingLines(screen, agent.diagnostics)].join('\n')
+    })
+}
+
+function hanging(columns: number) {
+  return { words: true, hang: ' '.repeat(columns) }
+}
+
+/** Its description, or the error if it is broken. */
+function oneLineOf({ status, description, diagnostics }: Agent): string {
+  const wrong = status === 'broken' ? diagnostics.find(({ level }) => level === 'error') : undefined
+  return wrong ? `${wrong.message}${wrong.line === undefined ? '' : ` (line ${wrong.line})`}` : description
+}
+
+function toolsOf({ tools }: Agent): string {
+  return tools.length > 0 ? tools.join(', ') : 'no tools'
+}
+
+function stateOf(agent: Agent): string {
+  if (agent.shadowedBy !== undefined) return 'NOT USED'
+  return agent.status === 'ready' ? '' : agent.status.toUpperCase()
+}
+
+function painted(screen: Screen, { status }: Agent, state: string): string {
+  return state === '' ? '' : `${paint(screen, status === 'broken' ? 'red' : 'yellow', state)}  `
+}

@@ -1,0 +1,61 @@
+import type { Measured } from '../../app/agent-tests.ts'
+import { paint, printable, type Screen, table, wrapped } from '../terminal/screen.ts'
+import { seconds } from './answer-page.ts'
+import { moneyWords, tokenWords, whole } from './spending-words.ts'
+
+/** A test that could not be run. */
+export interface NotMeasured {
+  agent: string
+  error: { code: string; message: string; remedy: string }
+}
+
+/** A test result as JSON. */
+export function measuredRow(measured: Measured) {
+  const { agent, model, checks, text, usage, took } = measured
+  const passed = checks.filter(({ ok }) => ok).length
+  return {
+    ok: passed === checks.length,
+    agent,
+    model,
+    passed,
+    of: checks.length,
+    checks,
+    text,
+    usage,
+    seconds: took / 1000,
+  }
+}
+
+/** One line for each check, then the totals. */
+export function measuredPage(screen: Screen, measured: Measured): string {
+  const lines = measured.checks.flatMap(({ ok, says, wants, saw }) => {
+    const verdict = ok ? paint(screen, 'green', 'ok    ') : paint(screen, 'red', 'FAILED')
+    const expected = says === wants ? '' : ` · expected: ${wants}`
+    const text = ok ? says : `${says}${expected} · saw ${saw}`
+    return wrapped(`${verdict}  ${printable(text)}`, screen.columns, { words: true, hang: ' '.repeat(8) })
+  })
+  return [...lines, lastLine(measured)].join('\n')
+}
+
+/** One row for each agent, and how many passed everything. */
+export function summaryPage(screen: Screen, all: readonly (Measured | NotMeasured)[]): string {
+  const rows = all.map((each) => {
+    if ('error' in each) return [each.agent, paint(screen, 'red', 'not run'), '', '', '']
+    const { ok, passed, of } = measuredRow(each)
+    const count = `${passed} of ${of}`
+    const { usage, took } = each
+    const tokens = whole(usage.inputTokens + usage.outputTokens)
+    return [each.agent, paint(screen, ok ? 'green' : 'red', count), tokens, moneyWords(usage), seconds(took)]
+  })
+  const good = all.filter((each) => !('error' in each) && measuredRow(each).ok).length
+  const head = ['agent', 'checks', 'tokens', 'cost', 'took']
+  return `${table(screen, [head, ...rows], 0)}\n${good} of ${all.length} agents passed every check`
+}
+
+function lastLine({ checks, model, usage, took }: Measured): string {
+  const passed = checks.filter(({ ok }) => ok).length
+  const who = printable(model.actual ?? model.requested)
+  return [`${passed} of ${checks.length} checks passed`, who, tokenWords(usage), moneyWords(usage), seconds(took)].join(
+    ' · ',
+  )
+}

@@ -1,0 +1,39 @@
+import type { Coverage } from '../approval.ts'
+
+/**
+ * Changes of a folder's files during a call, from a scan before and one after it; also those that other processes made.
+ * Paths are relative to the folder, links are not followed.
+ */
+export interface TouchedFiles {
+  /** The folder's real path. */
+  folder: string
+  created: string[]
+  changed: string[]
+  removed: string[]
+  /** Number of further paths that are not listed. */
+  more: number
+  /** Kinds of files that were not scanned, such as `ignored files`; absent if all were. */
+  passedOver?: string[]
+  /** A command's changes to files that surveys hide; absent if there were none, or no scan. */
+  hidden?: HiddenChanges
+}
+
+/** Changes in ignored files, packages and git's configuration: they end every grant except one for this very command. */
+export interface HiddenChanges {
+  by: Pick<Coverage, 'cwd' | 'pattern' | 'confinement'>
+  /** Some of the paths, relative to the folder. */
+  paths: string[]
+  /** Number of further paths that are not listed. */
+  more: number
+}
+
+/** File changes of a call; `unseen` is the reason why they could not be scanned. */
+export type Touched = TouchedFiles | { unseen: string }
+
+/** A call that cannot be undone, and its observed file changes. */
+export interface UnsafeCall {
+  name: string
+  about: string
+  /** Absent if the files were not scanned. */
+  touched?: Touched
+}

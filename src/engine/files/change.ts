@@ -1,0 +1,78 @@
+import { join } from 'node:path'
+import { HeddleError } from '../../domain/errors.ts'
+import type { FilePlace } from '../../domain/tools/path-handle.ts'
+import type { ChangeFile } from '../../domain/tools/tool.ts'
+import { changeOfCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
+import { hashOf, pathOf } from '../../tools/files/change-file.ts'
+import type { RunHandle } from '../run/moments.ts'
+import type { Engine } from '../runtime.ts'
+import { authorOf } from './file-author.ts'
+import { packContent } from './kept-content.ts'
+
+/**
+ * File writer of a tool call. The change and the replaced content are committed before the file is touched; after a crash
+ * the call runs again, and the file's hash shows whether the write happened.
+ */
+export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
+  return (handle, make) =>
+    run.lanes.inTurn(join(run.claimed.session.folder, handle.shown), () =>
+      handle.replaceFile(async (place) => {
+        const current = place.before ? hashOf(place.before.bytes) : null
+        const path = pathOf(place)
+        const recorded = await run.engine.store.read((rows) =>
+          changeOfCall(rows, { runId: run.claimed.run.id, callId, folder: place.folder, path }),
+        )
+        if (current !== null && current === recorded?.after) return { fate: 'kept', answer: { path, sha256: current } }
+        await assertUnchanged(run, place, current, recorded)
+        const bytes = make(place)
+        const sha256 = hashOf(bytes)
+        if (sha256 === current) return { fate: 'kept', answer: { path, sha256 } }
+        if (!recorded) await keep(run, callId, place, current, sha256)
+        // The commit may have been slow: another worker may own the run by now.
+        run.assertLease()
+        return { fate: { bytes }, answer: { path, sha256 } }
+      }),
+    )
+}
+
+/** Throws if another writer changed the file since this run read it, or since this call began. */
+async function assertUnchanged(
+  { engine, claimed, journal }: RunHandle<Engine>,
+  place: FilePlace,
+  current: string | null,
+  recorded: { before: string | null } | undefined,
+): Promise<void> {
+  // A missing file has no content to lose.
+  if (current === null && !recorded) return
+  const { folder } = place
+  const path = pathOf(place)
+  const known = recorded ? recorded.before : (journal.seenHashes.get(path) ?? current)
+  if (current === known) return
+  const by = await engine.store.read(async (rows) => {
+    // A concurrent call of this run may have written it and not be journalled yet.
+    const own = recorded ? undefined : await lastChangeBy(rows, { runId: claimed.run.id, folder, path })
+    if (own?.after === current) return undefined
+    const whole = join(folder, path)
+    return authorOf(rows, whole, current, [claimed.run.id], journal.touchedSince(path, whole))
+  })
+  if (by !== undefined)
+    throw new HeddleError(
+      'changed',
+      `${path} was ${current === null ? 'removed' : 'changed'} ${by} since you read it`,
+      'read it again',
+    )
+}
+
+async function keep(
+  run: RunHandle<Engine>,
+  callId: string,
+  { folder, names, before }: FilePlace,
+  current: string | null,
+  after: string,
+): Promise<void> {
+  const content = before && current !== null ? await packContent(current, before.bytes) : undefined
+  const change = { runId: run.claimed.run.id, callId, folder, path: pathOf({ names }), before: current, after }
+  await run.write('step', (tx) =>
+    recordFileChange(tx, { ...change, mode: before?.mode ?? null, at: run.engine.clock.now() }, content),
+  )
+}

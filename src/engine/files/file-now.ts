@@ -1,0 +1,41 @@
+import type { OpenFile, PathAddress } from '../../domain/tools/path-handle.ts'
+import { hashOf } from '../../tools/files/change-file.ts'
+import { pathHandle } from '../../tools/files/handle.ts'
+
+/** Larger files are not read to explain them. */
+export const maxExplained = 5 * 1024 * 1024
+
+/** Current state of a path. */
+export type FileNow =
+  | { kind: 'file'; path: string; bytes: Buffer; sha256: string }
+  | { kind: 'large'; path: string; size: number }
+  | { kind: 'missing' | 'outside' | 'directory' | 'other' }
+
+/** Reads a path through a handle, as tools do: nothing outside the folder is read, whatever links say. */
+export async function fileNow(address: PathAddress): Promise<FileNow> {
+  const handle = pathHandle(address)
+  const stat = await handle.look()
+  if (stat.kind !== 'file') return { kind: stat.kind }
+  if (stat.bytes > maxExplained) return { kind: 'large', path: stat.path, size: stat.bytes }
+  const bytes = await handle.openFile(readAll)
+  return { kind: 'file', path: stat.path, bytes, sha256: hashOf(bytes) }
+}
+
+/** Current hash of a file; null if it does not exist, undefined if it cannot be read. */
+export async function hashNow(address: PathAddress): Promise<string | null | undefined> {
+  try {
+    const now = await fileNow(address)
+    if (now.kind === 'file') return now.sha256
+    return now.kind === 'missing' ? null : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function readAll(file: OpenFile): Promise<Buffer> {
+  const into = Buffer.alloc(file.bytes)
+  let filled = 0
+  for (let count = -1; filled < into.length && count !== 0; filled += count)
+    count = await file.read(into.subarray(filled), filled)
+  return into.subarray(0, filled)
+}

@@ -1,0 +1,111 @@
+import { editScript } from '../../tools/files/unified-diff.ts'
+
+/** Lines of a text, each with its author. */
+export interface AttributedText<A> {
+  lines: string[]
+  authors: A[]
+}
+
+/** Lines as editors count them, with either line ending, with or without one at the end. */
+export function linesIn(text: string): string[] {
+  const lines = text.split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines
+}
+
+/** Attributes the next version of a text: unchanged lines keep their author, all others get the new one. */
+export function attributeLines<A>(before: AttributedText<A>, lines: string[], author: A): AttributedText<A> {
+  const from = matches(before.lines, lines)
+  return { lines, authors: lines.map((_, at) => before.authors[from[at] ?? -1] ?? author) }
+}
+
+/**
+ * For each line of the second text, its index in the first; -1 for a new one. Lines that occur once in each text are matched
+ * first, as in a patience diff, so that a mostly rewritten text keeps its authors where it is unchanged.
+ */
+function matches(old: string[], fresh: string[]): number[] {
+  const from = new Array<number>(fresh.length).fill(-1)
+  let start = 0
+  while (start < old.length && start < fresh.length && old[start] === fresh[start]) from[start] = start++
+  let end = 0
+  const shorter = Math.min(old.length, fresh.length) - start
+  while (end < shorter && old.at(-1 - end) === fresh.at(-1 - end)) {
+    end++
+    from[fresh.length - end] = old.length - end
+  }
+  const [oldEnd, freshEnd] = [old.length - end, fresh.length - end]
+  let [a, b] = [start, start]
+  for (const [oldAt, freshAt] of [...anchors(old, fresh, start, oldEnd, freshEnd), [oldEnd, freshEnd] as const]) {
+    matchBetween(old.slice(a, oldAt), fresh.slice(b, freshAt), (x, y) => {
+      from[b + y] = a + x
+    })
+    if (freshAt < freshEnd) from[freshAt] = oldAt
+    ;[a, b] = [oldAt + 1, freshAt + 1]
+  }
+  return from
+}
+
+/** Matches the lines that both texts have, by a diff. */
+function matchBetween(old: string[], fresh: string[], onMatch: (old: number, fresh: number) => void): void {
+  const [a, b] = [sharedWith(fresh, old), sharedWith(old, fresh)]
+  let [x, y] = [0, 0]
+  for (const { sign } of editScript(
+    a.map(({ line }) => line),
+    b.map(({ line }) => line),
+  )) {
+    if (sign === ' ') onMatch(a[x]?.at ?? -1, b[y]?.at ?? -1)
+    if (sign !== '+') x++
+    if (sign !== '-') y++
+  }
+}
+
+function sharedWith(others: string[], lines: string[]): { line: string; at: number }[] {
+  const known = new Set(others)
+  return lines.flatMap((line, at) => (known.has(line) ? { line, at } : []))
+}
+
+type Pair = readonly [old: number, fresh: number]
+
+/** Longest sequence of lines that occur once in each text, in the same order in both. */
+function anchors(old: string[], fresh: string[], start: number, oldEnd: number, freshEnd: number): Pair[] {
+  const [inOld, inFresh] = [onceIn(old, start, oldEnd), onceIn(fresh, start, freshEnd)]
+  const pairs: Pair[] = []
+  for (const [line, at] of inFresh) {
+    const before = inOld.get(line)
+    if (at >= 0 && before !== undefined && before >= 0) pairs.push([before, at])
+  }
+  return longestIncreasing(pairs)
+}
+
+/** Index of each line, in text order; -1 for one that occurs more than once. */
+function onceIn(lines: string[], from: number, to: number): Map<string, number> {
+  const found = new Map<string, number>()
+  for (let at = from; at < to; at++) {
+    const line = lines[at] ?? ''
+    found.set(line, found.has(line) ? -1 : at)
+  }
+  return found
+}
+
+/** Longest increasing subsequence: pairs come in the order of the second text, and are kept in that of the first. */
+function longestIncreasing(pairs: Pair[]): Pair[] {
+  // For each length, the smallest pair that a sequence of that length can end with.
+  const ends: number[] = []
+  const before = new Array<number>(pairs.length).fill(-1)
+  for (const [at, [old]] of pairs.entries()) {
+    let [low, high] = [0, ends.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((pairs[ends[middle] ?? 0]?.[0] ?? 0) < old) low = middle + 1
+      else high = middle
+    }
+    before[at] = ends[low - 1] ?? -1
+    ends[low] = at
+  }
+  const row: Pair[] = []
+  for (let at = ends.at(-1) ?? -1; at >= 0; at = before[at] ?? -1) {
+    const pair = pairs[at]
+    if (pair) row.push(pair)
+  }
+  return row.reverse()
+}

@@ -1,0 +1,206 @@
+import { z } from 'zod'
+import type { FileSearch } from '../../api/views/memory.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { joinLabels } from '../../domain/label.ts'
+import type { Memory } from '../../domain/memory.ts'
+import type { CallContext, Tool } from '../../domain/tools/tool.ts'
+import { recall } from '../../memory/recall.ts'
+import { getChangeableMemory, remember, rewrite, type StoredMemory } from '../../memory/remember.ts'
+import { addScore } from '../../store/knowledge/memories.ts'
+import { linkMemory } from '../../store/rows/results.ts'
+import type { Tx } from '../../store/store.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { accessibleSessions, findCaller } from '../plans/plan-call.ts'
+import type { Runtime } from '../runtime.ts'
+import { resultFor } from '../turns/ancestry.ts'
+
+/** Score changes of memory_reinforce and memory_demote. */
+const reinforceBy = 3
+const demoteBy = -1
+const defaultCount = 5
+const maxCount = 20
+/** Max characters of another memory mentioned in an answer. */
+const maxMention = 500
+
+const words = z.array(z.string().min(1).max(100)).max(50)
+const storeInput = z.strictObject({
+  content: z.string(),
+  tags: words.exactOptional(),
+  keywords: words.exactOptional(),
+  result_id: z.int().positive().exactOptional(),
+  task_id: z.int().positive().exactOptional(),
+  replaces: z.int().positive().exactOptional(),
+})
+const queryInput = z.strictObject({ query: z.string(), limit: z.int().min(1).max(maxCount).default(defaultCount) })
+const updateInput = z.strictObject({
+  id: z.int().positive(),
+  content: z.string().min(1).exactOptional(),
+  tags: words.exactOptional(),
+  keywords: words.exactOptional(),
+})
+const idInput = z.strictObject({ id: z.int().positive() })
+
+export interface MemorySettings {
+  /** Max active memories; those with the lowest score are archived. */
+  maxMemories: number
+  /** Search over the owner's files in the home, if enabled. */
+  files?: FileSearch | undefined
+}
+
+/** Tools for memory. Workers have none of these except the query, if their agent file lists it. */
+export function memoryTools(runtime: Runtime, settings: MemorySettings): Tool[] {
+  const store = memoryStore(runtime, settings)
+  const query = memoryQuery(runtime, settings)
+  return [
+    store,
+    { ...store, name: 'remember', description: 'The same as memory_store.' },
+    query,
+    { ...query, name: 'recall', description: 'The same as memory_query.' },
+    memoryUpdate(runtime, settings),
+    scoreTool('memory_reinforce', reinforceBy, 'A memory proved right: it counts more from now on.'),
+    scoreTool('memory_demote', demoteBy, 'A memory was of no use: it counts less from now on.'),
+  ] as Tool[]
+}
+
+function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof storeInput>> {
+  return defineTool(storeInput, {
+    name: 'memory_store',
+    description:
+      'Keeps a fact for later: one statement that can be understood by itself. keywords: other words that one would ' +
+      'look for it by. result_id: the result it is from. replaces: the id of a memory that no longer holds; without it ' +
+      'nothing is replaced, and the answer names what looks alike (near).',
+    effect: 'transactional',
+    guarded: true,
+    async write(transaction, { result_id, task_id, ...statement }, call) {
+      const tx = transaction as Tx
+      const result = result_id === undefined ? undefined : await ownResult(tx, result_id, call)
+      const kept = await remember(
+        tx,
+        {
+          ...statement,
+          source: 'agent',
+          label: labelOf(call),
+          runId: call.runId,
+          resultId: result?.id ?? null,
+          taskId: task_id ?? result?.taskId ?? null,
+        },
+        runtime.clock.now(),
+        maxMemories,
+      )
+      if (result) await linkMemory(tx, result.id, kept.id)
+      return { status: 'ok', output: { status: 'ok', ...renderKept(kept) } }
+    },
+  })
+}
+
+function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
+  return defineTool(queryInput, {
+    name: 'memory_query',
+    description:
+      'What is known that fits the query, best first: memories, and files that the person wrote. Cite a memory as ' +
+      '[id:N], a file as [path:line].',
+    effect: 'pure',
+    async run({ query, limit }) {
+      const semantic = await meaning?.of(query)
+      const found = await store.read((rows) => recall(rows, query, clock.now(), limit, semantic))
+      const label = joinLabels(found.map(({ memory }) => memory.label))
+      const memories = found.map(({ memory, rank, words }) => ({
+        ...memoryRow(memory),
+        rank: Number(rank.toFixed(3)),
+        ...(words.length === 0 && { by: 'meaning' }),
+      }))
+      const note = semantic?.trouble === undefined ? {} : { note: `by words only: ${semantic.trouble}` }
+      const passages = await files?.searchFiles(query, { limit })
+      return { status: 'ok', output: { memories, ...(passages && { files: passages }), ...note }, label }
+    },
+  })
+}
+
+function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof updateInput>> {
+  return defineTool(updateInput, {
+    name: 'memory_update',
+    description: 'Changes the words of a memory, or its tags or keywords. The old words stay readable behind the new.',
+    effect: 'transactional',
+    guarded: true,
+    async write(transaction, { id, ...change }, call) {
+      const by = { source: 'agent' as const, label: labelOf(call), runId: call.runId }
+      const kept = await rewrite(transaction as Tx, id, change, by, runtime.clock.now(), maxMemories)
+      const superseded = kept.superseded.map((older) => older.id)
+      return {
+        status: 'ok',
+        output: { status: 'ok', ...renderKept(kept), ...(superseded.length > 0 && { superseded }) },
+      }
+    },
+  })
+}
+
+function scoreTool(name: string, by: number, description: string): Tool<z.output<typeof idInput>> {
+  return defineTool(idInput, {
+    name,
+    description,
+    effect: 'transactional',
+    async write(transaction, { id }, call) {
+      const tx = transaction as Tx
+      await getChangeableMemory(tx, id, labelOf(call))
+      return { status: 'ok', output: { status: 'ok', id, score: await addScore(tx, id, by) } }
+    },
+  })
+}
+
+/** A memory in a tool's answer. */
+export function memoryRow({ id, content, tags, score, resultId, taskId, label }: Memory) {
+  return {
+    id: `[id:${id}]`,
+    content,
+    ...(tags.length > 0 && { tags }),
+    score,
+    ...(resultId !== null && { from: `result:${resultId}` }),
+    ...(resultId === null && taskId !== null && { from: `task:${taskId}` }),
+    ...(label.integrity === 'untrusted' && { untrusted: label.sources }),
+  }
+}
+
+/** Answer after storing a statement: what is stored, what it replaced, and similar memories. */
+function renderKept({ id, content, isMerged, superseded, near }: StoredMemory) {
+  const [first] = near
+  return {
+    id,
+    content: truncate(content),
+    ...(isMerged && superseded.length === 0 && { note: 'the same statement was known already; it counts more now' }),
+    ...(superseded.length > 0 && { superseded: superseded.map(mention) }),
+    ...(first && {
+      near: near.map(mention),
+      note:
+        `kept as [id:${id}]; those under near look alike and stay. To replace one that no longer holds: memory_store ` +
+        `with the same content and replaces: ${first.id}`,
+    }),
+  }
+}
+
+/** A memory with its date. Without its content if untrusted: this answer must not carry untrusted text. */
+function mention(memory: Memory) {
+  const { content, ...row } = memoryRow(memory)
+  const date = new Date(memory.createdAt).toISOString().slice(0, 10)
+  return { ...row, date, ...(memory.label.integrity === 'trusted' && { content: truncate(content) }) }
+}
+
+function truncate(text: string): string {
+  return text.length > maxMention ? `${text.slice(0, maxMention).toWellFormed()}…` : text
+}
+
+/** Label of a stored memory: untrusted content stays untrusted, however long it is stored. */
+function labelOf({ label }: CallContext) {
+  return joinLabels(label ? [label] : [])
+}
+
+/** A result that this session or its requester received. */
+async function ownResult(tx: Tx, id: number, { runId }: Pick<CallContext, 'runId'>) {
+  const { run, home } = await findCaller(tx, runId)
+  const made = await resultFor(tx, await accessibleSessions(tx, run, home), id)
+  if (made) return made.result
+  throw new HeddleError(
+    'not_found',
+    `there is no result ${id} here`,
+    'leave result_id out, or name one you were told of',
+  )
+}

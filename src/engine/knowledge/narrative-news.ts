@@ -1,0 +1,143 @@
+import { joinLabels, type Label } from '../../domain/label.ts'
+import type { Message } from '../../domain/message.ts'
+import { narratorLabel, type Session } from '../../domain/session.ts'
+import { aboutWords } from '../../domain/text/words.ts'
+import type { PlacedTurn } from '../../domain/turn.ts'
+import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
+import { latestOfSession, type Narrative } from '../../store/knowledge/narratives.ts'
+import { isUnanswered, itemsOfRun } from '../../store/rows/inbox.ts'
+import { findRun, hasUnfinished, liveRunOf } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import { findThread, findTurn, readPath } from '../../store/rows/threads.ts'
+import type { Reading } from '../../store/store.ts'
+import { labelOfStanding, latestStanding, type Standing, standingOf, standingText } from './standing.ts'
+
+/** Limits of the narrator's input: the last turns, the beginning of each message. */
+const maxTurns = 20
+const maxMessage = 1500
+const maxText = 12_000
+/** Min words that the last narrative lacks, for a session's first narrative and for later ones. */
+const minWordsFirst = 12
+const minWordsLater = 60
+
+/** Turns of a session since its last narrative. */
+export interface News {
+  /** The last of these turns. */
+  turnId: string
+  before: Standing | undefined
+  /** Input of the narrator. */
+  text: string
+  label: Label
+  /** Memories these turns are based on, besides those the narrative will cite. */
+  memoryIds: number[]
+}
+
+/**
+ * Finds what is new in a session, judged by its words alone: a greeting is no news. `busy` while its last request still
+ * runs; its whole outcome is narrated at once. `inHaste` skips a session whose last narration was too slow.
+ */
+export async function findNews(
+  rows: Reading,
+  session: Session,
+  { inHaste = false } = {},
+): Promise<News | 'busy' | undefined> {
+  const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
+  if (!head) return undefined
+  const path = await readPath(rows, head, Math.max(1, head.depth - maxTurns + 1))
+  const run = await findRun(rows, path.at(-1)?.turn.runId ?? '')
+  // Hand-made and imported turns are not work in progress.
+  if (!run || run.kind === 'import') return undefined
+  if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
+  const latest = await latestOfSession(rows, session.id)
+  const before = (latest && (await standingOf(rows, latest))) ?? (await latestStanding(rows, session.folder))
+  const { turnId: narratedTurn, wasSlow } = await lastNarration(rows, session)
+  // A short-lived process does not retry what took too long.
+  if (inHaste && wasSlow) return undefined
+  const { since, memoryIds } = await withoutForgotten(rows, turnsAfter(path, latest, narratedTurn))
+  if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
+  const text = renderTurns(since)
+  const known = aboutWords(before?.narrative.summary ?? '')
+  const newWords = [...aboutWords(text)].filter((word) => !known.has(word)).length
+  if (newWords < (latest || narratedTurn ? minWordsLater : minWordsFirst)) return undefined
+  return {
+    turnId: head.turnId,
+    before,
+    text: [
+      `## Where things stood\n${before ? standingText(before) : 'Nothing was noted before.'}`,
+      `## Since then, in the session "${session.label}"\n${text}`,
+    ].join('\n\n'),
+    memoryIds,
+    label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [labelOfStanding(before)] : [])]),
+  }
+}
+
+async function isUnderWay(rows: Reading, session: Session, rootRunId: string): Promise<boolean> {
+  return (
+    (await liveRunOf(rows, session.id)) !== undefined ||
+    (await hasUnfinished(rows, rootRunId)) ||
+    (await isUnanswered(rows, rootRunId))
+  )
+}
+
+/** The last turn the narrator was given, even if it found nothing worth noting; and whether it ran out of time. */
+async function lastNarration(
+  rows: Reading,
+  { id, folder }: Session,
+): Promise<{ turnId: string | undefined; wasSlow: boolean }> {
+  const [narration] = await findSessions(rows, { folder, label: narratorLabel(id) })
+  const last = narration?.headTurnId ? await findTurn(rows, narration.headTurnId) : undefined
+  const status = last?.turn.status
+  if (!last || status !== 'completed')
+    return { turnId: undefined, wasSlow: status === 'cancelled' || status === 'timeout' }
+  const request = (await itemsOfRun(rows, last.turn.runId)).findLast(({ tells }) => tells)?.tells
+  return { turnId: request?.turnId, wasSlow: false }
+}
+
+/** Turns after the last that was narrated, given to the narrator, or in which an agent wrote the narrative itself. */
+function turnsAfter(path: PlacedTurn[], latest: Narrative | undefined, narratedTurn: string | undefined): PlacedTurn[] {
+  const isNarrated = ({ turn }: PlacedTurn) =>
+    turn.id === narratedTurn ||
+    (latest && (turn.id === latest.turnId || (latest.turnId === null && turn.runId === latest.runId)))
+  return path.slice(path.findLastIndex(isNarrated) + 1).filter(({ turn }) => turn.type === 'normal')
+}
+
+/** Leaves out turns that used a memory forgotten since; returns the others with the memories they used. */
+async function withoutForgotten(
+  rows: Reading,
+  turns: PlacedTurn[],
+): Promise<{ since: PlacedTurn[]; memoryIds: number[] }> {
+  const known = await memoriesOfRuns(
+    rows,
+    turns.map(({ turn }) => turn.runId),
+  )
+  const excluded = new Set(known.filter(({ isForgotten }) => isForgotten).map(({ runId }) => runId))
+  return {
+    since: turns.filter(({ turn }) => !excluded.has(turn.runId)),
+    memoryIds: [...new Set(known.filter(({ runId }) => !excluded.has(runId)).map(({ memoryId }) => memoryId))],
+  }
+}
+
+/** Messages of turns, oldest first, cut at the beginning. */
+function renderTurns(turns: PlacedTurn[]): string {
+  const lines = turns.flatMap(({ turn }) => [...turn.queryMessages.map(questionLine), answerLine(turn.responseMessage)])
+  let room = maxText
+  const kept = lines.toReversed().filter((line) => {
+    room -= line.length
+    return room >= 0
+  })
+  return kept.reverse().join('\n')
+}
+
+function questionLine({ content, source = 'human' }: Message): string {
+  return `${source === 'human' ? 'person' : source}: ${quote(content)}`
+}
+
+function answerLine({ content }: Message): string {
+  return `answer: ${quote(content)}`
+}
+
+/** The beginning of a text, indented so that none of its lines can pass for one of ours. */
+function quote(text: string): string {
+  const short = text.length > maxMessage ? `${text.slice(0, maxMessage).toWellFormed()}…` : text
+  return short.split(/\r\n|[\n\r\u2028\u2029]/).join('\n  ')
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod'
+import { HeddleError } from '../../domain/errors.ts'
+import { joinLabels } from '../../domain/label.ts'
+import { wordsIn } from '../../domain/text/words.ts'
+import type { Tool } from '../../domain/tools/tool.ts'
+import { getActiveMemory } from '../../memory/remember.ts'
+import {
+  findNarrative,
+  insertNarrative,
+  latestNarrative,
+  listNarratives,
+  type Narrative,
+} from '../../store/knowledge/narratives.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import type { Tx } from '../../store/store.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import type { Runtime } from '../runtime.ts'
+import { labelOfStanding, type Standing, standingOf, standingText } from './standing.ts'
+
+/** Max narratives of a folder that are searched, newest first. */
+const maxSearched = 500
+const maxFound = 5
+
+const updateInput = z.strictObject({
+  summary: z.string().trim().min(1).max(4000),
+  memory_ids: z.array(z.int().positive()).max(100).default([]),
+  previous_narrative_id: z.int().positive().exactOptional(),
+  topic: z.string().trim().min(1).max(100).exactOptional(),
+})
+const searchInput = z.strictObject({ id: z.int().positive().exactOptional(), query: z.string().exactOptional() })
+
+/** Tools for narratives: each continues the one before, and the next session in the folder begins with the latest. */
+export function narrativeTools(runtime: Runtime): Tool[] {
+  return [narrativeUpdate(runtime), narrativeSearch(runtime)] as Tool[]
+}
+
+function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>> {
+  return defineTool(updateInput, {
+    name: 'narrative_update',
+    description:
+      'Notes in a few sentences where the work stands and why; the next session here begins with it. memory_ids: what ' +
+      'it rests on. It follows the latest of its topic unless previous_narrative_id says otherwise.',
+    effect: 'transactional',
+    guarded: true,
+    async write(transaction, { summary, memory_ids, previous_narrative_id, topic }, { folder, runId, label }) {
+      const tx = transaction as Tx
+      for (const id of memory_ids) await getActiveMemory(tx, id)
+      const before =
+        previous_narrative_id === undefined
+          ? await latestNarrative(tx, folder, topic)
+          : await assertInFolder(await findNarrative(tx, previous_narrative_id), folder, previous_narrative_id)
+      const id = await insertNarrative(tx, {
+        summary,
+        topic: topic ?? null,
+        folder,
+        sessionId: (await findRun(tx, runId))?.sessionId ?? null,
+        memoryIds: memory_ids,
+        previousId: before?.id ?? null,
+        runId,
+        turnId: null,
+        label: joinLabels(label ? [label] : []),
+        createdAt: clock.now(),
+      })
+      return { status: 'ok', output: { status: 'ok', id, previous_narrative_id: before?.id ?? null } }
+    },
+  })
+}
+
+function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>> {
+  return defineTool(searchInput, {
+    name: 'narrative_search',
+    description: 'Narratives of this folder: by id, by words, or without either the latest.',
+    effect: 'pure',
+    run: ({ id, query }, { folder }) =>
+      store.read(async (rows) => {
+        const known = await listNarratives(rows, folder, maxSearched)
+        const one = id === undefined ? known.slice(0, 1) : [assertInFolder(await findNarrative(rows, id), folder, id)]
+        const found = query === undefined ? one : searchNarratives(known, query)
+        const checked = await Promise.all(found.map(async (each) => ({ each, standing: await standingOf(rows, each) })))
+        return {
+          status: 'ok',
+          output: { narratives: checked.map(({ each, standing }) => narrativeRow(each, standing)) },
+          label: joinLabels(checked.map(({ each, standing }) => (standing ? labelOfStanding(standing) : each.label))),
+        }
+      }),
+  })
+}
+
+/** Narratives that share the most words with the query, newer ones first. */
+function searchNarratives(known: readonly Narrative[], query: string): Narrative[] {
+  const words = new Set(wordsIn(query))
+  return known
+    .map((each) => {
+      const has = new Set(wordsIn(`${each.topic ?? ''} ${each.summary}`))
+      return { each, shared: [...words].filter((word) => has.has(word)).length }
+    })
+    .filter(({ shared }) => shared > 0)
+    .sort((a, b) => b.shared - a.shared || b.each.id - a.each.id)
+    .slice(0, maxFound)
+    .map(({ each }) => each)
+}
+
+function assertInFolder(found: Narrative | undefined, folder: string, id: number): Narrative {
+  if (found?.folder === folder) return found
+  throw new HeddleError(
+    'not_found',
+    `there is no narrative ${id} here`,
+    'narrative_search without an id has the latest',
+  )
+}
+
+function narrativeRow({ id, topic, memoryIds, previousId, createdAt }: Narrative, standing: Standing | undefined) {
+  return {
+    id,
+    ...(topic !== null && { topic }),
+    summary: standing ? standingText(standing) : '(no longer shown: it is based on something that was forgotten)',
+    memory_ids: memoryIds,
+    previous_narrative_id: previousId,
+    at: new Date(createdAt).toISOString(),
+  }
+}

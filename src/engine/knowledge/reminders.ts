@@ -1,0 +1,135 @@
+import type { Millis } from '../../domain/clock.ts'
+import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
+import { passageLine } from '../../domain/text/passage.ts'
+import { wordsIn } from '../../domain/text/words.ts'
+import { type RecalledMemory, recall } from '../../memory/recall.ts'
+import { type RecalledPassage, recallPassages } from '../../memory/recall-passages.ts'
+import { type MemoryRecall, recordMemoryRecalls } from '../../store/knowledge/memory-recalls.ts'
+import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
+import { type PassageRecall, recordPassageRecalls } from '../../store/knowledge/passage-recalls.ts'
+import type { Reading } from '../../store/store.ts'
+import { roleOf } from '../model/role.ts'
+import type { Claimed } from '../run/claimed.ts'
+import type { RunNotes } from '../run/moments.ts'
+import type { Engine } from '../runtime.ts'
+import { labelOfStanding, latestStanding, type Standing, standingText, untrustedNotice } from './standing.ts'
+
+/** Max characters of the input that are searched for. */
+const maxQuestion = 4000
+const maxShown = 5
+const maxPassages = 3
+/** Max matching passages that are checked for not being in the prompt already. */
+const maxPassagesChecked = 50
+/** Matches below this are chance. */
+const minRelevance = 0.2
+const maxLength = 500
+
+/** Memories, passages and narrative that a run is given; the same for the whole claim. */
+interface Reminders {
+  recalled: RecalledMemory[]
+  /** Passages of files in the home that are not in the prompt already. */
+  passages: RecalledPassage[]
+  /** Latest narrative of the folder; only for the first turn of a session. */
+  standing: Standing | undefined
+}
+
+const none: Reminders = { recalled: [], passages: [], standing: undefined }
+
+/** Notes for a run that talks with a user: memories and passages that fit, and where the work stands. */
+export async function notesFor(engine: Engine, claimed: Claimed, prompt: string): Promise<RunNotes> {
+  const reminders = await remindersFor(engine, claimed, prompt)
+  return {
+    text: reminderNote(reminders),
+    label: labelOfReminders(reminders),
+    async record(tx, runId, now) {
+      await recordMemoryRecalls(tx, runId, recalledMemoriesIn(reminders), now)
+      await recordPassageRecalls(tx, runId, recalledPassagesIn(reminders))
+      if (reminders.standing) await recordNarrativeRecall(tx, runId, reminders.standing.narrative.id)
+    },
+  }
+}
+
+/** A run that works for another run has its brief instead. */
+async function remindersFor(engine: Engine, { run, session, items }: Claimed, prompt: string): Promise<Reminders> {
+  const { kind } = roleOf(engine, run, session.folder)
+  if (!engine.memory.recall || run.parentRunId !== null || (kind !== 'coordinator' && kind !== 'general')) return none
+  const inputs = items.filter((item) => item.kind === 'message' || item.kind === 'trigger')
+  const question = inputs
+    .map(({ content }) => content)
+    .join('\n')
+    .slice(0, maxQuestion)
+  const semantic = await engine.meaning?.of(question)
+  return engine.store.read(async (rows) => ({
+    recalled: (await recall(rows, question, engine.clock.now(), maxShown, semantic)).filter(
+      ({ relevance }) => relevance >= minRelevance,
+    ),
+    passages: engine.memory.files ? await passagesNotIn(rows, question, engine.clock.now(), prompt) : [],
+    standing: session.headTurnId === null ? await latestStanding(rows, session.folder) : undefined,
+  }))
+}
+
+/** Matching passages that are not in the prompt: prompt files are indexed, too. */
+async function passagesNotIn(rows: Reading, question: string, now: Millis, prompt: string): Promise<RecalledPassage[]> {
+  const found = await recallPassages(rows, question, now, maxPassagesChecked)
+  const fitting = found.filter((each) => each.relevance >= minRelevance && matchesItself(each))
+  if (fitting.length === 0) return []
+  const promptLine = oneLine(prompt)
+  return fitting.filter(({ passage }) => !promptLine.includes(oneLine(passage.text))).slice(0, maxPassages)
+}
+
+/** Whether the passage itself has a matching word: a matching heading alone finds everything below it. */
+function matchesItself({ passage, words }: RecalledPassage): boolean {
+  const own = new Set(wordsIn(passage.text))
+  return words.some((word) => own.has(word))
+}
+
+/**
+ * Reminders as text for the model. They go behind all messages, so that the provider's prompt cache stays valid.
+ */
+function reminderNote({ recalled, passages, standing }: Reminders): string | undefined {
+  const parts = [
+    ...(standing ? [`[where things stood, narrative:${standing.narrative.id}] ${standingText(standing)}`] : []),
+    ...(recalled.length > 0
+      ? [`[what you know that may matter; cite as [id:N]]\n${recalled.map(reminder).join('\n')}`]
+      : []),
+    ...(passages.length > 0
+      ? [
+          `[what the person wrote down that may matter; cite as [path:line]]\n${passages.map(passageReminder).join('\n')}`,
+        ]
+      : []),
+  ]
+  return parts.length === 0 ? undefined : parts.join('\n')
+}
+
+/** Label of the reminders. Passages are trusted: the owner wrote them, and no tool writes to the home. */
+function labelOfReminders({ recalled, standing }: Reminders): Label {
+  return joinLabels([...recalled.map(({ memory }) => memory.label), ...(standing ? [labelOfStanding(standing)] : [])])
+}
+
+/** RecalledMemory memories to store with the turn. */
+function recalledMemoriesIn({ recalled }: Reminders): MemoryRecall[] {
+  return recalled.map(({ memory, rank, words }) => ({ memoryId: memory.id, rank, words }))
+}
+
+/** RecalledMemory passages to store with the turn. */
+function recalledPassagesIn({ passages }: Reminders): PassageRecall[] {
+  return passages.map(({ passage: { id, path, line }, rank, words }) => ({ passageId: id, path, line, rank, words }))
+}
+
+function reminder({ memory }: RecalledMemory): string {
+  const { id, content, label } = memory
+  return `[id:${id}] ${truncate(content)}${isUntrusted(label) ? ` ${untrustedNotice}` : ''}`
+}
+
+function passageReminder({ passage }: RecalledPassage): string {
+  return `[${passage.path}:${passage.line}] ${truncate(passageLine(passage))}`
+}
+
+function truncate(text: string): string {
+  const short = text.length > maxLength ? `${text.slice(0, maxLength).toWellFormed()}…` : text
+  return short.replaceAll('\n', ' ')
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ')
+}

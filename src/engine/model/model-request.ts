@@ -1,0 +1,31 @@
+import type { Model, ModelRequest, ToolSpec } from '../../domain/model.ts'
+import type { Persona } from '../../domain/persona.ts'
+import type { Run } from '../../domain/run.ts'
+import type { Engine } from '../runtime.ts'
+import { isBackground } from './role.ts'
+
+// Max share of the context window that is kept free for the reply.
+const maxOutputShare = 0.25
+const narrativeTokens = 2000
+
+/** Content of a model request, before the call is numbered. */
+export type ModelInput = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'stablePrefix' | 'note'>
+
+/** Model of a run: the requested one, else its persona's, else the default. */
+export function modelFor(engine: Engine, run: Pick<Run, 'modelRequested'>, persona: Persona | null): Model {
+  return engine.model(run.modelRequested ?? persona?.defaultModelConfig?.model ?? null)
+}
+
+/** The tools of a run as its model sees them. */
+export function toolSpecs(engine: Engine, run: Pick<Run, 'effectiveTools'>): ToolSpec[] {
+  return run.effectiveTools.flatMap((name) => {
+    const tool = engine.tools.get(name)
+    return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
+  })
+}
+
+/** Max reply tokens: leaves a small window room for the question, and keeps narratives to a few sentences. */
+export function maxOutput({ limits }: Engine, { window }: Model, run: Pick<Run, 'agent'>): number {
+  const limit = isBackground(run) ? Math.min(limits.maxOutputTokens, narrativeTokens) : limits.maxOutputTokens
+  return Math.max(1, Math.min(limit, Math.floor(window * maxOutputShare)))
+}

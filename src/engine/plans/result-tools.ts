@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import type { Label } from '../../domain/label.ts'
+import type { Run } from '../../domain/run.ts'
+import type { Session } from '../../domain/session.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import type { Tool } from '../../domain/tools/tool.ts'
+import { readSteps } from '../../store/rows/steps.ts'
+import type { Reading } from '../../store/store.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { lossNote, lostByResult, stillLost } from '../files/lost-writes.ts'
+import { answerAsText, type EndedStep } from '../run/context/journal.ts'
+import type { AgentIndex, Engine, Runtime } from '../runtime.ts'
+import { isOnPath, resultFor } from '../turns/ancestry.ts'
+import { accessibleSessions, findCaller, refuseCall } from './plan-call.ts'
+
+const defaultPage = 2000
+const maxPage = 20_000
+
+/** Tool that pages through an agent's result, or a tool's answer that was cut. */
+export function readResult({ store, protect }: Pick<Engine, 'store' | 'protect'>): Tool<z.output<typeof pageInput>> {
+  return defineTool(pageInput, {
+    name: 'read_result',
+    description:
+      `Reads on in an agent's result (id), or in a tool's answer that was cut (call): offset and limit in characters ` +
+      `(${defaultPage} unless you say so).`,
+    effect: 'pure',
+    run: ({ id, call, offset, limit }, { runId }) =>
+      store.read(async (rows) => {
+        const { run, home } = await findCaller(rows, runId)
+        const branches = await accessibleSessions(rows, run, home)
+        const found =
+          call === undefined
+            ? await resultText(rows, branches, protect, id)
+            : await answerText(rows, branches, run, call)
+        if (!found) {
+          const what = call === undefined ? `result ${id}` : `call ${call}`
+          return refuseCall(`there is no ${what} here`, 'a result is there when its agent has ended')
+        }
+        const page = found.text.slice(offset, offset + limit).toWellFormed()
+        const left = found.text.length - offset - page.length
+        const more = left > 0 ? `\n… [cut: ${left} more characters; read on with offset=${offset + page.length}]` : ''
+        const note = found.note === undefined ? '' : `\n${found.note}`
+        return { status: 'ok', output: `${page}${more}${note}`, ...(found.label && { label: found.label }) }
+      }),
+  })
+}
+
+interface Readable {
+  text: string
+  /** Note of the runtime, added to every page. */
+  note?: string
+  label?: Label | undefined
+}
+
+async function resultText(
+  rows: Reading,
+  branches: Session[],
+  protect: ProtectedPlaces,
+  id = 0,
+): Promise<Readable | undefined> {
+  const made = await resultFor(rows, branches, id)
+  if (!made) return undefined
+  const note = lossNote(await stillLost(await lostByResult(rows, made.result, made.by), protect))
+  return { text: made.result.output, label: made.by.label, ...(note !== '' && { note }) }
+}
+
+/** A tool's answer in this run, or in a turn on its path. */
+async function answerText(rows: Reading, branches: Session[], run: Run, call: string): Promise<Readable | undefined> {
+  const [runId = '', seq] = call.split('/')
+  const isReadable = runId === run.id || (await isOnAnyPath(rows, branches, runId))
+  const step = isReadable ? (await readSteps(rows, runId)).find((each) => each.seq === Number(seq)) : undefined
+  if (step?.kind !== 'ended') return undefined
+  const { output, label } = step.payload as EndedStep
+  return { text: answerAsText(output), label }
+}
+
+async function isOnAnyPath(rows: Reading, branches: Session[], runId: string): Promise<boolean> {
+  for (const branch of branches) if (await isOnPath(rows, branch, runId)) return true
+  return false
+}
+
+const pageInput = z
+  .strictObject({
+    id: z.int().positive().optional(),
+    call: z.string().min(1).max(64).optional(),
+    offset: z.int().min(0).default(0),
+    limit: z.int().min(1).max(maxPage).default(defaultPage),
+  })
+  .refine(({ id, call }) => (id === undefined) !== (call === undefined), 'give either id or call')
+
+/** Tool that lists the agents work can be delegated to. */
+export function listAgents({ store }: Runtime, agents: AgentIndex): Tool<object> {
+  return defineTool(z.strictObject({}), {
+    name: 'list_agents',
+    description: 'All agents that can be given work: name and one line.',
+    effect: 'pure',
+    async run(_, { runId }) {
+      const { home } = await store.read((rows) => findCaller(rows, runId))
+      const found = agents.list(home.folder).map(({ name, description }) => ({ name, description }))
+      return { status: 'ok', output: { agents: found } }
+    },
+  })
+}

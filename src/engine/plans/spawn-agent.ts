@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { joinLabels } from '../../domain/label.ts'
+import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
+import { findPlan, saveRunLabel } from '../../store/rows/plans.ts'
+import { findTask, readyTasks } from '../../store/rows/tasks.ts'
+import type { Tx } from '../../store/store.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { briefHeading, findSpawner, spawnChild, stoppingOutcome } from '../run/spawn.ts'
+import type { Engine } from '../runtime.ts'
+import { isPlanFor } from '../turns/ancestry.ts'
+import { beginTasks } from './dispatch.ts'
+import { foreignPlanRefusal, refuseCall } from './plan-call.ts'
+import { resolvePointers } from './pointers.ts'
+import { roomFor, tooLongReason } from './room-for.ts'
+
+// One object for both kinds: providers refuse a schema that is a choice at its root.
+const input = z
+  .strictObject({
+    task: z.string().trim().min(1).optional(),
+    skill: z.string().min(1).optional().describe('name of the agent'),
+    context: z.string().optional(),
+    model: z.string().optional().describe('seldom needed'),
+    task_id: z.int().positive().optional().describe('instead of all others'),
+  })
+  .transform(({ task_id, ...work }, context) => {
+    const { task, skill } = work
+    if (task_id !== undefined && Object.keys(work).length === 0) return { task_id }
+    if (task_id === undefined && task !== undefined && skill !== undefined) return { ...work, task, skill }
+    context.addIssue('give either task and skill, or task_id alone')
+    return z.NEVER
+  })
+
+/** Settings of `spawn_agent`. */
+export interface SpawnSettings {
+  knowsModel(name: string): boolean
+}
+
+/** Tool that starts an agent, on a task of a plan or on an ad-hoc one. The caller cannot choose the agent's tools. */
+export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<z.output<typeof input>> {
+  return defineTool(input, {
+    name: 'spawn_agent',
+    sink: 'agents',
+    description:
+      'Starts an agent on one task; it knows nothing but task and context. In both, [agent_result:ID] is replaced by ' +
+      'that whole result. Answers at once; its result comes by itself. Or {task_id} for a ready task of a plan.',
+    effect: 'transactional',
+    guarded: true,
+    async write(transaction, value, call) {
+      const tx = transaction as Tx
+      if ('task_id' in value) return beginPlanTask(tx, engine, value.task_id, call)
+      const spawner = await findSpawner(tx, call)
+      if (!spawner) return stoppingOutcome
+      const { task, skill, context, model } = value
+      const name = skill.replace(/^@/, '')
+      const known = engine.agents.list(spawner.parentSession.folder).map((agent) => agent.name)
+      if (!known.includes(name)) return refuseCall(`there is no agent "${name}"`, `there are: ${known.join(', ')}`)
+      if (model !== undefined && !knowsModel(model)) return refuseCall(`there is no model "${model}"`, 'leave it out')
+      const text = context?.trim() ? `${task}${briefHeading}${context}` : task
+      const { folder } = spawner.parentSession
+      const reader = { agent: name, folder, requestedModel: model ?? null }
+      const tooLong = tooLongReason(engine, text, reader)
+      if (tooLong !== undefined) return refuseCall(tooLong, 'make it shorter and call again')
+      const room = roomFor(engine, reader)
+      const resolved = await resolvePointers(tx, text, spawner.parentSession, room)
+      if ('problems' in resolved) return refuseCall(resolved.problems.join('; '), 'point to results you were told of')
+      const label = joinLabels(resolved.labels)
+      return spawnChild(tx, engine, call, { content: resolved.text, agent: name, model: model ?? null, label })
+    },
+  })
+}
+
+/** Starts a task of a running plan. */
+async function beginPlanTask(
+  tx: Tx,
+  engine: Engine,
+  taskId: number,
+  { runId, label }: Pick<CallContext, 'runId' | 'label'>,
+): Promise<ToolOutcome> {
+  const spawner = await findSpawner(tx, { runId })
+  if (!spawner) return stoppingOutcome
+  const task = await findTask(tx, taskId)
+  const plan = task && (await findPlan(tx, task.planId))
+  if (!task || !plan || !(await isPlanFor(tx, spawner.parentSession, plan)))
+    return refuseCall(`there is no task ${taskId} here`, 'task_list')
+  const elsewhere = await foreignPlanRefusal(tx, spawner.parentSession, plan)
+  if (elsewhere) return elsewhere
+  if (plan.status !== 'running') return refuseCall(`plan:${plan.id} is ${plan.status}`, 'start it with run_project')
+  if (task.status !== 'pending')
+    return refuseCall(`task:${taskId} is ${task.status}`, 'task_update retries, skips or cancels tasks')
+  const ready = await readyTasks(tx, { planId: plan.id })
+  if (!ready.some(({ id }) => id === taskId))
+    return refuseCall(`task:${taskId} waits for ${task.dependsOn.map((id) => `task:${id}`).join(', ')}`, 'wait')
+  if (label) await saveRunLabel(tx, runId, label)
+  const now = { ...plan, startedBy: runId, rootRunId: spawner.parent.rootRunId }
+  const [session] = await beginTasks(tx, engine, now, spawner.parentSession, [task])
+  const startedTask = await findTask(tx, taskId)
+  return { status: 'ok', output: { status: 'accepted', run_id: startedTask?.runId, session_key: session?.label } }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import type { Tool } from '../../domain/tools/tool.ts'
+import { countChildren } from '../../store/rows/runs.ts'
+import type { Tx } from '../../store/store.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { spawnChild } from '../run/spawn.ts'
+import type { Runtime } from '../runtime.ts'
+
+/**
+ * Tool that starts an agent which knows nothing but its task. Returns at once; the results are delivered when all started
+ * agents have ended.
+ */
+export function sessionsSpawn(runtime: Runtime, limits: { children: number; knowsModel(name: string): boolean }): Tool {
+  const input = z.strictObject({
+    task: z.string().min(1),
+    model: z
+      .string()
+      .refine((name) => limits.knowsModel(name), { error: ({ input }) => `there is no model "${input}"` })
+      .optional()
+      .describe('another of the configured models'),
+  })
+  return defineTool(input, {
+    name: 'sessions_spawn',
+    sink: 'agents',
+    description:
+      'Starts another agent on a task, in a fresh session that knows nothing but the task: write down all it needs. ' +
+      'Answers at once; end your turn, and you are woken with the results when all that you started have ended.',
+    effect: 'transactional',
+    async write(tx, { task, model }, call) {
+      const started = await countChildren(tx as Tx, call.runId)
+      if (started >= limits.children)
+        return {
+          status: 'forbidden',
+          output: { status: 'forbidden', error: `you have started ${started} agents, which is the limit` },
+        }
+      return spawnChild(tx as Tx, runtime, call, {
+        content: task,
+        agent: 'general',
+        model: model ?? null,
+      })
+    },
+  }) as Tool
+}

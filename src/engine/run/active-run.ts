@@ -1,0 +1,279 @@
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
+import type { Model } from '../../domain/model.ts'
+import type { Step } from '../../domain/run.ts'
+import { storable } from '../../domain/text/storable.ts'
+import type { CallContext } from '../../domain/tools/tool.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { fenceRun, findRun, resetCrashCounts } from '../../store/rows/runs.ts'
+import { insertStep, readSteps } from '../../store/rows/steps.ts'
+import { lastCall } from '../../store/rows/usage.ts'
+import type { Tx } from '../../store/store.ts'
+import type { InFlightCall } from '../model/in-flight-call.ts'
+import { withoutCalls, withUniqueCallIds } from '../model/model-messages.ts'
+import { type ModelInput, toolSpecs } from '../model/model-request.ts'
+import { roleOf } from '../model/role.ts'
+import type { Engine } from '../runtime.ts'
+import { Chain } from './chain.ts'
+import type { Claimant, Claimed } from './claimed.ts'
+import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
+import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
+import { Lanes } from './lanes.ts'
+import type { RunHandle, RunNotes } from './moments.ts'
+
+/** Why a run stops early. */
+export type StopKind = 'cancelled' | 'timeout' | 'drain' | 'fenced'
+
+/** Aborts a run; the end of the loop decides what it means. */
+export class Stop extends Error {
+  override readonly name = 'Stop'
+  readonly kind: StopKind
+  constructor(kind: StopKind, reason: string) {
+    super(reason)
+    this.kind = kind
+  }
+}
+
+function fenced(): Stop {
+  return new Stop('fenced', 'another process has taken this run over')
+}
+
+/** State that a run starts from. */
+interface RunStart {
+  journal: Journal
+  context: Context
+  prompt: string
+  notes: RunNotes
+  calls: number
+}
+
+/** The worker, as far as an executing run needs it. */
+export interface WorkerHandle {
+  /** Aborts with a Stop when the run must end here. */
+  signal: AbortSignal
+  /** Whether, by this process's clock, other workers may soon consider it dead. */
+  leaseAtRisk(): boolean
+  /** The claimant for the follow-up run; undefined while this process takes no new work. */
+  claimant(): Claimant | undefined
+  /** Serialises changes to the same file across the runs of this process, so that none replaces content it has not read. */
+  lanes?: Lanes
+}
+
+/** A claimed run while it executes here: its journal, its time, and the only way to write for it. */
+export class ActiveRun implements RunHandle<Engine> {
+  readonly engine: Engine
+  readonly claimed: Claimed
+  readonly journal: Journal
+  readonly signal: AbortSignal
+  /** Calls run concurrently, except those that change the same file. */
+  readonly lanes: Lanes
+  readonly #pool: WorkerHandle
+  /** System prompt; fixed for the whole claim even if its source files change. */
+  readonly prompt: string
+  readonly notes: RunNotes
+  /** Conversation before this run; the run's own steps are in the journal. */
+  context: Context
+  /** Failed attempts of the current model call. */
+  tries: number
+  /** The model call under way, or the one whose failure ends the run. */
+  modelCall: InFlightCall | undefined
+  readonly #since: Millis
+  #calls: number
+  #reserved: number | undefined
+
+  /** Reads journal, context, prompt and notes. */
+  static async open(engine: Engine, claimed: Claimed, pool: WorkerHandle): Promise<ActiveRun> {
+    const { steps, calls } = await engine.store.read(async (rows) => ({
+      steps: await readSteps(rows, claimed.run.id),
+      calls: await lastCall(rows, claimed.run.id),
+    }))
+    const journal = new Journal(claimed.run.id, steps)
+    const context = await readContext(engine, claimed, journal.steeredItemIds)
+    const scope = { persona: claimed.persona, folder: claimed.session.folder }
+    const prompt = storable(await engine.prompt(claimed.run, scope))
+    const notes = await engine.moments.onStart(engine, claimed, prompt)
+    return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls }, pool)
+  }
+
+  private constructor(
+    engine: Engine,
+    claimed: Claimed,
+    { journal, context, prompt, notes, calls }: RunStart,
+    pool: WorkerHandle,
+  ) {
+    this.engine = engine
+    this.claimed = claimed
+    this.journal = journal
+    this.context = context
+    this.prompt = prompt
+    this.notes = notes
+    this.signal = pool.signal
+    this.lanes = pool.lanes ?? new Lanes()
+    this.#pool = pool
+    this.#since = engine.clock.monotonic()
+    this.#calls = calls
+    this.#reserved = claimed.reserved
+    this.tries = claimed.run.tries
+  }
+
+  /** Running time, that of earlier claims included. */
+  get activeMs(): Millis {
+    return Math.round(this.claimed.run.activeMs + this.engine.clock.monotonic() - this.#since)
+  }
+
+  get chain(): Chain {
+    return new Chain(this.engine, this.claimed.run, this.claimed.persona, this.journal)
+  }
+
+  /** Throws if the run's agent file is gone. */
+  assertAgentExists(): void {
+    const role = roleOf(this.engine, this.claimed.run, this.claimed.session.folder)
+    if (role.kind === 'gone')
+      throw new HeddleError(
+        'agent_gone',
+        `there is no agent "${role.name}"`,
+        'heddle agents lists them: bring it back, or use another',
+      )
+  }
+
+  /** The model to ask next. */
+  get model(): Model {
+    return this.chain.at(this.tries)
+  }
+
+  /** Input of the next model call: prompt, context, and everything the run has done so far. */
+  get modelInput(): ModelInput {
+    const before = contextMessages(this.context)
+    const tools = toolSpecs(this.engine, this.claimed.run)
+    const messages = withUniqueCallIds([...before, ...this.journal.messages])
+    return {
+      system: this.prompt,
+      messages: tools.length > 0 ? messages : withoutCalls(messages),
+      stablePrefix: before.length,
+      note: [this.notes.text, timeNote(this.engine.clock.now())].filter(Boolean).join('\n'),
+      tools,
+    }
+  }
+
+  get claimant(): Claimant | undefined {
+    return this.#pool.claimant()
+  }
+
+  /**
+   * Label of everything the model has seen. Untrusted content taints it however old it is; sources of trusted content
+   * are listed for this run only.
+   */
+  get label(): Label {
+    const { claimed, context, journal } = this
+    const before = [...context.path, ...context.inputs].map(({ label }) => label)
+    return joinLabels([
+      claimed.run.label,
+      ...(isUntrusted(this.notes.label) ? [this.notes.label] : []),
+      ...before.filter(isUntrusted),
+      ...journal.labels,
+    ])
+  }
+
+  /** Context passed to a tool call. */
+  contextOf(callId: string): CallContext {
+    const { engine, claimed, signal } = this
+    const { folder } = claimed.session
+    const reach = { folder, protect: engine.protect, network: engine.network }
+    return { runId: claimed.run.id, callId, signal, label: this.label, ...reach }
+  }
+
+  /** The number of the next model call of this run, over all claims. */
+  nextCall(): number {
+    return ++this.#calls
+  }
+
+  /** Takes the call that was reserved with the claim; undefined from the second time on. */
+  takeReserved(): number | undefined {
+    const call = this.#reserved
+    this.#reserved = undefined
+    return call
+  }
+
+  /** Writes on behalf of this run; throws a Stop if another worker owns it now. */
+  write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>, first?: (tx: Tx) => Promise<unknown>): Promise<T> {
+    return this.engine.store.write(area, async (tx) => {
+      await first?.(tx)
+      await this.fence(tx)
+      return body(tx)
+    })
+  }
+
+  /** Writes what parks the run. One whose cancel was requested must end instead: nothing would wake it. */
+  park(body: (tx: Tx) => Promise<boolean>): Promise<boolean> {
+    return this.engine.store.write('park', async (tx) => {
+      const { cancelReason } = await this.fence(tx)
+      if (cancelReason !== null) throw new Stop('cancelled', cancelReason)
+      return body(tx)
+    })
+  }
+
+  /**
+   * Must come right before every effect outside the database: after a stall another worker may own the run, and this
+   * process's clock shows it before any row does.
+   */
+  assertLease(): void {
+    this.signal.throwIfAborted()
+    if (this.#pool.leaseAtRisk()) throw new Stop('drain', 'this process was silent for longer than its lease')
+  }
+
+  /** Throws a Stop if another worker owns the run: for effects outside the database without a write before them. */
+  async assertOwned(): Promise<void> {
+    const { runId, ownerId, epoch } = this.claimed.claim
+    const run = await this.engine.store.read((rows) => findRun(rows, runId))
+    if (run?.ownerId !== ownerId || run.epoch !== epoch) throw fenced()
+  }
+
+  /** Checks owner and epoch; every write of a run begins with this. Returns the reason if a cancel was requested. */
+  async fence(tx: Tx): Promise<{ cancelReason: string | null }> {
+    tx.locking('runs')
+    const held = await fenceRun(tx, this.claimed.claim, this.activeMs)
+    if (!held) throw fenced()
+    return held
+  }
+
+  /** Resolves with the work's outcome or rejects with the stop reason; work that ignores the signal is abandoned. */
+  abortable<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(signal.reason)
+      if (signal.aborted) stop()
+      signal.addEventListener('abort', stop, { once: true })
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+    })
+  }
+
+  /** Journals steps together with whatever else the body writes. `first` takes locks that come before the run's. */
+  async record(
+    steps: Step[],
+    body: (tx: Tx) => Promise<void> = async () => undefined,
+    first?: (tx: Tx) => Promise<unknown>,
+  ): Promise<void> {
+    const write = async (tx: Tx) => {
+      await resetCrashCounts(tx, this.claimed.run.id)
+      await body(tx)
+      for (const step of steps) await this.insert(tx, step)
+    }
+    await this.write('step', write, first)
+    this.journal.add(...steps)
+    this.tries = 0
+    this.modelCall = undefined
+  }
+
+  /** Inserts one step in a transaction that already holds the run; call `journal.add` after COMMIT. */
+  async insert(tx: Tx, step: Step): Promise<void> {
+    step.at = this.engine.clock.now()
+    await insertStep(tx, step, touchedFolder(step, this.claimed.session.folder))
+    await recordEvent(tx, {
+      at: step.at,
+      kind: 'run.step',
+      subject: `run:${step.runId}`,
+      payload: { seq: step.seq, kind: step.kind, ...stepEventFields(step) },
+    })
+  }
+}

@@ -1,0 +1,111 @@
+import type { Answered } from '../../api/views/question.ts'
+import { tail } from '../../domain/id.ts'
+import { outcomeWord, type Run, type RunError } from '../../domain/run.ts'
+import { spendingOf } from '../../domain/spending.ts'
+import { findItem } from '../../store/rows/inbox.ts'
+import { findRun, runsOf } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import { spendingBy } from '../../store/rows/usage.ts'
+import type { Reading } from '../../store/store.ts'
+import type { Engine, Runtime } from '../runtime.ts'
+import { notFound } from '../turns/route.ts'
+import { type Request, whenQuietOrStuck } from './request.ts'
+import { waitingBehind } from './submit.ts'
+
+/** Max agents that a stopped request names. */
+const maxNamed = 5
+
+/** Waits for the answer to an input; returns status 'waiting' if the signal aborts first, or the user must answer a question. */
+export async function answer(
+  runtime: Runtime & Pick<Engine, 'moments'>,
+  folder: string,
+  itemId: string,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const request = await whenQuietOrStuck(runtime, itemId, signal)
+  const { item, session, behind, usage } = await runtime.store.read(async (rows) => {
+    const item = await findItem(rows, itemId)
+    const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
+    const behind = item && session ? await waitingBehind(rows, { runId: item.runId, session }) : {}
+    const run = item?.runId ? await findRun(rows, item.runId) : undefined
+    return { item, session, behind, usage: run ? await spendingBy(rows, { rootRunId: run.rootRunId }) : spendingOf([]) }
+  })
+  if (!item || !session) throw notFound('input', itemId)
+  if (!request || 'approvals' in request)
+    return {
+      ok: false,
+      status: 'waiting',
+      text: '',
+      turnId: null,
+      turns: [],
+      runId: item.runId,
+      session: session.label,
+      folder,
+      model: { requested: null, actual: null },
+      // What the request has cost so far.
+      usage,
+      ...(item.runId === null && { itemId, ...behind }),
+      ...(request?.until !== undefined && { until: new Date(request.until).toISOString() }),
+      ...(request &&
+        request.approvals.length > 0 && {
+          approvals: request.approvals.map(({ id }) => id),
+          questions: request.approvals,
+        }),
+    }
+  const { turn } = request.answer
+  const { status, isStopped, ...more } = await runtime.store.read((rows) => outcomeOf(rows, runtime, request))
+  const said = turn.responseMessage.content
+  return {
+    ok: status === 'completed',
+    status,
+    text: isStopped && more.error ? `${said}\n\n${outcomeWord.cancelled}: ${more.error.message}` : said,
+    turnId: turn.id,
+    turns: request.turnIds,
+    runId: request.run.id,
+    session: session.label,
+    folder,
+    model: turn.model,
+    usage: request.usage,
+    ...more,
+  }
+}
+
+interface AnswerOutcome extends Pick<Answered, 'status' | 'error' | 'unstartedPlans'> {
+  /** A user stopped the request after its last turn, whose text cannot say so. */
+  isStopped?: true
+}
+
+/**
+ * Outcome of a request: that of its last turn, unless a user stopped the request while other parts of it were at work, or
+ * a plan that it started did not complete.
+ */
+async function outcomeOf(
+  rows: Reading,
+  { moments }: Pick<Engine, 'moments'>,
+  { run, answer: { turn } }: Request,
+): Promise<AnswerOutcome> {
+  const plan = turn.status === 'completed' ? await moments.outcomeOf(rows, run.rootRunId) : undefined
+  const stopped = turn.status !== 'cancelled' && plan?.status !== 'cancelled' && (await stoppedError(rows, run))
+  if (stopped) return { status: 'cancelled', error: stopped, isStopped: true }
+  if (turn.status !== 'completed') {
+    const last = turn.runId === run.id ? run : await findRun(rows, turn.runId)
+    return { status: turn.status, ...(last?.error && { error: last.error }) }
+  }
+  return { status: 'completed', ...plan }
+}
+
+/**
+ * Why a request was cancelled, with the agents that were stopped; undefined if it was not. Only for the input that started
+ * the request: later messages to one of its agents are answered by their own turn.
+ */
+async function stoppedError(rows: Reading, { id, rootRunId, cancelReason }: Run): Promise<RunError | undefined> {
+  if (id !== rootRunId || cancelReason === null) return undefined
+  const others = (await runsOf(rows, { rootRunId })).filter((run) => run.id !== id)
+  // A cancel that came too late: the run completed, and there was nothing else to stop.
+  if (others.length === 0) return undefined
+  const stopped = others.flatMap((run) => (run.state === 'cancelled' ? `@${run.agent} (run:${tail(run.id)})` : []))
+  const more = stopped.length > maxNamed ? `, and ${stopped.length - maxNamed} more` : ''
+  const what =
+    stopped.length > 0 ? `did not finish: ${stopped.slice(0, maxNamed).join(', ')}${more}` : 'the results were not read'
+  return { code: 'cancelled', message: `${cancelReason}; ${what}`, remedy: `try again: heddle retry run:${id}` }
+}

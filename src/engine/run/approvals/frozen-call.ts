@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { relative } from 'node:path'
+import { type Approval, type Coverage, coverageWords, type Fact } from '../../../domain/approval.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import { visible } from '../../../domain/text/visible.ts'
+import type { OwnChanges } from '../../../domain/tools/tool.ts'
+import { baselineOf } from '../../../store/rows/approvals.ts'
+import { changesInFolder } from '../../../store/rows/folder-changes.ts'
+import { changedSincePreview, coverageOf, previewCall, type ReadyCall } from '../../../tools/call.ts'
+import type { ActiveRun } from '../active-run.ts'
+
+/** Max time between the row of a file change and the change itself. */
+const maxWriteDelay: Millis = 60_000
+
+/** A call as the user is shown it, with everything that must be unchanged when it is made. */
+export interface FrozenCall {
+  facts: Fact[]
+  change: string
+  hash: string
+  /** The hash for a second question about the same call. */
+  hashAgain: string
+  covers: string
+  coverage: Coverage
+  baseline: string | null
+}
+
+/** Freezes a call as it is now. Throws the error that would refuse the call. */
+export async function freezeCall(run: ActiveRun, ready: ReadyCall): Promise<FrozenCall> {
+  const context = run.contextOf(ready.call.id)
+  const { facts, change, frozen, baseline = null } = await previewCall(ready, context)
+  const coverage = await coverageOf(ready, context)
+  const [hash, hashAgain] = [false, true].map((isAgain) =>
+    hashOfCall(ready.call, run.claimed.session.folder, frozen, isAgain),
+  ) as [string, string]
+  return { facts, change, hash, hashAgain, covers: visible(coverageWords(coverage)), coverage, baseline }
+}
+
+/** Hash of a call, its folder and the state it depends on; differs for a second question. */
+export function hashOfCall(
+  { name, input }: { name: string; input: unknown },
+  folder: string,
+  frozen: unknown,
+  isAgain = false,
+): string {
+  const all = [name, input, folder, frozen, ...(isAgain ? ['again'] : [])]
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex')
+}
+
+/** Compares a call with its approval: changes, one line each, and the call as it is now. */
+export async function changesSinceApproval(
+  run: ActiveRun,
+  ready: ReadyCall,
+  approval: Approval,
+): Promise<{ changed: string[]; now: FrozenCall }> {
+  const { store } = run.engine
+  // Freeze before comparing: a change in between is then seen by one of the two.
+  const now = await freezeCall(run, ready)
+  const hash = approval.isAskedAgain ? now.hashAgain : now.hash
+  const changed = hash === approval.hash ? [] : ['what it would do, or where']
+  const baseline = await store.read((rows) => baselineOf(rows, approval.id))
+  if (baseline !== null) {
+    const own = await ownChanges(run, now.coverage.folder, approval.askedAt)
+    changed.push(...(await changedSincePreview(ready, baseline, run.contextOf(ready.call.id), own)))
+  }
+  return { changed, now }
+}
+
+/** Files that this request itself has changed in a folder since then. */
+async function ownChanges({ engine, claimed }: ActiveRun, folder: string, since: Millis): Promise<OwnChanges> {
+  const all = await engine.store.read((rows) => changesInFolder(rows, folder, since - maxWriteDelay))
+  const own = new Map<string, string[] | null>()
+  for (const { rootRunId, path, after, at } of all) {
+    if (rootRunId !== claimed.run.rootRunId || path === undefined) continue
+    const name = relative(folder, path)
+    const known = own.get(name)
+    if (typeof after === 'string' && known !== null) own.set(name, [...(known ?? []), after])
+    // No hash is known for files that a command changed.
+    if (after === undefined && at !== null && at >= since) own.set(name, null)
+  }
+  return Object.fromEntries(own)
+}

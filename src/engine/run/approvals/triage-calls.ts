@@ -1,0 +1,103 @@
+import { lapses } from '../../../domain/approval.ts'
+import type { RequestedCall } from '../../../domain/model.ts'
+import type { ToolOutcome } from '../../../domain/tools/tool.ts'
+import { coverageOf, prepareCall, type ReadyCall, toErrorOutcome } from '../../../tools/call.ts'
+import type { ActiveRun } from '../active-run.ts'
+import { limitRefusal } from '../tool-execution.ts'
+import { type FrozenCall, freezeCall } from './frozen-call.ts'
+import { grantFor, type LapsedGrant, lapsedFact } from './grants.ts'
+
+/** Max questions per reply; further calls that need approval are refused. */
+const maxQuestions = 20
+
+/** A question to the user before a call is made. */
+export interface CallQuestion extends FrozenCall {
+  ready: ReadyCall
+  reason: string
+  /** Grants for such calls that no longer hold. */
+  lapsed: LapsedGrant[]
+}
+
+/** Calls of a reply, sorted by what happens to them. */
+export interface TriagedCalls {
+  allowed: ReadyCall[]
+  questions: CallQuestion[]
+  refused: Refused[]
+}
+
+/** A call that is answered without being made, e.g. by a policy or a limit. */
+export interface Refused {
+  call: RequestedCall
+  outcome: ToolOutcome
+}
+
+/** Sorts calls into those that run at once (no approval needed, or granted), questions and refusals. */
+export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promise<TriagedCalls> {
+  const { engine, claimed } = run
+  const triaged: TriagedCalls = { allowed: [], questions: [], refused: [] }
+  for (const call of calls) {
+    const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
+    if ('refused' in prepared) {
+      triaged.refused.push({ call, outcome: prepared.refused })
+      continue
+    }
+    const before = [...triaged.allowed, ...triaged.questions.map(({ ready }) => ready)]
+    const refusal = limitRefusal(run, prepared, before)
+    if (refusal) {
+      triaged.refused.push({ call, outcome: refusal })
+      continue
+    }
+    const reason = await approvalReasonFor(run, prepared)
+    if (reason === undefined) triaged.allowed.push(prepared)
+    // A call that cannot be made is refused without a question.
+    else
+      await fileForApproval(run, prepared, reason, triaged).catch((error) =>
+        triaged.refused.push({ call, outcome: toErrorOutcome(error) }),
+      )
+  }
+  return triaged
+}
+
+/** Files a call that needs approval: as granted, as a question, or as refused. */
+async function fileForApproval(run: ActiveRun, ready: ReadyCall, reason: string, triaged: TriagedCalls): Promise<void> {
+  const coverage = await coverageOf(ready, run.contextOf(ready.call.id))
+  const { isGranted, lapsed } = await grantFor(run, coverage)
+  if (isGranted) triaged.allowed.push(lapses(coverage) ? { ...ready, grant: coverage } : ready)
+  else if (triaged.questions.length === maxQuestions)
+    triaged.refused.push({ call: ready.call, outcome: tooManyQuestions })
+  else {
+    const { facts, ...frozen } = await freezeCall(run, ready)
+    const all = [...lapsed.map(lapsedFact), ...facts]
+    triaged.questions.push({ ready, ...frozen, facts: all, reason: reason + egressNote(ready), lapsed })
+  }
+}
+
+/** Whether a grant still covers a call: calls made before it may have changed files. */
+export async function isStillGranted(run: ActiveRun, ready: ReadyCall): Promise<boolean> {
+  if (!ready.grant) return true
+  const now = await coverageOf(ready, run.contextOf(ready.call.id))
+  return now.cwd === ready.grant.cwd && (await grantFor(run, now)).isGranted
+}
+
+/** Note for the user on a call whose input leaves the folder. */
+function egressNote({ tool }: ReadyCall): string {
+  return tool.sink === undefined
+    ? ''
+    : `; what it is given goes to ${{ network: 'the network', agents: 'another agent' }[tool.sink]}`
+}
+
+/** Why a call needs approval: by the lists of owner, persona and agent, or by the tool's own check of its input. */
+async function approvalReasonFor(run: ActiveRun, { call, tool, value }: ReadyCall): Promise<string | undefined> {
+  const { engine, claimed } = run
+  const scope = { persona: claimed.persona, folder: claimed.session.folder }
+  return engine.mustAsk(call.name, claimed.run, scope) ?? (await tool.asks?.(value, run.contextOf(call.id)))
+}
+
+const tooManyQuestions: ToolOutcome = {
+  status: 'error',
+  output: {
+    status: 'error',
+    error: `only ${maxQuestions} calls of one reply can wait for the user`,
+    remedy: 'call it again when those are answered',
+  },
+}

@@ -1,0 +1,126 @@
+import { HeddleError } from '../../domain/errors.ts'
+import type { Run } from '../../domain/run.ts'
+import { startOfDay } from '../../domain/spending.ts'
+import type { Usage } from '../../domain/turn.ts'
+import { raisedLimit } from '../../store/rows/budget-questions.ts'
+import { type RequestSpending, spendingOfRequest } from '../../store/rows/request-totals.ts'
+import { lockRun, tryLockRun } from '../../store/rows/runs.ts'
+import {
+  costSince,
+  freeUsage,
+  type ModelCall,
+  releaseUsage,
+  reservedNow,
+  reserveUsage,
+  settleUsage,
+  takeDayLock,
+} from '../../store/rows/usage.ts'
+import type { Tx } from '../../store/store.ts'
+import type { InFlightCall } from '../model/in-flight-call.ts'
+import type { Engine } from '../runtime.ts'
+
+/**
+ * Locks the budget pool of a run: the root run of its request. Must come before the lock on the run itself, since a
+ * transaction that ends a parent locks the parent before its children.
+ */
+export async function lockPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'rootRunId'>): Promise<void> {
+  if (rootRunId !== id) await lockRun(tx, rootRunId)
+}
+
+/** Like `lockPool`, but does not wait; returns whether the pool is locked. */
+export async function tryLockPool(tx: Tx, { id, rootRunId }: Pick<Run, 'id' | 'rootRunId'>): Promise<boolean> {
+  return rootRunId === id || tryLockRun(tx, rootRunId)
+}
+
+/**
+ * Reserves the maximum cost of a model call from the request's pool. Returns a refusal if the budget is spent, or
+ * 'in use' if the rest is reserved by calls under way, most of which will cost less. The caller holds `lockPool`, so
+ * that concurrent calls cannot both take the rest. A reservation survives a crash and stays counted.
+ */
+export async function reserve(
+  tx: Tx,
+  { limits, clock }: Pick<Engine, 'limits' | 'clock'>,
+  call: ModelCall,
+  maxCost: Usage,
+): Promise<BudgetSpent | 'in use' | undefined> {
+  const { perRequest, maxSteps, perDayUsd } = limits
+  const request = await spendingOfRequest(tx, call.rootRunId)
+  const tokens = request.tokens + maxCost.inputTokens + maxCost.outputTokens
+  const draws: Draw[] = [
+    { key: 'perRequest.steps', unit: 'steps', limit: maxSteps, needs: request.steps + 1 },
+    { key: 'perRequest.tokens', unit: 'tokens', limit: perRequest.tokens, needs: tokens },
+    { key: 'perRequest.usd', unit: 'costUsd', limit: perRequest.usd, needs: request.costUsd + maxCost.costUsd },
+  ]
+  const today = startOfDay(clock.now())
+  if (maxCost.costUsd > 0) {
+    await takeDayLock(tx)
+    const needs = (await costSince(tx, today)) + maxCost.costUsd
+    draws.push({ key: 'perDay.usd', unit: 'costUsd', limit: perDayUsd, needs })
+  }
+  for (const draw of draws) {
+    if (draw.needs <= draw.limit) continue
+    // Only here it matters whether the user raised the limit.
+    const raised = await raisedLimit(tx, draw.key, draw.key === 'perDay.usd' ? { today } : call)
+    const limit = Math.max(draw.limit, raised)
+    if (draw.needs <= limit) continue
+    const inUse = await reservedNow(tx, draw.key === 'perDay.usd' ? { since: today } : call)
+    return draw.needs - inUse[draw.unit] <= limit ? 'in use' : new BudgetSpent({ ...draw, limit }, draw.limit)
+  }
+  await reserveUsage(tx, call, maxCost, clock.now())
+  return undefined
+}
+
+/**
+ * Closes the accounts of a run that ends or parks here: an interrupted call is charged for what was sent and received,
+ * and the reservation of a call that was not made is released.
+ */
+export async function closeCalls(
+  tx: Tx,
+  { claimed, modelCall }: { claimed: { run: Pick<Run, 'id'> }; modelCall: InFlightCall | undefined },
+): Promise<void> {
+  const runId = claimed.run.id
+  const cost = modelCall?.cost
+  if (modelCall && cost) await settleUsage(tx, { runId, call: modelCall.call, model: modelCall.answeredBy }, cost)
+  else if (modelCall) await freeUsage(tx, { runId, call: modelCall.call })
+  await releaseUsage(tx, runId)
+}
+
+/** The keys of `budgets` in the configuration. */
+export type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd'
+
+interface Draw {
+  key: BudgetKey
+  unit: keyof RequestSpending
+  limit: number
+  needs: number
+}
+
+/** The next call could draw more than a budget has. */
+export class BudgetSpent extends HeddleError {
+  readonly key: BudgetKey
+  readonly limit: number
+  /** Proposed new limit: the configured amount on top, and at least what the call needs. */
+  readonly raise: number
+
+  constructor({ key, limit, needs }: Omit<Draw, 'unit'>, configured: number) {
+    const [code, message] =
+      key === 'perRequest.steps'
+        ? ['too_many_steps', `the request has made ${limit} model calls, as many as its budget allows`]
+        : ['budget_spent', `the next call could exceed the budget of ${amountOf(key, limit)}`]
+    super(code, message, `raise it: heddle config set budgets.${key} NUMBER; then try again`)
+    this.key = key
+    this.limit = limit
+    this.raise = Math.max(limit + configured, Math.ceil(needs * 100) / 100)
+  }
+}
+
+/** Formats an amount of a budget. */
+export function amountOf(key: BudgetKey, amount: number): string {
+  const usd = `$${amount.toFixed(2)}`
+  return {
+    'perRequest.steps': `${amount} model calls for this request`,
+    'perRequest.tokens': `${amount} tokens for this request`,
+    'perRequest.usd': `${usd} for this request`,
+    'perDay.usd': `${usd} for today`,
+  }[key]
+}

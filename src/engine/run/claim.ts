@@ -1,0 +1,176 @@
+import type { InboxItem } from '../../domain/inbox.ts'
+import { type Model, recordedName } from '../../domain/model.ts'
+import type { Persona } from '../../domain/persona.ts'
+import type { Run } from '../../domain/run.ts'
+import { mergeRunOptions } from '../../domain/run-options.ts'
+import type { Session } from '../../domain/session.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { bindItems, itemsOfRun, unbindItems } from '../../store/rows/inbox.ts'
+import { isRegistered } from '../../store/rows/owners.ts'
+import { findPersona } from '../../store/rows/personas.ts'
+import { countRunning, firstQueued, takeClaimLock, tryClaimLock } from '../../store/rows/queue.ts'
+import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
+import { lockSession } from '../../store/rows/sessions.ts'
+import type { Tx } from '../../store/store.ts'
+import { maxOutput, modelFor, toolSpecs } from '../model/model-request.ts'
+import { roleOf } from '../model/role.ts'
+import { bytesOfTools, maxUsage } from '../model/weight.ts'
+import type { Engine } from '../runtime.ts'
+import { reserve, tryLockPool } from './budget.ts'
+import type { Claimant, Claimed } from './claimed.ts'
+import { contextBytes } from './context/context.ts'
+
+/** Max concurrent background runs. */
+const maxBackgroundRuns = 2
+
+/**
+ * Claims the next run: highest priority first, then the request that has waited longest. Undefined if no run is
+ * claimable or no slot is free.
+ */
+export async function claimNext(engine: Engine, claimant: Claimant): Promise<Claimed | undefined> {
+  for (;;) {
+    const claimed = await engine.store.write('claim', async (tx) => {
+      await takeClaimLock(tx)
+      const best = await bestQueued(tx, engine, claimant)
+      if (!best) return undefined
+      const session = best.sessionId === null ? undefined : await lockSession(tx, best.sessionId)
+      return (session && (await claimRun(tx, engine, best, session, claimant.ownerId))) ?? 'gone'
+    })
+    // Cancelled between read and lock: choose again.
+    if (claimed !== 'gone') return claimed
+  }
+}
+
+/**
+ * Claims the next run in a transaction that holds its session already, so that submitting or settling and the claim of
+ * the resulting run share a commit. Does not wait for the claim lock: the process that holds it will find the run.
+ */
+export async function claimAtOnce(
+  tx: Tx,
+  engine: Engine,
+  claimant: Claimant,
+  held: readonly Session[],
+): Promise<Claimed | undefined> {
+  if (!(await tryClaimLock(tx))) return undefined
+  const best = await bestQueued(tx, engine, claimant)
+  const session = best && held.find(({ id }) => id === best.sessionId)
+  return session && claimRun(tx, engine, best, session, claimant.ownerId)
+}
+
+/** Chooses the next run; the only place for order and limits. The claim lock must be held. */
+async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<Run | undefined> {
+  // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
+  if (!(await isRegistered(tx, ownerId))) return undefined
+  const { running, suspects, children, aside } = await countRunning(tx)
+  if (running >= limits.maxRunning) return undefined
+  // A run that crashed its process may do so again: such runs execute one at a time.
+  return firstQueued(tx, {
+    ...(sessionId !== undefined && { sessionId }),
+    skipChildren: children >= limits.maxChildren,
+    skipSuspects: suspects > 0,
+    skipBackground: aside >= maxBackgroundRuns,
+  })
+}
+
+async function claimRun(
+  tx: Tx,
+  engine: Engine,
+  candidate: Run,
+  session: Session,
+  ownerId: string,
+): Promise<Claimed | undefined> {
+  // A claim blocks all other claims, so it must not wait for a lock on a busy request's budget.
+  const mayReserve = await tryLockPool(tx, candidate)
+  const run = await lockRun(tx, candidate.id)
+  if (run?.state !== 'queued') return undefined
+  // A new run takes all waiting inputs; one that continues after a crash or a pause keeps those it started with.
+  if (run.epoch === 0) await bindItems(tx, session.id, run.id)
+  const items = await deferUnrelatedResults(tx, run, await itemsOfRun(tx, run.id))
+  const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
+  const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
+  const scope = { persona, folder: session.folder, ...(parent && { parent }) }
+  const resolved = resolveAgent(engine, withRunOptions(run, items), session.folder)
+  const claimed = { ...resolved, effectiveTools: engine.toolsFor(resolved, scope) }
+  await assignRun(tx, claimed, ownerId)
+  await recordEvent(tx, {
+    at: engine.clock.now(),
+    kind: 'run.started',
+    subject: `run:${run.id}`,
+    payload: { session: session.label, folder: session.folder, epoch: run.epoch + 1 },
+  })
+  return {
+    claim: { runId: run.id, ownerId, epoch: run.epoch + 1 },
+    run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
+    session,
+    persona,
+    items,
+    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, persona, items }) : undefined,
+  }
+}
+
+/**
+ * Reserves the budget of a run's first model call, so that it needs no commit of its own. If that fails, the loop tries
+ * again and handles the refusal.
+ */
+async function reserveFirst(
+  tx: Tx,
+  engine: Engine,
+  run: Run,
+  { session, persona, items }: Pick<Claimed, 'session' | 'persona' | 'items'>,
+): Promise<number | undefined> {
+  const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, run, persona)
+  if (!model) return undefined
+  const bytes =
+    (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(toolSpecs(engine, run))
+  const max = maxUsage(bytes, maxOutput(engine, model, run), model)
+  const first = 1
+  const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: recordedName(model) }
+  return (await reserve(tx, engine, call, max)) ? undefined : first
+}
+
+function findModel(engine: Engine, run: Run, persona: Persona | null): Model | undefined {
+  try {
+    return modelFor(engine, run, persona)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A message addressed to one agent is all that agent sees: results for the requester stay queued for the requester, which
+ * alone can decide about them.
+ */
+async function deferUnrelatedResults(tx: Tx, run: Run, items: InboxItem[]): Promise<InboxItem[]> {
+  const agent = mergeRunOptions(items).agent
+  const isUnrelated = ({ kind, rootRunId }: InboxItem) =>
+    (kind === 'result' || kind === 'join') && rootRunId !== run.rootRunId
+  if (run.epoch > 0 || agent === undefined || !items.some(isUnrelated)) return items
+  const root = await findRun(tx, items.find(isUnrelated)?.rootRunId ?? '')
+  if (!root || root.agent === agent) return items
+  await unbindItems(
+    tx,
+    items.filter(isUnrelated).map(({ id }) => id),
+  )
+  return items.filter((item) => !isUnrelated(item))
+}
+
+/** Fixes agent and model at the first claim; an agent's file may name its model. */
+function resolveAgent(engine: Engine, run: Run, folder: string): Run {
+  if (run.epoch > 0) return run
+  const withAgent = { ...run, agent: run.agent ?? engine.defaultAgent }
+  const role = roleOf(engine, withAgent, folder)
+  return { ...withAgent, modelRequested: run.modelRequested ?? (role.kind === 'worker' ? role.agent.model : null) }
+}
+
+/** Applies the options of all inputs that joined the run before its first claim. */
+function withRunOptions(run: Run, items: InboxItem[]): Run {
+  if (run.epoch > 0) return run
+  const { agent, model, timeoutMs, deadline } = mergeRunOptions(items)
+  return {
+    ...run,
+    agent: agent ?? run.agent,
+    modelRequested: model ?? run.modelRequested,
+    timeoutMs: timeoutMs ?? run.timeoutMs,
+    deadline: deadline ?? run.deadline,
+  }
+}

@@ -1,0 +1,59 @@
+import type { Thread } from '../../../domain/turn.ts'
+import { bytesOfMessage } from '../../model/weight.ts'
+import type { PathTurn } from './path-turn.ts'
+
+/** Max cached paths, and their max total size in UTF-8; they take about twice that in memory. */
+const maxPaths = 64
+const maxBytes = 16 * 1024 * 1024
+
+/** The part of a conversation that a model sees, up to a depth. */
+export interface KnownPath {
+  contextStart: number
+  depth: number
+  path: readonly PathTurn[]
+  /** Size of its messages. */
+  bytes: number
+}
+
+/**
+ * Cache of conversations by segment, so that the next turn reads only what is new. Needs no invalidation, since turns
+ * never change. Must be filled with committed turns only.
+ */
+export class KnownPaths {
+  readonly #bySegment = new Map<string, KnownPath>()
+  #bytes = 0
+
+  /** The cached path of this head: all of it, or its beginning. */
+  upTo({ segmentId, depth, contextStart }: Thread): KnownPath | undefined {
+    const cached = this.#bySegment.get(segmentId)
+    return cached && cached.contextStart === contextStart && cached.depth <= depth ? cached : undefined
+  }
+
+  /** Appends newly read turns to the cached path, and returns the whole path. */
+  keep(
+    { segmentId, depth, contextStart }: Thread,
+    before: KnownPath | undefined,
+    since: PathTurn[],
+  ): readonly PathTurn[] {
+    if (before && since.length === 0) return before.path
+    const path = before ? [...before.path, ...since] : since
+    const bytes = since.reduce((sum, turn) => sum + bytesOfTurn(turn), before?.bytes ?? 0)
+    this.#drop(segmentId)
+    this.#bySegment.set(segmentId, { contextStart, depth, path, bytes })
+    this.#bytes += bytes
+    for (const oldest of this.#bySegment.keys()) {
+      if (this.#bySegment.size <= maxPaths && this.#bytes <= maxBytes) break
+      this.#drop(oldest)
+    }
+    return path
+  }
+
+  #drop(segmentId: string): void {
+    this.#bytes -= this.#bySegment.get(segmentId)?.bytes ?? 0
+    this.#bySegment.delete(segmentId)
+  }
+}
+
+function bytesOfTurn({ messages }: PathTurn): number {
+  return messages.reduce((sum, message) => sum + bytesOfMessage(message), 0)
+}

@@ -1,0 +1,169 @@
+import type { Millis } from '../../domain/clock.ts'
+import { tail } from '../../domain/id.ts'
+import type { InboxItem } from '../../domain/inbox.ts'
+import { pointersIn } from '../../domain/pointer.ts'
+import { type Ending, type Outcome, outcomeWord, type Run } from '../../domain/run.ts'
+import type { Session } from '../../domain/session.ts'
+import { insertItem } from '../../store/rows/inbox.ts'
+import { finishMember, fireJoin, insertJoin, isWorkingForParent, joinOver } from '../../store/rows/joins.ts'
+import { listPlans } from '../../store/rows/plans.ts'
+import { insertResult } from '../../store/rows/results.ts'
+import { countChildren, findRun } from '../../store/rows/runs.ts'
+import type { Reading, Tx } from '../../store/store.ts'
+import type { Engine } from '../runtime.ts'
+import { preview } from '../turns/history.ts'
+import { findCall } from './find-call.ts'
+import type { ChildEnd, WrittenFiles } from './moments.ts'
+import type { Settlement } from './settlement.ts'
+import { briefHeading } from './spawn.ts'
+import { nextRun } from './submit.ts'
+
+/** Max characters of an agent's last text in a result's summary. */
+const maxQuotation = 200
+
+/** Max characters of a task's text in the result line. */
+const maxName = 80
+
+/** The end of a child whose result is delivered to the requester. */
+export interface Delivery extends ChildEnd<Engine> {
+  /** Undefined if the process that ends the run does not execute it. */
+  written?: WrittenFiles
+}
+
+/**
+ * Stores a child's result and delivers it to the requester, exactly once. Under a join the result wakes no session: the
+ * join does, when the last child is done. Returns the sessions of the runs that this result started.
+ */
+export async function deliverResult(end: Delivery): Promise<Session[]> {
+  const { tx, engine, run, requester, now } = end
+  const result = await storeResult(end)
+  const effects = await engine.moments.onResult(end, result.id)
+  const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
+  const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run)))
+  const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
+  const content = [resultLine(result, who), ...effects.remarks, ...(end.written?.remarks ?? [])].join(' ')
+  const item = { ...notice(end, requester, { kind: 'result', content, wake: wakes }), resultId: result.id }
+  await insertItem(tx, item, `result:${run.id}`)
+  if (join) {
+    await finishMember(tx, run.sessionId ?? '', now)
+    await fireIfMet(end, join.id, requester)
+  }
+  if (effects.news !== undefined)
+    await insertItem(tx, notice(end, requester, { kind: 'join', content: effects.news, wake: true }), `plan:${run.id}`)
+  if (wakes || effects.news !== undefined) await wakeSession(end, requester)
+  return effects.startedSessions
+}
+
+/** A stored result, as far as its line needs it. */
+interface StoredResult {
+  id: number
+  status: Outcome
+  summary: string
+}
+
+async function storeResult({ tx, engine, run, ending, written, now }: Delivery): Promise<StoredResult> {
+  const stored = await insertResult(tx, {
+    runId: run.id,
+    taskId: run.taskId,
+    skillUsed: run.agent,
+    status: ending.state,
+    ...describeEnding(ending),
+    artifacts: written?.artifacts ?? (await engine.moments.filesOf(tx, run)),
+    createdAt: now,
+  })
+  return { ...stored, status: ending.state }
+}
+
+/** The line that announces a result. A failure's summary begins with its status, which the line contains already. */
+function resultLine({ id, status, summary }: StoredResult, who: string): string {
+  const text = status === 'completed' ? summary : summary.replace(/^[\w ]+: /, '')
+  return `[agent_result:${id}] ${who} ${status}: ${text}`
+}
+
+/**
+ * The child's task in the requester's own words, to tell several children of one agent apart. Never contains text that
+ * replaced a pointer: the requester sees summaries only.
+ */
+async function taskText({ tx, run: { parentRunId, toolCallId }, items }: Delivery): Promise<string> {
+  const [task = ''] = items.find(({ kind }) => kind === 'message')?.content.split(briefHeading) ?? []
+  if (task !== '' && pointersIn(task).length === 0) return preview(task, maxName)
+  const call = parentRunId && toolCallId ? await findCall(tx, parentRunId, toolCallId) : undefined
+  return preview((call?.input as { task?: string } | undefined)?.task ?? '', maxName)
+}
+
+/**
+ * Output and summary of a result. Those of an incomplete run begin with status and reason; the agent's last text follows as
+ * a quotation, since it may claim success.
+ */
+function describeEnding({ state, text, error, said = '' }: Ending): { output: string; summary?: string } {
+  if (state === 'completed') return { output: text }
+  const why = `${outcomeWord[state]}: ${error?.message ?? 'the reason is unknown'}`
+  if (said === '') return { output: error ? `${why}. ${error.remedy}` : why, summary: why }
+  const quotation = said.replace(/^/gm, '> ')
+  return {
+    output: `${why}${error ? `. ${error.remedy}` : ''}\n\nWhat it had said:\n${quotation}`,
+    summary: `${why}. It last said: "${preview(said, maxQuotation)}"`,
+  }
+}
+
+/** Opens one join over the children that this run started, or some of them; if all are done already, it fires at once. */
+export async function joinChildren(end: Settlement, only?: readonly string[]): Promise<void> {
+  const { tx, engine, run, session, now } = end
+  if (only?.length === 0 || (only === undefined && (await countChildren(tx, run.id)) === 0)) return
+  const join = { id: engine.newId(), sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
+  await insertJoin(tx, join, run.id, only)
+  await fireIfMet(end, join.id, session)
+}
+
+/** Whether the parent has ended uncancelled: it opens no join any more, so the result itself must wake its session. */
+async function isParentOver(rows: Reading, { parentRunId }: Run): Promise<boolean> {
+  const parent = parentRunId === null ? undefined : await findRun(rows, parentRunId)
+  return parent !== undefined && parent.finishedAt !== null && parent.cancelReason === null
+}
+
+/** Whether a session waits for no child and has no unfinished run for a requester. */
+export async function isDone(rows: Reading, sessionId: string): Promise<boolean> {
+  return !(await isWorkingForParent(rows, sessionId))
+}
+
+/** The ending run and its transaction, for notices to other sessions. */
+interface Notifier {
+  tx: Tx
+  engine: Engine
+  run: Run
+  now: Millis
+}
+
+async function fireIfMet(end: Notifier, joinId: string, session: Session): Promise<void> {
+  const { tx, now } = end
+  if (!(await fireJoin(tx, joinId, now))) return
+  const running = (await listPlans(tx, { sessionId: session.id, status: 'running' })).map(({ id }) => `plan:${id}`)
+  const rest = running.length === 0 ? '' : `; ${running.join(', ')} still ${running.length === 1 ? 'runs' : 'run'}`
+  const content = `every agent that was started has ended; their results are above${rest}`
+  await insertItem(tx, notice(end, session, { kind: 'join', content, wake: true }), `join:${joinId}`)
+  await wakeSession(end, session)
+}
+
+async function wakeSession({ tx, engine, now }: Notifier, session: Session): Promise<void> {
+  await nextRun(tx, { session, runId: engine.newId(), now })
+}
+
+function notice(
+  { engine, run, now }: Notifier,
+  session: Session,
+  what: Pick<InboxItem, 'content' | 'wake'> & { kind: 'result' | 'join' },
+): InboxItem {
+  return {
+    id: engine.newId(),
+    sessionId: session.id,
+    ...what,
+    source: 'agent',
+    parts: [],
+    label: run.label,
+    options: {},
+    rootRunId: run.rootRunId,
+    runId: null,
+    consumedByTurn: null,
+    createdAt: now,
+  }
+}

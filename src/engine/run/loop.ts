@@ -1,0 +1,287 @@
+import { HeddleError, StorageFailure } from '../../domain/errors.ts'
+import { tail } from '../../domain/id.ts'
+import type { RequestedCall } from '../../domain/model.ts'
+import { type Ending, outcomeWord, type Step } from '../../domain/run.ts'
+import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
+import { canonicalToolName } from '../../domain/tools/tool-names.ts'
+import { dropBaseline } from '../../store/rows/approvals.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { requeueRun } from '../../store/rows/runs.ts'
+import { settleUsage } from '../../store/rows/usage.ts'
+import type { Tx } from '../../store/store.ts'
+import { mayRepeat, prepareCall, type ReadyCall, toErrorOutcome, writeCall } from '../../tools/call.ts'
+import type { ReceivedReply } from '../model/accept-reply.ts'
+import { freeId } from '../model/model-messages.ts'
+import type { Engine } from '../runtime.ts'
+import { ActiveRun, Stop, type WorkerHandle } from './active-run.ts'
+import { grantLapsed, putQuestion, readAnswers, waitForAnswers } from './approvals/await-approval.ts'
+import { isStillGranted, type Refused, triageCalls } from './approvals/triage-calls.ts'
+import { closeCalls } from './budget.ts'
+import type { Claimed } from './claimed.ts'
+import { compactIfFull } from './context/compact.ts'
+import { type BegunStep, type EndedStep, unknownOutcome } from './context/journal.ts'
+import { settle } from './settle.ts'
+import { lockRunSessions } from './settlement.ts'
+import { retractDeltas, think } from './think.ts'
+import { callWithTimeout, loopingReason, runConcurrently } from './tool-execution.ts'
+
+/**
+ * Executes a claimed run until it ends, parks or is taken over. Every step is journalled before it takes effect, so that
+ * the next worker to claim the run continues where this one stopped. Returns the follow-up run, if ending this one
+ * claimed it already.
+ */
+export async function executeRun(engine: Engine, claimed: Claimed, pool: WorkerHandle): Promise<Claimed | undefined> {
+  const run = await ActiveRun.open(engine, claimed, pool)
+  try {
+    run.assertAgentExists()
+    await finishOpenCalls(run)
+    if ((await finishPendingCalls(run)) === 'parked') return undefined
+    for (;;) {
+      if (run.journal.turnEnd) return await settle(run, waitingEnding(run))
+      // The fallback's window may be smaller than that of the model that failed.
+      const received = (await compactIfFull(run)) ?? (await think(run))
+      if (received === 'parked') return undefined
+      if (received === 'fallback') continue
+      if (received.reply.calls.length === 0) {
+        if (await engine.moments.beforeAnswer(run, received)) continue
+        return await settle(run, endingOf(run, received), received)
+      }
+      if ((await act(run, received)) === 'parked') return undefined
+    }
+  } catch (error) {
+    return stop(run, error).catch(ignoreFenced)
+  }
+}
+
+/**
+ * Journals a reply with all its calls in one commit, then makes the allowed calls concurrently. Calls that need approval
+ * come last: the run may have to park for them.
+ */
+async function act(run: ActiveRun, { reply, call, by }: ReceivedReply): Promise<'parked' | undefined> {
+  const calls = withUniqueIds(resolveToolNames(reply.calls, run.claimed.run.effectiveTools), run.journal.callIds)
+  const { allowed, questions, refused } = await triageCalls(run, calls)
+  const replyStep = run.journal.next('reply', {
+    text: reply.text,
+    calls,
+    model: reply.model,
+    by,
+    ...(reply.metadata !== undefined && { metadata: reply.metadata }),
+  })
+  const looping = loopingReason(run, refused)
+  const isFirstRefusal = run.journal.spawns.refused === 0 && refused.some(({ outcome }) => outcome.overLimit)
+  const steps = [replyStep, ...beginCalls(run, calls, allowed, refused)]
+  await run.record(steps, async (tx) => {
+    await settleUsage(tx, { runId: run.claimed.run.id, call, model: reply.model }, reply.usage)
+    for (const question of questions) await putQuestion(tx, run, question)
+    if (isFirstRefusal) await emitLimit(tx, run)
+  })
+  if (looping !== undefined)
+    throw new HeddleError('looping', looping, 'ask in other words, or ask another model: -m NAME')
+  await finishCalls(run, allowed)
+  return finishPendingCalls(run)
+}
+
+/** Tells clients what the model is told: it may start no more agents in this turn. */
+function emitLimit(tx: Tx, { engine, claimed }: ActiveRun): Promise<void> {
+  const why = `it has started ${engine.limits.maxSpawnsPerTurn} agents in this turn and may start no more`
+  return recordEvent(tx, {
+    at: engine.clock.now(),
+    kind: 'run.limited',
+    subject: `run:${claimed.run.id}`,
+    payload: { why, setting: 'tools.subagents.maxPerTurn' },
+  })
+}
+
+/** Makes the approved calls and journals the denied ones; parks the run while questions are open. */
+async function finishPendingCalls(run: ActiveRun): Promise<'parked' | undefined> {
+  while (run.journal.pendingCalls.length > 0) {
+    const { approved, refused, askedAgain } = await readAnswers(run)
+    if (approved.length + refused.length === 0) {
+      if (askedAgain === 0 && (await waitForAnswers(run))) return 'parked'
+      continue
+    }
+    await run.record(beginCalls(run, run.journal.pendingCalls, approved, refused), async (tx) => {
+      for (const { call } of [...approved, ...refused])
+        await dropBaseline(tx, { runId: run.claimed.run.id, callId: call.id })
+    })
+    await finishCalls(run, approved)
+  }
+  return undefined
+}
+
+/** Steps that begin calls, in the order of the reply; a refused call is ended at once. */
+function beginCalls(run: ActiveRun, calls: RequestedCall[], allowed: ReadyCall[], refused: Refused[]): Step[] {
+  const [ready, outcomes] = [
+    new Map(allowed.map((each) => [each.call.id, each])),
+    new Map(refused.map((each) => [each.call.id, each.outcome])),
+  ]
+  return calls.flatMap((call) => {
+    const tool = ready.get(call.id)?.tool
+    if (tool) return [run.journal.next('begun', { ...call, effect: tool.effect })]
+    const outcome = outcomes.get(call.id)
+    if (!outcome) return []
+    return [run.journal.next('begun', { ...call, effect: 'pure' }), run.journal.next('ended', endedStep(call, outcome))]
+  })
+}
+
+/** After a crash: repeats the open calls that are safe to repeat, and journals the others as unknown outcomes. */
+async function finishOpenCalls(run: ActiveRun): Promise<void> {
+  const { engine, claimed } = run
+  const unknown: BegunStep[] = []
+  const repeatable: ReadyCall[] = []
+  for (const call of run.journal.openCalls) {
+    const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
+    if ('tool' in prepared && mayRepeat(call.effect)) repeatable.push(prepared)
+    else unknown.push(call)
+  }
+  const steps = unknown.map((call) =>
+    run.journal.next('ended', endedStep(call, { status: 'unknown', output: unknownOutcome })),
+  )
+  if (steps.length > 0) await run.record(steps)
+  await finishCalls(run, repeatable)
+}
+
+const finishCalls = (run: ActiveRun, calls: ReadyCall[]) => runConcurrently(calls, (call) => finishCall(run, call))
+
+async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
+  const { engine, signal } = run
+  signal.throwIfAborted()
+  const context = { ...run.contextOf(ready.call.id), change: engine.moments.changeFiles(run, ready.call.id) }
+  if (ready.tool.effect === 'transactional') return finishTransactional(run, ready, context)
+  if (!(await isStillGranted(run, ready)))
+    return run.record([run.journal.next('ended', endedStep(ready.call, grantLapsed))])
+  engine.crash('tool.before_run')
+  run.assertLease()
+  const outcome = await run.abortable(callWithTimeout(engine.clock, ready, context))
+  engine.crash('tool.after_run')
+  await run.record([run.journal.next('ended', endedStep(ready.call, outcome))])
+}
+
+/** A transactional call commits its rows and its end together. If it throws, its rows roll back and the error is its outcome. */
+async function finishTransactional(run: ActiveRun, ready: ReadyCall, context: CallContext): Promise<void> {
+  const step = run.journal.next('ended', undefined)
+  const isGuarded = ready.tool.effect === 'transactional' && ready.tool.guarded
+  const locks = isGuarded ? (tx: Tx) => lockRunSessions(tx, run.claimed.run) : undefined
+  const write = async (tx: Tx) => {
+    step.payload = endedStep(ready.call, await writeCall(ready, tx, context))
+  }
+  try {
+    await run.record([step], write, locks)
+  } catch (error) {
+    if (error instanceof Stop || error instanceof StorageFailure) throw error
+    step.payload = endedStep(ready.call, toErrorOutcome(error))
+    await run.record([step])
+  }
+}
+
+/** Ends, requeues or leaves a run whose loop was interrupted by this error. */
+async function stop(run: ActiveRun, error: unknown): Promise<Claimed | undefined> {
+  // The worker releases the run once the database answers; the run then continues from its journal.
+  if (error instanceof StorageFailure) throw error
+  if (!(error instanceof Stop)) return settle(run, failedEnding(run, error))
+  switch (error.kind) {
+    case 'fenced':
+      retractDeltas(run)
+      return undefined
+    case 'drain':
+      retractDeltas(run)
+      return run.write('park', async (tx) => {
+        await closeCalls(tx, run)
+        await requeueRun(tx, run.claimed.run.id)
+        tx.hint('runs')
+        return undefined
+      })
+    case 'cancelled':
+    case 'timeout':
+      return settle(run, stoppedEnding(run, error.kind, error.message))
+  }
+}
+
+/** Another worker owns the run now; our writes are refused, as they should be. */
+function ignoreFenced(error: unknown): undefined {
+  if (!(error instanceof Stop && error.kind === 'fenced')) throw error
+}
+
+function failedEnding(run: ActiveRun, error: unknown): Ending {
+  const isExpected = error instanceof HeddleError
+  const message = error instanceof Error ? error.message : String(error)
+  const remedy = isExpected ? error.remedy : 'this is a bug: please report it with this message'
+  const answer = partialAnswer(run)
+  return {
+    state: 'failed',
+    text: [...answer, `Failed: ${message}${message.endsWith('.') ? '' : '.'} ${remedy}`].join('\n\n'),
+    error: { code: isExpected ? error.code : 'bug', message, remedy },
+    said: answer.join('\n\n'),
+  }
+}
+
+function stoppedEnding(run: ActiveRun, state: 'cancelled' | 'timeout', reason: string): Ending {
+  const answer = partialAnswer(run)
+  return {
+    state,
+    text: [...answer, `${outcomeWord[state]}: ${reason}`].join('\n\n'),
+    error: { code: state, message: reason, remedy: `try again: heddle retry run:${run.claimed.run.id}` },
+    said: answer.join('\n\n'),
+  }
+}
+
+/** Why a reply is incomplete. Its tool calls are not made. */
+const cutOff = {
+  length: "cut off at the model's limit of output; no tool call in it was made",
+  refused: "cut off by the provider's content filter; no tool call in it was made",
+}
+
+/** A reply without calls is the answer, marked if it was cut off. An empty reply is a failure. */
+function endingOf(run: ActiveRun, { reply }: ReceivedReply): Ending {
+  const why = reply.finish === 'length' || reply.finish === 'refused' ? cutOff[reply.finish] : undefined
+  if (reply.text.trim() !== '')
+    return { state: 'completed', text: why === undefined ? reply.text : `[heddle: ${why}] ${reply.text}`, error: null }
+  if (why !== undefined)
+    return failedEnding(
+      run,
+      new HeddleError('reply_cut', `the reply was empty: ${why}`, 'ask for less, or in other words'),
+    )
+  const isChild = run.claimed.run.requesterSessionId !== null
+  const message = isChild ? 'the agent ended without an answer' : 'the model answered nothing'
+  const remedy = isChild ? 'try again with another brief or model' : 'ask again, or ask another model: -m NAME'
+  return failedEnding(run, new HeddleError('nothing_returned', message, remedy))
+}
+
+/** A turn that ends by waiting for children answers with the text of its last reply. */
+function waitingEnding({ journal }: ActiveRun): Ending {
+  const text = journal.lastReply?.text.trim() ?? ''
+  const names = journal.turnEnd?.runIds?.map((id) => `run:${tail(id)}`)
+  const waits = `Waiting for ${names?.join(', ') ?? 'what was started'}.`
+  return { state: 'completed', text: text === '' ? waits : text, error: null }
+}
+
+/** The text and the last call of an unfinished run, so that no output is lost. */
+function partialAnswer({ journal, modelCall }: ActiveRun): string[] {
+  const call = journal.lastCall
+  const parts = [
+    journal.lastReply?.text ?? '',
+    call ? `(last tool call: ${call.name}, ${call.status})` : '',
+    modelCall?.text.trim() ?? '',
+  ]
+  return parts.filter((part) => part !== '')
+}
+
+function endedStep({ id, name }: RequestedCall, { status, output, label, ...more }: ToolOutcome): EndedStep {
+  return { id, name, status, output, ...(label && { label }), ...more }
+}
+
+/** Models trained on other programs use their tool names; maps those to ours. */
+function resolveToolNames(calls: RequestedCall[], tools: readonly string[]): RequestedCall[] {
+  return calls.map((call) =>
+    tools.includes(call.name) ? call : { ...call, name: canonicalToolName(call.name) ?? call.name },
+  )
+}
+
+/** Providers reuse call ids across replies; within a run each call needs its own. */
+function withUniqueIds(calls: RequestedCall[], taken: Set<string>): RequestedCall[] {
+  return calls.map((call) => {
+    const id = freeId(call.id, taken)
+    taken.add(id)
+    return { ...call, id }
+  })
+}

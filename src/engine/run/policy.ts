@@ -1,0 +1,68 @@
+import type { Persona } from '../../domain/persona.ts'
+import type { Run } from '../../domain/run.ts'
+import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
+import { isMemoryWriter } from '../../domain/tools/tool-names.ts'
+import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
+
+/** The owner's rules about tools. */
+export interface ToolPolicy extends NameLists {
+  /** Tools that ask the user before each call. */
+  ask: readonly string[]
+  /** Runs at this depth and below start no others with `sessions_spawn`. */
+  maxSpawnDepth: number
+}
+
+/** A run whose rights are decided: its role, its persona and the run that started it. */
+export interface RunRights {
+  role: AgentRole
+  persona: Persona | null
+  parent?: Run
+}
+
+/** Tools of a run: the intersection of its role, what its parent may delegate, and the lists of owner and persona. */
+export function effectiveTools(
+  policy: ToolPolicy,
+  known: readonly string[],
+  run: Pick<Run, 'depth' | 'parentRunId'>,
+  { role, persona, parent }: RunRights,
+): string[] {
+  const isChild = run.depth > 0 || run.parentRunId !== null
+  return toolsOf(role, known).filter(
+    (name) =>
+      (name !== 'sessions_spawn' || run.depth < policy.maxSpawnDepth) &&
+      // Children write no memory and no narrative: only an agent that talks with the user does.
+      !(isChild && isMemoryWriter(name)) &&
+      isAllowed(name, listsFor(role, name, policy)) &&
+      isAllowed(name, listsFor(role, name, persona?.permissions.tools ?? {})) &&
+      (parent === undefined || mayDelegate(parent, name)),
+  )
+}
+
+/** Why the user must approve a call of this tool; undefined if it needs no approval. */
+export function approvalReason(
+  policy: Pick<ToolPolicy, 'ask'>,
+  tool: string,
+  { role, persona }: Pick<RunRights, 'role' | 'persona'>,
+): string | undefined {
+  if (matchesToolPattern(tool, policy.ask)) return `${tool} asks first (tools.ask)`
+  if (matchesToolPattern(tool, persona?.permissions.tools.ask ?? []))
+    return `${tool} asks first for ${persona?.identity.name}`
+  return role.kind === 'worker' && matchesToolPattern(tool, role.agent.ask)
+    ? `${tool} asks first for @${role.agent.name}: its file limits it`
+    : undefined
+}
+
+/** Default of `tools.ask`: file writes, and commands if they are not confined to the folder. */
+export function defaultAsk({ sandbox, network }: { sandbox: string; network: boolean }): string[] {
+  return ['write_file', 'edit_file', ...(sandbox === 'off' || network ? ['exec'] : [])]
+}
+
+/** `allow` lists do not apply to the coordinator and to `read_result`: only `deny` does. */
+function listsFor({ kind }: AgentRole, tool: string, { allow, deny }: NameLists): NameLists {
+  return { ...(deny && { deny }), ...(allow && kind !== 'coordinator' && tool !== readResultTool && { allow }) }
+}
+
+/** A parent may delegate its own tools, or any tool if it has `spawn_agent`. */
+function mayDelegate(parent: Run, tool: string): boolean {
+  return parent.effectiveTools.includes('spawn_agent') || parent.effectiveTools.includes(tool)
+}

@@ -1,0 +1,118 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { InboxItem } from '../../domain/inbox.ts'
+import type { Run } from '../../domain/run.ts'
+import type { PlacedTurn, Usage } from '../../domain/turn.ts'
+import { openApprovals } from '../../store/rows/approvals.ts'
+import { findItem, isUnanswered, turnsOfRequest } from '../../store/rows/inbox.ts'
+import { findRun, hasActiveRun, hasUnfinished, liveRunOf, runsOf } from '../../store/rows/runs.ts'
+import { findTurn } from '../../store/rows/threads.ts'
+import { spendingBy } from '../../store/rows/usage.ts'
+import type { Hint, Reading } from '../../store/store.ts'
+import type { Runtime } from '../runtime.ts'
+
+const sweepEvery = 1000
+
+/** An input and everything it caused, once nothing of it is left to do. */
+export interface Request {
+  run: Run
+  /** The last turn: the answer. */
+  answer: PlacedTurn
+  /** All turns, oldest first. */
+  turnIds: string[]
+  usage: Usage
+}
+
+/** Open questions to the user that a request waits for. */
+export interface Stuck {
+  approvals: { id: number; hash: string; tool: string; reason: string }[]
+  /** When the request continues by itself, if the user postponed it. */
+  until?: Millis
+}
+
+/**
+ * Resolves when all runs of an input's request have ended; undefined if the signal aborts first. Reads the rows at
+ * least once, so that even an aborted signal gets an answer that exists already.
+ */
+export async function whenQuiet(runtime: Runtime, itemId: string, signal: AbortSignal): Promise<Request | undefined> {
+  return (await follow(runtime, itemId, signal, { includeQuestions: false })) as Request | undefined
+}
+
+/** Like `whenQuiet`, but also resolves when the request cannot continue without an answer of the user. */
+export function whenQuietOrStuck(
+  runtime: Runtime,
+  itemId: string,
+  signal: AbortSignal,
+): Promise<Request | Stuck | undefined> {
+  return follow(runtime, itemId, signal, { includeQuestions: true })
+}
+
+async function follow(
+  runtime: Runtime,
+  itemId: string,
+  signal: AbortSignal,
+  { includeQuestions }: { includeQuestions: boolean },
+): Promise<Request | Stuck | undefined> {
+  let rootRunId: string | undefined
+  for (;;) {
+    const changed = new AbortController()
+    // Listen before reading, so that no change is missed in between.
+    const stop = runtime.store.onHint((hint) => {
+      if (concerns(hint, rootRunId)) changed.abort()
+    })
+    try {
+      const found = await runtime.store.read((rows) => requestState(rows, itemId, includeQuestions))
+      if ('answer' in found) return found
+      if (found.approvals.length > 0 || found.until !== undefined) return found
+      if (found.rootRunId !== rootRunId) {
+        // Hints of this request may have been missed while its root run was unknown: read once more.
+        rootRunId = found.rootRunId
+        continue
+      }
+      if (signal.aborted) return undefined
+      await runtime.clock.sleep(sweepEvery, AbortSignal.any([changed.signal, signal]))
+    } finally {
+      stop()
+    }
+  }
+}
+
+/** Whether a hint may mean that the request has ended. Until a run takes the input, any run's hint may. */
+function concerns(hint: Hint, rootRunId: string | undefined): boolean {
+  return rootRunId === undefined ? hint === 'runs' : hint === `ended:${rootRunId}`
+}
+
+/** Open questions of a request, once it can do nothing else. */
+async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck> {
+  if (await hasActiveRun(rows, rootRunId)) return { approvals: [] }
+  const open = await openApprovals(rows, rootRunId)
+  if (open.length > 0) return { approvals: open.map(({ id, hash, tool, reason }) => ({ id, hash, tool, reason })) }
+  const parked = (await runsOf(rows, { rootRunId, live: true })).flatMap(({ wakeAt }) => wakeAt ?? [])
+  return { approvals: [], ...(parked.length > 0 && { until: Math.min(...parked) }) }
+}
+
+/** Open questions of the request that an input is queued behind. */
+async function questionsAhead(rows: Reading, { sessionId }: InboxItem): Promise<Stuck> {
+  const ahead = await liveRunOf(rows, sessionId)
+  return ahead ? questionsOf(rows, ahead.rootRunId) : { approvals: [] }
+}
+
+/** The request if it has ended; otherwise its root run and open questions. */
+async function requestState(
+  rows: Reading,
+  itemId: string,
+  includeQuestions: boolean,
+): Promise<Request | (Stuck & { rootRunId: string | undefined })> {
+  const item = await findItem(rows, itemId)
+  const run = item?.runId ? await findRun(rows, item.runId) : undefined
+  const rootRunId = run?.rootRunId
+  if (!item) return { rootRunId, approvals: [] }
+  const noQuestions: Stuck = { approvals: [] }
+  if (!run || rootRunId === undefined)
+    return { rootRunId, ...(includeQuestions ? await questionsAhead(rows, item) : noQuestions) }
+  if (item.consumedByTurn === null || (await hasUnfinished(rows, rootRunId)) || (await isUnanswered(rows, rootRunId)))
+    return { rootRunId, ...(includeQuestions ? await questionsOf(rows, rootRunId) : noQuestions) }
+  const turnIds = await turnsOfRequest(rows, run)
+  const answer = await findTurn(rows, turnIds.at(-1) ?? item.consumedByTurn)
+  if (!answer) return { rootRunId, approvals: [] }
+  return { run, answer, turnIds, usage: await spendingBy(rows, { rootRunId }) }
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto'
+import type { Message } from '../../domain/message.ts'
+import type { Ending } from '../../domain/run.ts'
+import { mergeRunOptions } from '../../domain/run-options.ts'
+import type { Session } from '../../domain/session.ts'
+import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { consumeItems, waitingItems } from '../../store/rows/inbox.ts'
+import { isWaitingForChildren } from '../../store/rows/joins.ts'
+import { markDelivered, markProcessed } from '../../store/rows/results.ts'
+import { childrenOf, finishRun, lockRun } from '../../store/rows/runs.ts'
+import { moveHead } from '../../store/rows/sessions.ts'
+import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
+import { isAnswer, savePrompt } from '../../store/rows/turns.ts'
+import { spendingBy } from '../../store/rows/usage.ts'
+import type { Tx } from '../../store/store.ts'
+import type { ReceivedReply } from '../model/accept-reply.ts'
+import { estimateTokens } from '../turns/make-turn.ts'
+import type { ActiveRun } from './active-run.ts'
+import { closeCalls } from './budget.ts'
+import { claimAtOnce } from './claim.ts'
+import type { Claimed } from './claimed.ts'
+import { messageOf } from './context/context.ts'
+import { deliverResult, isDone, joinChildren } from './deliver.ts'
+import { beginSettlement, lockRunSessions, type Settlement } from './settlement.ts'
+import { nextRun } from './submit.ts'
+
+/**
+ * Ends a run of this process: turn, head, inputs, cost, delivery, joins and the next run commit together, or not at all.
+ * The last reply, if it ends the run, is part of this transaction instead of a step of its own. Returns the run that
+ * comes next, if it could be claimed in the same commit.
+ */
+export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedReply): Promise<Claimed | undefined> {
+  const { engine, claimed } = run
+  const checked = await engine.moments.beforeSettle(run, ending)
+  return engine.store.write('settle', async (tx) => {
+    const sessions = await lockRunSessions(tx, claimed.run)
+    const { cancelReason } = await run.fence(tx)
+    await closeCalls(tx, run)
+    const settlement = await beginSettlement(tx, engine, {
+      ...sessions,
+      run: { ...claimed.run, activeMs: run.activeMs, cancelReason },
+      journal: run.journal,
+      ending: checked.ending,
+      prompt: run.prompt,
+      model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
+      label: run.label,
+    })
+    const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
+    const own = { ...sessions.session, headTurnId: settlement.turnId }
+    const held = [own, ...(sessions.requester ? [sessions.requester] : []), ...started]
+    return run.claimant && claimAtOnce(tx, engine, run.claimant, held)
+  })
+}
+
+/**
+ * The steps of every ending, in order. Every terminal run leaves one turn, failed and cancelled ones too. Returns the
+ * sessions of the runs that this end started.
+ */
+export async function endRun(end: Settlement): Promise<Session[]> {
+  const depth = await writeTurn(end)
+  await moveHead(end.tx, end.session, end.turnId, end.now)
+  await finish(end)
+  await consumeItems(end.tx, end.run.id, end.turnId)
+  await end.notes?.record(end.tx, end.run.id, end.now)
+  await end.engine.moments.inSettle(end)
+  await markResultsRead(end)
+  await joinOrCancelChildren(end)
+  await queueNextRun(end)
+  const started = await notifyRequester(end)
+  await emitEnd(end, depth)
+  return started
+}
+
+async function writeTurn(end: Settlement): Promise<number> {
+  const { tx, run, session, ending, items, journal, turnId, now } = end
+  const queryMessages = items.map(messageOf)
+  const responseMessage: Message = { id: turnId, role: 'assistant', content: ending.text, timestamp: now }
+  const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
+  const { depth } = await insertPlacedTurn(
+    tx,
+    { segmentId: session.segmentId, parent, personaId: session.personaId },
+    {
+      id: turnId,
+      type: 'normal',
+      status: ending.state,
+      queryMessages,
+      responseMessage,
+      model: { requested: run.modelRequested, actual: end.model },
+      thinkingConfig: mergeRunOptions(items).thinking ?? null,
+      toolCalls: journal.entries,
+      tokenCount: estimateTokens([...queryMessages, responseMessage]),
+      usage: await spendingBy(tx, { runId: run.id }),
+      compaction: null,
+      promptHash: end.prompt === null ? null : await storePrompt(tx, end.prompt),
+      label: end.turnLabel,
+      runId: run.id,
+      timestamp: now,
+    },
+  )
+  return depth
+}
+
+function finish({ tx, run, ending, now }: Settlement): Promise<void> {
+  const { activeMs, label } = run
+  return finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs, label, at: now })
+}
+
+/**
+ * Marks the results that the session has read: those that woke this turn, and those that woke failed turns before it. The
+ * model sees both, since the lines of the latter stand in the failed turns.
+ */
+async function markResultsRead({ tx, ending, items, session: { id, headTurnId } }: Settlement): Promise<void> {
+  if (ending.state !== 'completed') return
+  await markProcessed(
+    tx,
+    items.flatMap(({ resultId }) => resultId ?? []),
+  )
+  if (headTurnId !== null && !(await isAnswer(tx, headTurnId))) await markDelivered(tx, id)
+}
+
+/** Cancelling a run cancels its children too, even if the run itself completed first. */
+async function joinOrCancelChildren(end: Settlement): Promise<void> {
+  const { tx, run, ending } = end
+  if (run.cancelReason !== null || ending.state === 'cancelled')
+    await cancelChildren(tx, run.id, run.cancelReason ?? 'its parent was cancelled')
+  else await joinChildren(end, end.journal.turnEnd?.runIds)
+}
+
+/** Requests the cancellation of children in the parent's commit: a process that dies here leaves no orphan. */
+export async function cancelChildren(tx: Tx, runId: string, reason: string): Promise<void> {
+  for (const { id } of await childrenOf(tx, runId)) {
+    const child = await lockRun(tx, id)
+    if (child?.cancelReason !== null) continue
+    if (child.finishedAt === null) await requestCancel(tx, child, reason)
+    // A child that has ended and waits for its own children needs its session's lock: the next sweep cancels it.
+    else if (await isWaitingForChildren(tx, child.id)) await setCancelReason(tx, child.id, reason)
+  }
+}
+
+async function queueNextRun({ tx, engine, session, now }: Settlement): Promise<void> {
+  const waiting = await waitingItems(tx, session.id)
+  if (waiting.some(({ wake }) => wake)) await nextRun(tx, { session, runId: engine.newId(), now })
+}
+
+/** Delivers a child's result, unless the child still waits for children of its own or continues with their results. */
+async function notifyRequester(end: Settlement): Promise<Session[]> {
+  const { tx, requester, ending, session } = end
+  if (!requester) return []
+  const isOver = ending.state === 'cancelled' || (await isDone(tx, session.id))
+  return isOver ? deliverResult({ ...end, requester }) : []
+}
+
+async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, depth: number): Promise<void> {
+  const payload = { session: session.label, folder: session.folder, depth, run: run.id }
+  await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload })
+  await recordEvent(tx, { at: now, kind: 'run.ended', subject: `run:${run.id}`, payload: { state: ending.state } })
+  tx.hint('runs')
+  tx.hint(`ended:${run.rootRunId}`)
+}
+
+async function storePrompt(tx: Tx, text: string): Promise<string> {
+  const hash = createHash('sha256').update(text).digest('hex')
+  await savePrompt(tx, hash, text)
+  return hash
+}

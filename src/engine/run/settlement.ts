@@ -1,0 +1,62 @@
+import { joinLabels, type Label } from '../../domain/label.ts'
+import { labelOf } from '../../domain/message.ts'
+import type { Ending, Run } from '../../domain/run.ts'
+import type { Session } from '../../domain/session.ts'
+import { itemsOfRun } from '../../store/rows/inbox.ts'
+import { lockSessions } from '../../store/rows/sessions.ts'
+import type { Tx } from '../../store/store.ts'
+import type { Engine } from '../runtime.ts'
+import { messageOf } from './context/context.ts'
+import type { Journal } from './context/journal.ts'
+import type { RunEnd, RunNotes, WrittenFiles } from './moments.ts'
+
+/** The sessions that a run's end touches: its own, and its requester's. */
+export interface RunSessions {
+  session: Session
+  requester: Session | undefined
+}
+
+/** State of the transaction that ends a run. Its ids are made under its locks, so that they follow the order of the locks. */
+export interface Settlement extends RunEnd<Engine> {
+  journal: Journal
+  /** The system prompt; null if no model was asked in this claim. */
+  prompt: string | null
+  /** The model that answered, as its provider names it. */
+  model: string | null
+  /** Notes that the model was shown. */
+  notes?: RunNotes
+  /** Undefined if the process that ends the run does not execute it. */
+  written?: WrittenFiles
+  turnId: string
+}
+
+/** Locks the sessions that a run's end touches. Sessions are locked before runs. */
+export async function lockRunSessions(
+  tx: Tx,
+  run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>,
+): Promise<RunSessions> {
+  const ids = [run.sessionId, run.requesterSessionId].filter((id) => id !== null)
+  const locked = await lockSessions(tx, ids)
+  const session = locked.get(run.sessionId ?? '')
+  if (!session) throw new Error(`run ${run.id} has no session`)
+  return { session, requester: locked.get(run.requesterSessionId ?? '') }
+}
+
+/** Begins to settle a run. Its sessions and the run itself must be locked; `label` is that of everything it has seen. */
+export async function beginSettlement(
+  tx: Tx,
+  engine: Engine,
+  end: RunSessions & Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model'> & { label: Label },
+): Promise<Settlement> {
+  const { label, run, ...rest } = end
+  const items = await itemsOfRun(tx, run.id)
+  const turnLabel = joinLabels([labelOf(items.map(messageOf)), label])
+  const [turnId, now] = [engine.newId(), engine.clock.now()]
+  return { tx, engine, ...rest, run: { ...run, label }, items, turnLabel, turnId, now }
+}
+
+/** Ends a run as cancelled. */
+export function cancelledEnding({ id }: Run, reason: string): Ending {
+  const error = { code: 'cancelled', message: reason, remedy: `try again: heddle retry run:${id}` }
+  return { state: 'cancelled', text: `Cancelled: ${reason}`, error }
+}

@@ -1,0 +1,134 @@
+import type { InboxItem } from '../../domain/inbox.ts'
+import { joinLabels, type Label } from '../../domain/label.ts'
+import { newRun, type Run } from '../../domain/run.ts'
+import type { Session } from '../../domain/session.ts'
+import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { insertItem } from '../../store/rows/inbox.ts'
+import { insertRun, lockRun } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import type { Tx } from '../../store/store.ts'
+import type { Runtime } from '../runtime.ts'
+import { startSession } from '../turns/append.ts'
+
+/** Heading between a task and its brief. */
+export const briefHeading = '\n\n## Brief\n'
+
+/** Work for a child run. */
+export interface SpawnRequest {
+  content: string
+  /** The child's agent; part of its session's label. */
+  agent: string
+  /** Overrides the agent's own model. */
+  model?: string | null
+  /** The plan task that the child executes. */
+  taskId?: number
+  /** Label of the content, in addition to the parent's. */
+  label?: Label
+}
+
+/** A run that may start children, and its session. */
+export interface Spawner {
+  parent: Run
+  parentSession: Session
+}
+
+/** Outcome of a spawn call of a run that is being cancelled. */
+export const stoppingOutcome: ToolOutcome = {
+  status: 'forbidden',
+  output: { status: 'forbidden', error: 'this run is being stopped and begins nothing new' },
+}
+
+/**
+ * Locks the calling run and returns it if it may start children. A run that is being cancelled may not, so that no
+ * orphan is left. Callers that need the session's row lock it themselves.
+ */
+export async function findSpawner(tx: Tx, { runId }: Pick<CallContext, 'runId'>): Promise<Spawner | undefined> {
+  const parent = await lockRun(tx, runId)
+  const [parentSession] = parent?.sessionId ? await findSessions(tx, { id: parent.sessionId }) : []
+  return parent && parentSession && parent.state === 'running' && parent.cancelReason === null
+    ? { parent, parentSession: parentSession }
+    : undefined
+}
+
+/** Queues a child in the transaction of the tool call that asks for it. */
+export async function spawnChild(
+  tx: Tx,
+  runtime: Runtime,
+  call: CallContext,
+  work: SpawnRequest,
+): Promise<ToolOutcome> {
+  const spawner = await findSpawner(tx, call)
+  if (!spawner) return stoppingOutcome
+  const label = joinLabels([...(call.label ? [call.label] : []), ...(work.label ? [work.label] : [])])
+  const { runId, session } = await beginChild(tx, runtime, spawner, { ...work, label }, call.callId)
+  return {
+    status: 'ok',
+    output: { status: 'accepted', run_id: runId, session_key: session.label, ...(work.model && { model: work.model }) },
+  }
+}
+
+/** Queues a child run with its own session and input; its result goes to the parent's session. */
+export async function beginChild(
+  tx: Tx,
+  runtime: Runtime,
+  { parent, parentSession }: Spawner,
+  work: SpawnRequest,
+  callId: string | null,
+): Promise<{ runId: string; session: Session }> {
+  const now = runtime.clock.now()
+  const label = joinLabels([parent.label, ...(work.label ? [work.label] : [])])
+  const runId = runtime.newId()
+  const session = await startSession(tx, {
+    sessionId: runtime.newId(),
+    segmentId: runtime.newId(),
+    folder: parentSession.folder,
+    label: `agent:${work.agent}:subagent:${runId}`,
+    ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
+    now,
+  })
+  await insertRun(tx, {
+    ...newRun({
+      id: runId,
+      kind: work.taskId === undefined ? 'spawn' : 'task',
+      via: 'spawn_agent',
+      sessionId: session.id,
+      now,
+    }),
+    rootRunId: parent.rootRunId,
+    parentRunId: parent.id,
+    depth: parent.depth + 1,
+    toolCallId: callId,
+    requesterSessionId: parentSession.id,
+    agent: work.agent,
+    modelRequested: work.model ?? null,
+    priority: parent.priority,
+    requestedAt: parent.requestedAt,
+    label,
+    taskId: work.taskId ?? null,
+  })
+  const item: InboxItem = {
+    id: runtime.newId(),
+    sessionId: session.id,
+    kind: 'message',
+    content: work.content,
+    source: 'agent',
+    parts: [],
+    label,
+    options: {},
+    wake: true,
+    rootRunId: parent.rootRunId,
+    runId: null,
+    consumedByTurn: null,
+    createdAt: now,
+  }
+  await insertItem(tx, item, null)
+  await recordEvent(tx, {
+    at: now,
+    kind: 'run.queued',
+    subject: `run:${runId}`,
+    payload: { session: session.label, folder: session.folder, parent: parent.id, agent: work.agent },
+  })
+  tx.hint('runs')
+  return { runId, session }
+}

@@ -1,0 +1,236 @@
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { tail } from '../../domain/id.ts'
+import type { InboxItem, NarrationRequest } from '../../domain/inbox.ts'
+import type { Label } from '../../domain/label.ts'
+import type { Part, Source } from '../../domain/message.ts'
+import { newRun, type Run, type RunOrigin } from '../../domain/run.ts'
+import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
+import { checkLabel, type Session } from '../../domain/session.ts'
+import { requestCancel } from '../../store/rows/cancels.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { insertItem, itemByKey, waitingItems } from '../../store/rows/inbox.ts'
+import { agentOfSession, findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../../store/rows/runs.ts'
+import { findSessions, lockSessionByLabel } from '../../store/rows/sessions.ts'
+import type { Reading, Tx } from '../../store/store.ts'
+import type { Engine, Runtime } from '../runtime.ts'
+import { retryIfTaken, startSession } from '../turns/append.ts'
+import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
+import { claimAtOnce } from './claim.ts'
+import type { Claimant, Claimed } from './claimed.ts'
+
+/** An input for a session, with options for its run. */
+export interface Submission extends RunOptions {
+  folder: string
+  label: string
+  content: string
+  /**
+   * `steer` reaches the run under way at its next step; one that arrives too late is an ordinary message. `interrupt`
+   * cancels the run under way and its children, and is answered by the next run.
+   */
+  kind?: 'message' | 'steer' | 'interrupt'
+  parts?: Part[]
+  source?: Source
+  trust?: Label
+  via?: RunOrigin
+  /** Starts a new session at this turn. Refused if the label exists, since that session has its own head. */
+  parentTurnId?: string
+  /** Identifies repeated deliveries of one input: the second returns the first's outcome. */
+  dedupeKey?: string
+  tells?: NarrationRequest
+}
+
+export interface Accepted {
+  itemId: string
+  session: Session
+  /** The run that will answer it; null while another run is under way. */
+  runId: string | null
+  /** The run under way in its session, while the input waits. */
+  queuedBehind?: string
+  /** The run, if it was claimed in the same commit: the caller must start it. */
+  claimed?: Claimed
+}
+
+/**
+ * Accepts an input. When this resolves it is durable, and it will end in exactly one visible outcome. A process that also
+ * executes runs passes its claimant: an idle session's run is then claimed in the same commit.
+ */
+export async function submit(
+  runtime: Runtime,
+  input: Submission,
+  worker?: { engine: Engine; claimant: Claimant },
+): Promise<Accepted> {
+  const options = pickRunOptions(input)
+  const ids = newInputIds(runtime)
+  const now = runtime.clock.now()
+  return retryIfTaken(runtime, 'submit', async (tx) => {
+    const accepted = await acceptInput(tx, { ...input, options, ids, now })
+    if (!worker || accepted.runId !== ids.runId) return accepted
+    const claimed = await claimAtOnce(tx, worker.engine, worker.claimant, [accepted.session])
+    return claimed ? { ...accepted, claimed } : accepted
+  })
+}
+
+/** Ids for one input, made before its transaction, so that a retried transaction writes the same rows. */
+export interface InputIds {
+  itemId: string
+  runId: string
+  sessionId: string
+  segmentId: string
+}
+
+export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
+  return { itemId: newId(), runId: newId(), sessionId: newId(), segmentId: newId() }
+}
+
+/**
+ * Accepts an input in the caller's transaction, so that the caller's own rows commit with it. The only way into an inbox
+ * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
+ */
+export async function acceptInput(
+  tx: Tx,
+  input: Omit<Submission, keyof RunOptions> & { options: RunOptions; ids: InputIds; now: Millis },
+): Promise<Accepted> {
+  const { ids, now } = input
+  const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
+  if (before) return before
+  const session = await sessionFor(tx, input)
+  await insertItem(tx, itemFrom(input, session), input.dedupeKey ?? null)
+  if (input.kind === 'interrupt') await interrupt(tx, session)
+  const runId = await nextRun(tx, { session, runId: ids.runId, now, ...(input.via && { via: input.via }) })
+  return { itemId: ids.itemId, session, runId, ...(await waitingBehind(tx, { runId, session })) }
+}
+
+/** The session that the input names, locked; a new one if there is none. */
+async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1]): Promise<Session> {
+  const label = checkLabel(await targetLabel(tx, input.label))
+  const existing = await lockSessionByLabel(tx, input.folder, label)
+  if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
+  const { sessionId, segmentId } = input.ids
+  return existing
+    ? assignMainPersona(tx, existing)
+    : startSession(tx, { ...input, label, sessionId, segmentId, now: input.now })
+}
+
+function labelExists(label: string, turnId: string): HeddleError {
+  const turn = `turn:${tail(turnId)}`
+  return new HeddleError(
+    'label_exists',
+    `session "${label}" exists already, so it cannot start from ${turn}`,
+    `name a new session (heddle ask -s NEWLABEL --from ${turn} "…"), or fork first: heddle fork ${turn} --as NEWLABEL`,
+  )
+}
+
+/** The outcome of an earlier delivery with this key. */
+async function findDuplicate(tx: Tx, dedupeKey: string): Promise<Accepted | undefined> {
+  const item = await itemByKey(tx, dedupeKey)
+  const [session] = item ? await findSessions(tx, { id: item.sessionId }) : []
+  if (!item || !session) return undefined
+  const { runId } = item
+  return { itemId: item.id, session, runId, ...(await waitingBehind(tx, { runId, session })) }
+}
+
+/** The run that an unclaimed input waits behind. */
+export async function waitingBehind(
+  rows: Reading,
+  { runId, session }: { runId: string | null; session: Pick<Session, 'id'> },
+): Promise<Pick<Accepted, 'queuedBehind'>> {
+  const live = runId === null ? await liveRunOf(rows, session.id) : undefined
+  return live ? { queuedBehind: live.id } : {}
+}
+
+/** Cancels the run under way; a queued run will answer the new input anyway. */
+async function interrupt(tx: Tx, session: Session): Promise<void> {
+  const live = await liveRunOf(tx, session.id)
+  const run = live && (await lockRun(tx, live.id))
+  if (!run || run.finishedAt !== null || run.epoch === 0) return
+  await requestCancel(tx, run, 'interrupted by a new message')
+}
+
+/** Returns the queued run for a session's waiting inputs, or queues one. Null while a run is under way: its end queues the next. */
+export async function nextRun(
+  tx: Tx,
+  next: { session: Session; runId: string; now: number; via?: RunOrigin },
+): Promise<string | null> {
+  const live = await liveRunOf(tx, next.session.id)
+  if (live) return live.state === 'queued' && live.epoch === 0 ? live.id : null
+  const waiting = await waitingItems(tx, next.session.id)
+  const before = await previousChildRun(tx, next.session.id, waiting)
+  const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
+  const options = mergeRunOptions(waiting)
+  await insertRun(tx, {
+    ...newRun({
+      id: next.runId,
+      kind: before?.kind ?? 'turn',
+      via: next.via ?? before?.via ?? 'user',
+      sessionId: next.session.id,
+      now: next.now,
+    }),
+    ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
+    // The run continues its session's task for the original requester.
+    ...(before && {
+      parentRunId: before.parentRunId,
+      requesterSessionId: before.requesterSessionId,
+      depth: before.depth,
+      toolCallId: before.toolCallId,
+      taskId: before.taskId,
+    }),
+    agent: options.agent ?? before?.agent ?? (await answeringAgent(tx, next.session, request)),
+    priority: options.priority ?? 0,
+    modelRequested: options.model ?? null,
+    timeoutMs: options.timeoutMs ?? null,
+    deadline: options.deadline ?? null,
+  })
+  await recordEvent(tx, {
+    at: next.now,
+    kind: 'run.queued',
+    subject: `run:${next.runId}`,
+    payload: { session: next.session.label, folder: next.session.folder },
+  })
+  tx.hint('runs')
+  return next.runId
+}
+
+/** The agent of a new run: the requester's agent for results, the session's agent for a message to it. */
+async function answeringAgent(tx: Tx, session: Session, request: Run | undefined): Promise<string | null> {
+  if (request?.sessionId === session.id) return request.agent
+  return request ? null : ((await agentOfSession(tx, session.id)) ?? null)
+}
+
+/**
+ * The child run that a session must continue because a delivery for it waits. The new run answers other messages as well,
+ * and still delivers to the child's requester.
+ */
+async function previousChildRun(tx: Tx, sessionId: string, waiting: InboxItem[]): Promise<Run | undefined> {
+  for (const root of new Set(waiting.flatMap(({ rootRunId }) => rootRunId ?? []))) {
+    const before = await lastChildRun(tx, sessionId, root)
+    if (before) return before
+  }
+  return undefined
+}
+
+/** The request that all waiting items belong to, if there is just one: a run woken only by its results is part of it. */
+async function requestOf(tx: Tx, waiting: InboxItem[]): Promise<Run | undefined> {
+  const requests = new Set(waiting.map(({ rootRunId }) => rootRunId))
+  const [only] = requests
+  return requests.size === 1 && only ? findRun(tx, only) : undefined
+}
+
+function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): InboxItem {
+  return {
+    id: input.ids.itemId,
+    sessionId: session.id,
+    kind: input.kind === 'steer' ? 'steer' : 'message',
+    content: input.content,
+    source: input.source ?? 'human',
+    parts: input.parts ?? [],
+    label: input.trust ?? { integrity: 'trusted', sources: [] },
+    options: input.options,
+    wake: true,
+    rootRunId: null,
+    runId: null,
+    consumedByTurn: null,
+    createdAt: input.now,
+    ...(input.tells && { tells: input.tells }),
+  }
+}

@@ -1,0 +1,118 @@
+import type { Clock, Millis } from '../../domain/clock.ts'
+import type { RequestedCall } from '../../domain/model.ts'
+import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
+import { makeCall, type ReadyCall } from '../../tools/call.ts'
+import type { Limits } from '../runtime.ts'
+import type { CallCycle, Journal } from './context/journal.ts'
+
+const defaultTimeoutMs: Millis = 600_000
+/** Max non-transactional calls of one reply, in total and at a time. */
+const maxCalls = 64
+const maxConcurrent = 8
+/** Number of identical calls with identical answers after which the call is refused, and after which the run ends. */
+const maxRepeats = 5
+const hopelessRepeats = 10
+
+/** Makes a tool call with a timeout: the tool's signal aborts, and its outcome is no longer awaited. */
+export async function callWithTimeout(clock: Clock, ready: ReadyCall, context: CallContext): Promise<ToolOutcome> {
+  const [finished, expired] = [new AbortController(), new AbortController()]
+  const limit = ready.tool.deadlineMs ?? defaultTimeoutMs
+  const signal = AbortSignal.any([context.signal, expired.signal])
+  const timeout = clock.sleep(limit, finished.signal).then(() => {
+    if (!finished.signal.aborted) expired.abort()
+    return timedOut(ready, limit)
+  })
+  try {
+    return await Promise.race([makeCall(ready, { ...context, signal }), timeout])
+  } catch (error) {
+    if (expired.signal.aborted && !context.signal.aborted) return timedOut(ready, limit)
+    throw error
+  } finally {
+    finished.abort()
+  }
+}
+
+/** Makes calls concurrently, then one by one those whose grant may lapse, then those that must come last. */
+export async function runConcurrently(calls: ReadyCall[], make: (call: ReadyCall) => Promise<void>): Promise<void> {
+  await together(
+    calls.filter(({ tool, grant }) => !tool.runsLast && !grant),
+    make,
+  )
+  for (const call of calls.filter(({ grant }) => grant)) await make(call)
+  await together(
+    calls.filter(({ tool }) => tool.runsLast),
+    make,
+  )
+}
+
+/** Makes calls concurrently, non-transactional ones up to `maxConcurrent`. Throws the first error once all have finished. */
+async function together(calls: ReadyCall[], make: (call: ReadyCall) => Promise<void>): Promise<void> {
+  const waiting = calls.filter(({ tool }) => tool.effect !== 'transactional')
+  const lane = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await make(next)
+  }
+  const rows = calls.filter(({ tool }) => tool.effect === 'transactional').map(make)
+  const results = await Promise.allSettled([...rows, ...Array.from({ length: maxConcurrent }, lane)])
+  const failed = results.find((result) => result.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+/** Refuses a call that exceeds a limit: too many calls in the reply, too many agents in the turn, or a repeated call. */
+export function limitRefusal(
+  { journal, engine }: { journal: Journal; engine: { limits: Limits } },
+  { tool, call }: ReadyCall,
+  before: readonly ReadyCall[],
+): ToolOutcome | undefined {
+  if (tool.effect !== 'transactional' && before.length >= maxCalls) return tooMany
+  const spawns = before.filter((each) => each.tool.sink === 'agents').length
+  const maxSpawns = engine.limits.maxSpawnsPerTurn
+  if (tool.sink === 'agents' && journal.spawns.started + spawns >= maxSpawns) return tooManySpawns(maxSpawns)
+  const cycle = journal.cycleOf(call)
+  return cycle.times >= maxRepeats ? repeated(call, cycle) : undefined
+}
+
+/** Why a run must end that keeps making refused calls. Call it before the refusals are journalled. */
+export function loopingReason(
+  { journal, engine }: { journal: Journal; engine: { limits: Limits } },
+  refused: readonly { call: RequestedCall; outcome: ToolOutcome }[],
+): string | undefined {
+  const maxSpawns = engine.limits.maxSpawnsPerTurn
+  const spawns = journal.spawns.refused + refused.filter(({ outcome }) => outcome.overLimit).length
+  if (spawns >= maxSpawns) return `the model went on trying to start more than ${maxSpawns} agents in one turn`
+  const cycles = refused.map(({ call }) => ({ call, ...journal.cycleOf(call) }))
+  const found = cycles.find(({ times }) => times + 1 >= hopelessRepeats)
+  if (!found) return undefined
+  const { call, length } = found
+  if (length === 1) return `the model made the same call of ${call.name} ${hopelessRepeats} times in a row`
+  return `the model made the same ${length} calls by turns, ${hopelessRepeats} times in a row, with the same answers`
+}
+
+function timedOut({ tool, call }: ReadyCall, limit: Millis): ToolOutcome {
+  const status = tool.effect === 'unsafe' ? 'unknown' : 'error'
+  const error = `${call.name} took longer than ${Math.round(limit / 1000)} s and was told to stop`
+  const remedy =
+    status === 'unknown' ? 'it may have happened, wholly or partly: check before you repeat it' : 'ask for less'
+  return { status, output: { status, error, remedy } }
+}
+
+function repeated({ name }: RequestedCall, { length }: CallCycle): ToolOutcome {
+  const how = length === 1 ? 'in a row' : `in a row, by turns with ${length - 1} other`
+  const error = `you have made this very call of ${name} ${maxRepeats} times ${how}, always with the same answer`
+  const remedy = 'do something else, or answer with what you know'
+  return { status: 'error', output: { status: 'error', error, remedy }, repeated: true }
+}
+
+function tooManySpawns(maxSpawns: number): ToolOutcome {
+  const error = `you have started ${maxSpawns} agents in this turn, the most that is allowed (tools.subagents.maxPerTurn)`
+  const remedy = 'end your turn: you are woken with their results, and can start others then'
+  return { status: 'error', output: { status: 'error', error, remedy }, overLimit: true }
+}
+
+const tooMany: ToolOutcome = {
+  status: 'error',
+  output: {
+    status: 'error',
+    error: `only ${maxCalls} calls of one reply are made`,
+    remedy: 'make the others in your next reply, as far as they are needed',
+  },
+}

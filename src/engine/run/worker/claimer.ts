@@ -1,0 +1,108 @@
+import { countQueued, countRunning } from '../../../store/rows/queue.ts'
+import type { Reading } from '../../../store/store.ts'
+import type { Engine } from '../../runtime.ts'
+import { claimNext } from '../claim.ts'
+import type { Claimant, Claimed } from '../claimed.ts'
+import { type Accepted, type Submission, submit } from '../submit.ts'
+import type { Lease } from './lease.ts'
+
+/** Max concurrent claims. */
+const maxWave = 16
+
+/** The worker, as far as its claimer needs it. */
+export interface ClaimerOptions {
+  lease: Lease
+  /** Claims only what belongs to this session. */
+  sessionId?: string
+  start(claimed: Claimed): void
+  onError(error: unknown): void
+}
+
+/** Claims queued runs for this process, as many as the limits allow. */
+export class Claimer {
+  readonly #engine: Engine
+  readonly #options: ClaimerOptions
+  readonly #submitting = new Set<Promise<void>>()
+  #claiming: Promise<void> | undefined
+  #lookAgain = false
+  #isDraining = false
+
+  constructor(engine: Engine, options: ClaimerOptions) {
+    this.#engine = engine
+    this.#options = options
+  }
+
+  /** Undefined while this process must not claim. */
+  get claimant(): Claimant | undefined {
+    const { lease, sessionId } = this.#options
+    if (this.#isDraining || lease.atRisk) return undefined
+    return { ownerId: lease.ownerId, ...(sessionId !== undefined && { sessionId }) }
+  }
+
+  /** Claims until nothing is claimable. A call while it is claiming makes it look once more. */
+  claimAvailable(): void {
+    this.#lookAgain = true
+    if (this.#isDraining || this.#claiming) return
+    this.#claiming = this.#claimAll()
+      .catch((error) => this.#options.onError(error))
+      .finally(() => {
+        this.#claiming = undefined
+        if (this.#lookAgain && !this.#isDraining) this.claimAvailable()
+      })
+  }
+
+  async #claimAll(): Promise<void> {
+    const { lease, start } = this.#options
+    while (this.#lookAgain && !this.#isDraining) {
+      this.#lookAgain = false
+      // A claim under an owner id that others may declare dead would have to be released at once.
+      if (lease.atRisk) await lease.heartbeat()
+      for (let found = true; found && !this.#isDraining; ) {
+        const width = await this.#engine.store.read((rows) => claimableCount(rows, this.#engine))
+        if (width === 0) break
+        const { claimant } = this
+        if (!claimant) break
+        const outcomes = await Promise.allSettled(
+          Array.from({ length: width }, () => claimNext(this.#engine, claimant)),
+        )
+        // Start the others even if one claim failed: they are ours already.
+        const claimed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? (outcome.value ?? []) : []))
+        for (const each of claimed) start(each)
+        const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+        if (failed) throw failed.reason
+        found = claimed.length === width
+      }
+    }
+  }
+
+  /** Accepts an input; the run of an idle session is claimed in the same commit and started. */
+  async submit(input: Submission): Promise<Accepted> {
+    const { claimant } = this
+    if (!claimant) return submit(this.#engine, input)
+    const submitting = submit(this.#engine, input, { engine: this.#engine, claimant })
+    const started = submitting.then(({ claimed }) => claimed && this.#options.start(claimed)).catch(() => undefined)
+    this.#submitting.add(started)
+    void started.finally(() => this.#submitting.delete(started))
+    return submitting
+  }
+
+  /** Claims nothing more, and resolves when everything it has claimed was started. */
+  async drain(): Promise<void> {
+    this.#isDraining = true
+    await this.#claiming
+    await Promise.all(this.#submitting)
+  }
+}
+
+/**
+ * How many claims to make concurrently, so that they share a commit: one per queued run and free slot. Takes no lock and
+ * may be out of date: each claim checks the limits itself.
+ */
+async function claimableCount(rows: Reading, { limits }: Engine): Promise<number> {
+  const queued = await countQueued(rows, maxWave)
+  if (queued === 0) return 0
+  const { running, children } = await countRunning(rows)
+  const freeSlots = limits.maxRunning - running
+  // With all child slots taken, a top-level run may still be claimable.
+  return freeSlots <= 0 ? 0 : Math.max(1, Math.min(queued, freeSlots, limits.maxChildren - children))
+}

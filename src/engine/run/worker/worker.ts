@@ -1,0 +1,134 @@
+import type { Millis } from '../../../domain/clock.ts'
+import type { OwnerLocks } from '../../../store/sqlite/owner-locks.ts'
+import type { Engine } from '../../runtime.ts'
+import { idSuffixIndexer } from '../../turns/id-suffixes.ts'
+import { finishCancels } from '../cancel.ts'
+import type { Accepted, Submission } from '../submit.ts'
+import { Claimer } from './claimer.ts'
+import { Lease } from './lease.ts'
+import { type Recovered, recoverDead, wakeDue } from './recover.ts'
+import { RunPool } from './run-pool.ts'
+
+const sweepEvery: Millis = 1000
+
+export interface WorkerOptions {
+  locks: OwnerLocks
+  pid: number
+  /** Executes only runs of this session's requests. */
+  sessionId?: string
+  /** Receives errors that belong to no run: bugs in the worker itself, or a database that does not answer. */
+  onError(error: unknown): void
+}
+
+/** Claims queued runs and executes them, as many at a time as the limits allow. */
+export interface Worker {
+  /** Outcome of the recovery at startup. */
+  readonly recovered: Recovered
+  /** Accepts an input, and starts its run in the same commit if the session is idle. */
+  submit(input: Submission): Promise<Accepted>
+  /** Claims nothing more, releases its runs, and resolves when all have stopped. */
+  stop(): Promise<void>
+}
+
+export async function startWorker(engine: Engine, options: WorkerOptions): Promise<Worker> {
+  const { pid, locks, sessionId, onError } = options
+  // Abandoned runs are released under the old owner id, before recovery could take them for those of a dead process.
+  const stopRuns = async (reason: string) => {
+    await pool.stopAll(reason)
+    await pool.releaseAbandoned()
+  }
+  const lease = new Lease(engine, { locks, pid, stopRuns })
+  const pool: RunPool = new RunPool(engine, {
+    lease,
+    onError,
+    claimant: () => claimer.claimant,
+    onRoom: () => claimer.claimAvailable(),
+  })
+  const claimer = new Claimer(engine, {
+    lease,
+    onError,
+    start: (claimed) => pool.start(claimed),
+    ...(sessionId !== undefined && { sessionId }),
+  })
+  await lease.join()
+  const recovered = await recoverDead(engine, lease.ownerId, locks)
+  const stopped = new AbortController()
+  const stopListening = engine.store.onHint((hint) => {
+    if (hint === 'runs') claimer.claimAvailable()
+    if (hint === 'cancel') pool.checkCancellations()
+  })
+  const parts = { engine, lease, pool, claimer, locks, onError, stopped: stopped.signal }
+  const duties = [sendHeartbeats(parts), sweep(parts), watchLease(parts)]
+  claimer.claimAvailable()
+  return {
+    recovered,
+    submit: (input) => claimer.submit(input),
+    async stop() {
+      stopListening()
+      stopped.abort()
+      const drained = claimer.drain()
+      pool.requestStop('the process is stopping')
+      await drained
+      await pool.stopAll('the process is stopping')
+      await Promise.all(duties)
+      await lease.leave()
+    },
+  }
+}
+
+/** The parts of a worker, for its background loops. */
+interface WorkerParts extends Pick<WorkerOptions, 'locks' | 'onError'> {
+  engine: Engine
+  lease: Lease
+  pool: RunPool
+  claimer: Claimer
+  stopped: AbortSignal
+}
+
+/** Sends heartbeats, several per lease however short it is. */
+async function sendHeartbeats({ engine: { clock, limits }, lease, onError, stopped }: WorkerParts): Promise<void> {
+  while (!stopped.aborted) {
+    lease.isBeating = true
+    await lease.heartbeat().catch(onError)
+    lease.isBeating = false
+    await clock.sleep(Math.min(sweepEvery, limits.leaseMs / 4), stopped)
+  }
+}
+
+/** Runs every duty once a second, since hints may be lost. */
+async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: WorkerParts): Promise<void> {
+  const { clock, limits } = engine
+  // A duty that fails must not keep the others from running.
+  const duties = [
+    () => pool.releaseAbandoned(),
+    () => pool.releaseOrphanedClaims(),
+    () => recoverDead(engine, lease.ownerId, locks),
+    () => wakeDue(engine),
+    () => finishCancels(engine),
+    () => pool.checkCancellations(),
+    () => claimer.claimAvailable(),
+    idSuffixIndexer(engine),
+  ]
+  while (!stopped.aborted) {
+    for (const duty of duties) {
+      try {
+        await duty()
+      } catch (error) {
+        onError(error)
+      }
+    }
+    await clock.sleep(Math.min(sweepEvery, limits.leaseMs / 4), stopped)
+  }
+}
+
+/**
+ * Stops all runs without writing if the database has not answered a heartbeat for so long that other workers may consider
+ * this process dead. After a mere stall of the process, the next heartbeat releases the runs in order.
+ */
+async function watchLease({ engine: { clock, limits }, lease, pool, stopped }: WorkerParts): Promise<void> {
+  while (!stopped.aborted) {
+    const left = lease.msUntilRisk
+    if (left <= 0 && lease.isBeating) pool.abandonAll()
+    await clock.sleep(left > 0 ? left : limits.leaseMs / 2, stopped)
+  }
+}

@@ -1,0 +1,99 @@
+import type { Agent } from '../domain/agent.ts'
+import type { Clock, Millis } from '../domain/clock.ts'
+import type { CrashPoint } from '../domain/crash-points.ts'
+import type { Model } from '../domain/model.ts'
+import type { Persona } from '../domain/persona.ts'
+import type { Run } from '../domain/run.ts'
+import type { StreamDelta } from '../domain/stream-delta.ts'
+import type { SafeFetch } from '../domain/tools/fetch.ts'
+import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
+import type { Tool } from '../domain/tools/tool.ts'
+import type { SemanticIndex } from '../memory/semantic-index.ts'
+import type { Store } from '../store/store.ts'
+import type { KnownPaths } from './run/context/known-paths.ts'
+import type { RunMoments } from './run/moments.ts'
+
+/** Dependencies of every engine function: store, clock, ids, and semantic search. */
+export interface Runtime {
+  store: Store
+  clock: Clock
+  newId(): string
+  /** Undefined if the user has configured no embedder. */
+  meaning?: SemanticIndex
+}
+
+/** Limits on concurrency, time, retries and cost. */
+export interface Limits {
+  /** Max concurrent runs, over all processes. */
+  maxRunning: number
+  /** Max concurrent child runs, within `maxRunning`. */
+  maxChildren: number
+  /** Time without a heartbeat after which other workers may take over an owner's runs. */
+  leaseMs: Millis
+  /** Max model calls of one request, over all its runs. */
+  maxSteps: number
+  /** Max agents started by one turn. */
+  maxSpawnsPerTurn: number
+  /** Max attempts of one model call before the run fails. */
+  maxTries: number
+  /** Max process crashes attributed to a run before it is quarantined. */
+  maxCrashes: number
+  /** Default max running time of a run. */
+  timeoutMs: Millis
+  maxOutputTokens: number
+  /** Max cost of one request, over all its runs. */
+  perRequest: { usd: number; tokens: number }
+  perDayUsd: number
+}
+
+/** Agents that are available in a folder. Reads their files each time. */
+export interface AgentIndex {
+  find(name: string, folder: string): Agent | undefined
+  /** Usable agents. */
+  list(folder: string): readonly Agent[]
+}
+
+/** Surroundings of a run that decide its rights. */
+export interface RunScope {
+  persona: Persona | null
+  folder: string
+  /** The run that started this one: a child gets no tool that its parent could not delegate. */
+  parent?: Run
+}
+
+/** Dependencies of executing runs: models, tools, agents, policy and limits. */
+export interface Engine extends Runtime {
+  limits: Limits
+  /** Cache of conversations that this process has read. */
+  paths: KnownPaths
+  /** The model of this name, or the default model for null; throws on an unknown name. */
+  model(name: string | null): Model
+  /** Models to try in this order when the default model fails. Explicitly chosen models have no fallback. */
+  fallbacks: readonly string[]
+  tools: ReadonlyMap<string, Tool>
+  /** Agents defined by files. */
+  agents: AgentIndex
+  /** Agent that answers inputs which name none. */
+  defaultAgent: string
+  /** Whether runs are shown recalled memories, and the user's own files from the home. */
+  memory: { recall: boolean; files: boolean }
+  /** Whether a plan's tasks start as soon as they are ready, or when the coordinator starts them. */
+  scheduling: 'auto' | 'coordinator'
+  /** Tools of a run; all others do not exist for it. */
+  toolsFor(run: Run, scope: RunScope): string[]
+  /** Why the user must approve a call of this tool; undefined if no approval is needed. */
+  mustAsk(tool: string, run: Pick<Run, 'agent'>, scope: RunScope): string | undefined
+  /** Paths that no tool may change, since the runtime trusts them. */
+  protect: ProtectedPlaces
+  /** Network access of tools. */
+  network: SafeFetch
+  /** Builds the system prompt. */
+  prompt(run: Pick<Run, 'agent' | 'depth' | 'effectiveTools'>, scope: RunScope): Promise<string>
+  /** Approximate size of a run's prompt, to reserve its first call before the prompt is built. */
+  promptBytes(run: Pick<Run, 'agent'>): number
+  /** Hooks of plans, knowledge and files. */
+  moments: RunMoments<Engine>
+  crash(point: CrashPoint): void
+  /** Receives a model's output while it streams. */
+  live(delta: StreamDelta): void
+}

@@ -1,0 +1,148 @@
+import type { WriteArea } from '../../domain/crash-points.ts'
+import type { TurnDraft } from '../../domain/draft.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { tail } from '../../domain/id.ts'
+import { checkLabel, type Session } from '../../domain/session.ts'
+import type { Thread } from '../../domain/turn.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { liveRunOf } from '../../store/rows/runs.ts'
+import { insertSegment, insertSession, lockSessionByLabel, moveHead } from '../../store/rows/sessions.ts'
+import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
+import type { Tx } from '../../store/store.ts'
+import type { Runtime } from '../runtime.ts'
+import { makeTurn, writeJournal } from './make-turn.ts'
+import { assertPersonaExists, assignMainPersona, personaOfLabel, targetLabel } from './persona-session.ts'
+
+export interface AppendInput {
+  folder: string
+  label: string
+  draft: TurnDraft
+  /** Required parent: a new session starts there; an existing one must have it as its head. */
+  parentTurnId?: string
+  /** Persona of a new session; an existing session must already have it. */
+  personaId?: string
+}
+
+export interface Appended {
+  turnId: string
+  session: Session
+  depth: number
+}
+
+/** Adds a hand-made turn to a session; starts the session if the label is new. */
+export async function append(runtime: Runtime, input: AppendInput): Promise<Appended> {
+  const made = makeTurn(runtime, input.draft)
+  const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
+  const now = made.content.timestamp
+  const body = async (tx: Tx): Promise<Appended> => {
+    const label = checkLabel(await targetLabel(tx, input.label))
+    if (input.personaId !== undefined) await assertPersonaExists(tx, input.personaId)
+    const existing = await lockSessionByLabel(tx, input.folder, label)
+    const session = existing
+      ? await assignMainPersona(tx, existing)
+      : await startSession(tx, { ...input, label, ...fresh, now })
+    if (input.personaId !== undefined && input.personaId !== session.personaId)
+      throw otherPersona(session, input.personaId)
+    if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
+    if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
+    const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
+    const turn = await writeJournal(tx, made, { sessionId: session.id, parent })
+    const { depth } = await insertPlacedTurn(
+      tx,
+      { segmentId: session.segmentId, parent, personaId: session.personaId },
+      turn,
+    )
+    await moveHead(tx, session, turn.id, now)
+    await recordEvent(tx, {
+      at: now,
+      kind: 'turn.added',
+      subject: `turn:${turn.id}`,
+      payload: { session: label, folder: input.folder, depth },
+    })
+    return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
+  }
+  return retryIfTaken(runtime, 'append', body)
+}
+
+/**
+ * Retries a write once when a label or key is taken: another process may have inserted it between our read and our write,
+ * and the second attempt finds it.
+ */
+export async function retryIfTaken<T>({ store }: Runtime, area: WriteArea, body: (tx: Tx) => Promise<T>): Promise<T> {
+  return store.write(area, body).catch((error) => {
+    if (isTaken(error)) return store.write(area, body)
+    throw error
+  })
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof HeddleError && (error.code === 'label_taken' || error.code === 'key_taken')
+}
+
+interface NewSession {
+  sessionId: string
+  segmentId: string
+  folder: string
+  label: string
+  parentTurnId?: string
+  personaId?: string
+  now: number
+}
+
+/** Inserts a session, at a turn or at the root, and the segment it will write. */
+export async function startSession(tx: Tx, start: NewSession): Promise<Session> {
+  const below = start.parentTurnId === undefined ? null : await headOf(tx, start.parentTurnId)
+  const session: Session = {
+    id: start.sessionId,
+    folder: start.folder,
+    label: start.label,
+    segmentId: start.segmentId,
+    headTurnId: below?.turnId ?? null,
+    personaId: start.personaId ?? below?.personaId ?? (await personaOfLabel(tx, start.label)),
+    updatedAt: start.now,
+    archivedAt: null,
+  }
+  await insertSegment(tx, { id: session.segmentId, below })
+  await insertSession(tx, session)
+  await recordEvent(tx, {
+    at: start.now,
+    kind: 'session.created',
+    subject: `session:${start.label}`,
+    payload: { folder: start.folder, headTurnId: session.headTurnId },
+  })
+  return session
+}
+
+async function headOf(tx: Tx, turnId: string): Promise<Thread> {
+  const thread = await findThread(tx, turnId)
+  if (!thread) throw new HeddleError('not_found', `there is no turn ${turnId}`, 'list the turns with: heddle log --all')
+  return thread
+}
+
+function sessionBusy({ label }: Session): HeddleError {
+  return new HeddleError(
+    'session_busy',
+    `a run is active in session "${label}"`,
+    'wait for it (heddle ps), stop it (heddle cancel), or add to another session',
+    { retry: 'later' },
+  )
+}
+
+function otherPersona({ label, personaId, headTurnId }: Session, wanted: string): HeddleError {
+  const has = personaId === null ? 'no persona' : `the persona ${personaId}`
+  return new HeddleError(
+    'persona_differs',
+    `session "${label}" has ${has}, so the turn cannot be added as ${wanted}`,
+    headTurnId === null
+      ? 'give a new label to start a session with that persona'
+      : `heddle fork turn:${tail(headTurnId)} --persona ${wanted}`,
+  )
+}
+
+function notHead(session: Session): HeddleError {
+  return new HeddleError(
+    'not_head',
+    `the head of session "${session.label}" is ${session.headTurnId ? `turn:${session.headTurnId}` : 'nowhere yet'}`,
+    'append without --parent to follow that head, or give a new label to start a session from the turn',
+  )
+}

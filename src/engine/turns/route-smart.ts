@@ -1,0 +1,48 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { Message } from '../../domain/message.ts'
+import { isAgentSession, type Session } from '../../domain/session.ts'
+import { type Candidate, matchSessions, type SmartRoute } from '../../domain/smart-route.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import { findThread, readMessagesOnPath } from '../../store/rows/threads.ts'
+import type { Reading } from '../../store/store.ts'
+
+/** Only the most recently used sessions are searched, and only the last turns of each. */
+const maxSessions = 200
+const lastTurns = 8
+const maxOfOneMessage = 2000
+
+/** Finds the session that a message belongs to by its words, in one folder or all. Asks no model. */
+export async function routeSmart(
+  rows: Reading,
+  message: string,
+  { folder, now }: { folder?: string; now: Millis },
+): Promise<SmartRoute> {
+  const sessions = await findSessions(rows, folder === undefined ? {} : { folder })
+  const candidates: Candidate[] = []
+  for (const session of sessions.filter(isTalkedTo).slice(0, maxSessions))
+    candidates.push(await readCandidate(rows, session))
+  return matchSessions(message, candidates, now)
+}
+
+/** Whether a session is a person's: not archived, and not one in which an agent works for another. */
+function isTalkedTo({ archivedAt, headTurnId, label }: Session): boolean {
+  return archivedAt === null && headTurnId !== null && !isAgentSession(label)
+}
+
+async function readCandidate(rows: Reading, { folder, label, updatedAt, headTurnId }: Session): Promise<Candidate> {
+  const head = headTurnId === null ? undefined : await findThread(rows, headTurnId)
+  const turns = head ? await readMessagesOnPath(rows, head, Math.max(1, head.depth - lastTurns + 1)) : []
+  // Newest first: only the first words of a long text are compared.
+  const messages = turns.toReversed().flatMap((turn) => [...turn.queryMessages, turn.responseMessage])
+  const [asked = [], answered = []] = [true, false].map((asUserCancellation) =>
+    messages
+      .filter((message) => isByPerson(message) === asUserCancellation)
+      .map(({ content }) => content.slice(0, maxOfOneMessage)),
+  )
+  return { folder, label, updatedAt, asked: asked.join('\n'), answered: answered.join('\n') }
+}
+
+/** Reports between agents have the role `user`, too. */
+function isByPerson({ role, source = 'human' }: Message): boolean {
+  return role === 'user' && source === 'human'
+}

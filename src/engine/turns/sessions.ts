@@ -1,0 +1,82 @@
+import type { SessionView } from '../../api/views/session.ts'
+import { UsageError } from '../../domain/errors.ts'
+import type { EventKind } from '../../domain/event.ts'
+import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
+import { checkLabel, checkUserLabel, type Session } from '../../domain/session.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { putPersona } from '../../store/rows/personas.ts'
+import { assignPersona, findSessions, lockSession, renameSession, setArchived } from '../../store/rows/sessions.ts'
+import { findThread } from '../../store/rows/threads.ts'
+import type { Reading, Tx } from '../../store/store.ts'
+import type { Runtime } from '../runtime.ts'
+import { notFound, resolveSession } from './route.ts'
+
+/** Sessions, most recently used first. */
+export async function listSessions(rows: Reading, filter: { folder?: string } = {}): Promise<SessionView[]> {
+  return Promise.all((await findSessions(rows, filter)).map((session) => viewSession(rows, session)))
+}
+
+export async function viewSession(rows: Reading, session: Session): Promise<SessionView> {
+  const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
+  return {
+    label: session.label,
+    folder: session.folder,
+    headTurnId: session.headTurnId,
+    depth: head?.depth ?? 0,
+    persona: session.personaId,
+    updatedAt: new Date(session.updatedAt).toISOString(),
+    archived: session.archivedAt !== null,
+  }
+}
+
+export function rename(runtime: Runtime, folder: string, name: string, label: string): Promise<SessionView> {
+  const wanted = checkUserLabel(checkLabel(label))
+  return change(runtime, folder, name, 'session.renamed', { label: wanted }, (tx, session) =>
+    renameSession(tx, session, wanted, runtime.clock.now()),
+  )
+}
+
+/** Archives or restores a session. Archived sessions keep every turn; they only leave the list. */
+export function archive(runtime: Runtime, folder: string, name: string, archived: boolean): Promise<SessionView> {
+  const kind = archived ? 'session.archived' : 'session.restored'
+  return change(runtime, folder, name, kind, {}, (tx, session) =>
+    setArchived(tx, session, archived ? runtime.clock.now() : null),
+  )
+}
+
+export async function setPersona(runtime: Runtime, persona: Persona): Promise<void> {
+  if (!personaPattern.test(persona.id))
+    throw new UsageError(
+      `"${persona.id}" cannot be a persona's id`,
+      'use 1 to 32 small letters, digits, _ and -, beginning with a letter or digit',
+      'bad_persona',
+    )
+  await runtime.store.write('persona', async (tx) => {
+    await putPersona(tx, persona, runtime.clock.now())
+    await assignPersona(tx, mainSessionOf(persona.id), persona.id)
+  })
+}
+
+async function change(
+  runtime: Runtime,
+  folder: string,
+  name: string,
+  kind: EventKind,
+  payload: Record<string, unknown>,
+  act: (tx: Tx, session: Session) => Promise<void>,
+): Promise<SessionView> {
+  return runtime.store.write('session', async (tx) => {
+    const { id } = await resolveSession(tx, name, folder)
+    const session = await lockSession(tx, id)
+    if (!session) throw notFound('session', name)
+    await act(tx, session)
+    await recordEvent(tx, {
+      at: runtime.clock.now(),
+      kind,
+      subject: `session:${session.label}`,
+      payload: { folder: session.folder, ...payload },
+    })
+    const [after] = (await findSessions(tx, { folder: session.folder })).filter((other) => other.id === id)
+    return viewSession(tx, after ?? session)
+  })
+}

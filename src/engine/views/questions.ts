@@ -1,0 +1,87 @@
+import type { ApprovalView, GrantView } from '../../api/views/approval.ts'
+import { type Approval, coverageWords, lapses } from '../../domain/approval.ts'
+import { UsageError } from '../../domain/errors.ts'
+import { findApproval, listGrants, openApprovals, revokeGrant } from '../../store/rows/approvals.ts'
+import { recordEvent } from '../../store/rows/events.ts'
+import { itemsOfRun } from '../../store/rows/inbox.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import type { Reading } from '../../store/store.ts'
+import { agentOf } from '../run/approvals/grants.ts'
+import { scopesOf } from '../run/approvals/scopes.ts'
+import type { Runtime } from '../runtime.ts'
+import { preview } from '../turns/history.ts'
+import { notFound } from '../turns/route.ts'
+
+/** Open approvals, oldest first. */
+export async function listApprovals(rows: Reading): Promise<ApprovalView[]> {
+  return Promise.all((await openApprovals(rows)).map((approval) => viewApproval(rows, approval)))
+}
+
+export async function resolveApproval(rows: Reading, text: string): Promise<ApprovalView> {
+  const approval = await findApproval(rows, approvalId(text))
+  if (!approval) throw notFound('approval', text)
+  return viewApproval(rows, approval)
+}
+
+/** Parses `approval:3` or `3`. */
+export function approvalId(text: string): number {
+  const id = Number(/^(?:approval:)?([1-9]\d{0,14})$/.exec(text)?.[1])
+  if (Number.isNaN(id))
+    throw new UsageError(`"${text}" is not the number of an approval`, 'heddle approvals lists them', 'bad_reference')
+  return id
+}
+
+/** Everything a person needs to decide: the agent, the request, the change, and the sources of the content. */
+async function viewApproval(rows: Reading, approval: Approval): Promise<ApprovalView> {
+  const run = await findRun(rows, approval.runId)
+  const [session] = run?.sessionId ? await findSessions(rows, { id: run.sessionId }) : []
+  const first = run ? await itemsOfRun(rows, run.rootRunId) : []
+  const [requestSession] = await findSessions(rows, { id: first[0]?.sessionId ?? '' })
+  return {
+    id: approval.id,
+    runId: approval.runId,
+    agent: run ? agentOf(run, session?.personaId ?? null) : 'general',
+    session: session?.label ?? null,
+    folder: session?.folder ?? null,
+    request: preview(first.map(({ content }) => content).join(' ')),
+    requestSession: requestSession?.label ?? null,
+    tool: approval.tool,
+    input: approval.input,
+    facts: approval.facts,
+    change: approval.change,
+    reason: approval.reason,
+    sources: approval.label.sources,
+    trusted: approval.label.integrity === 'trusted',
+    hash: approval.hash,
+    covers: approval.covers,
+    coverage: approval.coverage,
+    isAskedAgain: approval.isAskedAgain,
+    askedAt: new Date(approval.askedAt).toISOString(),
+    scopes: scopesOf(approval),
+    ...(approval.answer && { answer: approval.answer }),
+    ...(approval.answerReason !== null && { answerReason: approval.answerReason }),
+  }
+}
+
+/** Grants in force. */
+export async function viewGrants(rows: Reading): Promise<GrantView[]> {
+  const sessions = new Map((await findSessions(rows)).map(({ id, label }) => [id, label]))
+  return (await listGrants(rows)).map(({ sessionId, createdAt, pattern, revokedAt: _, ...grant }) => ({
+    ...grant,
+    session: sessionId === null ? null : (sessions.get(sessionId) ?? null),
+    covers: coverageWords({ ...grant, pattern }),
+    lapses: lapses(grant),
+    since: new Date(createdAt).toISOString(),
+  }))
+}
+
+/** Revokes a grant: from the next call on the user is asked again. */
+export async function revoke({ store, clock }: Runtime, id: number): Promise<void> {
+  await store.write('approve', async (tx) => {
+    const at = clock.now()
+    if (!(await revokeGrant(tx, id, at)))
+      throw new UsageError(`there is no grant ${id}`, 'heddle grants lists those that hold', 'not_found')
+    await recordEvent(tx, { at, kind: 'grant.revoked', subject: `grant:${id}`, payload: {} })
+  })
+}

@@ -1,0 +1,197 @@
+import type { Shown } from '../../api/turns.ts'
+import type { ResultView } from '../../api/views/result.ts'
+import type { RunView } from '../../api/views/run.ts'
+import type { TurnView } from '../../api/views/turn.ts'
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { joinLabels } from '../../domain/label.ts'
+import { parseReference } from '../../domain/reference.ts'
+import { type Thread, threadKey } from '../../domain/turn.ts'
+import { describeMemory, remindedOf } from '../../memory/describe.ts'
+import { describeNarrative } from '../../memory/narratives.ts'
+import { remindedOfPassages } from '../../memory/recall-passages.ts'
+import { narrativeRecalledBy } from '../../store/knowledge/narratives.ts'
+import { changesOf } from '../../store/rows/file-changes.ts'
+import { itemsOfRun } from '../../store/rows/inbox.ts'
+import { findPersona } from '../../store/rows/personas.ts'
+import { findResult, resultOf } from '../../store/rows/results.ts'
+import { lastAnsweredCall } from '../../store/rows/run-activity.ts'
+import { findSessions, sessionsAt } from '../../store/rows/sessions.ts'
+import { readSteps, toolCallsOf } from '../../store/rows/steps.ts'
+import { findTurn, readThreads } from '../../store/rows/threads.ts'
+import { promptText } from '../../store/rows/turns.ts'
+import { spendingBy } from '../../store/rows/usage.ts'
+import type { Reading } from '../../store/store.ts'
+import { artifactsNow, lastOfEach } from '../files/artifacts.ts'
+import { resultLine, viewPlan, viewTask } from '../plans/plan-views.ts'
+import { Journal } from '../run/context/journal.ts'
+import type { Engine } from '../runtime.ts'
+import { preview } from '../turns/history.ts'
+import { noPersona } from '../turns/persona-session.ts'
+import { notFound, resolveSession, routeToThread } from '../turns/route.ts'
+import { viewSession } from '../turns/sessions.ts'
+import { resolveApproval } from './questions.ts'
+import { findRunByReference, resolveRun, runLine } from './runs.ts'
+
+/** Context of `show`. */
+export interface ShowContext extends Pick<Engine, 'agents' | 'protect'> {
+  now: Millis
+  /** Max cost of one request. */
+  limits: { usd: number; tokens: number; steps: number }
+}
+
+/** Shows what a reference names. A bare word is a session, else a turn, else a run. */
+export async function show(rows: Reading, text: string, folder: string, context: ShowContext): Promise<Shown> {
+  const { kind, id } = parseReference(text)
+  switch (kind) {
+    case 'session':
+      return { kind: 'session', ...(await viewSession(rows, await resolveSession(rows, text, folder))) }
+    case 'persona':
+      return { kind: 'persona', ...((await findPersona(rows, id)) ?? (await Promise.reject(noPersona(id)))) }
+    case 'run':
+      return viewRun(rows, id, context)
+    case 'approval':
+      return { kind: 'approval', ...(await resolveApproval(rows, id)) }
+    case 'result':
+      return viewResult(rows, id, context)
+    case 'plan':
+      return viewPlan(rows, context, id)
+    case 'task':
+      return viewTask(rows, context, id)
+    case 'memory':
+      return describeMemory(rows, id, context.now)
+    case 'narrative':
+      return describeNarrative(rows, id)
+    case 'turn':
+      return viewTurn(rows, await routeToThread(rows, text, folder))
+    case null:
+      return showBare(rows, id, folder, context)
+    default:
+      throw new HeddleError(
+        'wrong_kind',
+        `heddle show does not support ${kind}: references`,
+        'use turn:, run:, plan:, task:, result:, memory:, narrative:, approval:, session: or persona:',
+      )
+  }
+}
+
+async function showBare(rows: Reading, word: string, folder: string, context: ShowContext): Promise<Shown> {
+  const [session] = await findSessions(rows, { label: word, folder })
+  if (session) return { kind: 'session', ...(await viewSession(rows, session)) }
+  try {
+    return await viewTurn(rows, await routeToThread(rows, word, folder))
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== 'not_found') throw error
+    const run = await findRunByReference(rows, word)
+    if (!run) throw notFound('session, turn or run', word)
+    return viewRun(rows, run.id, context)
+  }
+}
+
+async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
+  const placed = await findTurn(rows, thread.turnId)
+  if (!placed) throw notFound('turn', thread.turnId)
+  const { turn } = placed
+  const [steps, sessions, ancestors, systemPrompt, reminders, passages, narrative] = await Promise.all([
+    readSteps(rows, turn.runId),
+    sessionsAt(rows, thread),
+    readThreads(rows, thread),
+    turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
+    // A run that compacts first leaves two turns; only the answer used the reminders.
+    turn.type === 'compaction' ? [] : remindedOf(rows, turn.runId),
+    turn.type === 'compaction' ? [] : remindedOfPassages(rows, turn.runId),
+    turn.type === 'compaction' ? undefined : narrativeRecalledBy(rows, turn.runId),
+  ])
+  return {
+    kind: 'turn',
+    id: turn.id,
+    parentId: turn.parentTurnId,
+    depth: thread.depth,
+    type: turn.type,
+    status: turn.status,
+    query: turn.queryMessages,
+    response: turn.responseMessage,
+    toolCalls: toolCallsOf(turn.toolCalls, steps),
+    model: turn.model,
+    thinkingConfig: turn.thinkingConfig,
+    tokenCount: turn.tokenCount,
+    usage: turn.usage,
+    compaction: turn.compaction,
+    promptHash: turn.promptHash,
+    label: turn.label,
+    runId: turn.runId,
+    timestamp: new Date(turn.timestamp).toISOString(),
+    hasChildren: thread.hasChildren,
+    sessions: sessions.map(({ label }) => label),
+    remindedOf: reminders,
+    remindedOfFiles: passages,
+    beganWith: narrative ? { id: narrative.id, summary: narrative.summary } : null,
+    thread: {
+      threadKey: threadKey(thread),
+      totalTokens: thread.totalTokens,
+      persona: thread.personaId,
+      systemPrompt: systemPrompt ?? null,
+      ancestry: ancestors.map(({ turnId }) => turnId),
+    },
+  }
+}
+
+async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext): Promise<RunView> {
+  const run = await resolveRun(rows, id)
+  const [session] = run.sessionId === null ? [] : await findSessions(rows, { id: run.sessionId })
+  const [{ kind, ...line }, usage, request, items, result, steps, answered, changes] = await Promise.all([
+    runLine(rows, run, session, now),
+    spendingBy(rows, { runId: run.id }),
+    spendingBy(rows, { rootRunId: run.rootRunId }),
+    itemsOfRun(rows, run.id),
+    resultOf(rows, run.id),
+    readSteps(rows, run.id),
+    lastAnsweredCall(rows, run.id),
+    changesOf(rows, [run.id]),
+  ])
+  const journal = new Journal(run.id, steps)
+  return {
+    ...line,
+    kind: 'run',
+    runKind: kind,
+    asked: preview(items.map(({ content }) => content).join(' ')),
+    createdAt: new Date(run.createdAt).toISOString(),
+    finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
+    epoch: run.epoch,
+    crashes: run.crashes,
+    tries: run.tries,
+    effectiveTools: run.effectiveTools,
+    label: joinLabels([run.label, ...journal.labels]),
+    usage,
+    budget: {
+      ...limits,
+      spentUsd: request.costUsd,
+      spentTokens: request.inputTokens + request.outputTokens,
+      request,
+    },
+    promptTokens: answered?.inputTokens ?? null,
+    turnId: items.find(({ consumedByTurn }) => consumedByTurn !== null)?.consumedByTurn ?? null,
+    ...(result && { result: { id: result.id, status: result.status, summary: result.summary } }),
+    ...(run.error && { error: run.error }),
+    files: lastOfEach(changes).map(({ path, after, undoneAt }) => ({ path, sha256: after, undone: undoneAt !== null })),
+    commands: journal.unsafeCalls,
+    steps: steps.map(({ seq, kind, payload, at }) => ({ seq, kind, ...nameAndStatus(payload), at: moment(at) })),
+  }
+}
+
+async function viewResult(rows: Reading, id: string, { protect }: ShowContext): Promise<ResultView> {
+  const result = /^\d{1,15}$/.test(id) ? await findResult(rows, Number(id)) : undefined
+  if (!result) throw notFound('result', id)
+  const { output, memoryIds } = result
+  const artifacts = await artifactsNow(rows, protect, result)
+  return { kind: 'result', ...resultLine(result), output, artifacts, memoryIds }
+}
+
+function moment(at: Millis | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
+function nameAndStatus(payload: unknown): { name?: string; status?: string } {
+  const { name, status } = payload as { name?: unknown; status?: unknown }
+  return { ...(typeof name === 'string' && { name }), ...(typeof status === 'string' && { status }) }
+}

@@ -1,0 +1,49 @@
+import type { StatusView } from '../../api/views/status.ts'
+import type { Millis } from '../../domain/clock.ts'
+import type { Wait } from '../../domain/run.ts'
+import { startOfDay } from '../../domain/spending.ts'
+import { openApprovals } from '../../store/rows/approvals.ts'
+import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
+import { runsOf } from '../../store/rows/runs.ts'
+import { spentSince } from '../../store/rows/usage.ts'
+import type { Reading } from '../../store/store.ts'
+import { isBackground } from '../model/role.ts'
+import { preview } from '../turns/history.ts'
+
+const maxTurns = 20
+
+/** Waits that only a person can end, besides approvals. */
+const personWaits: readonly Wait[] = ['question']
+
+/** Status of a folder: what waits for a person, what runs, what was spent, what happened since. */
+export async function statusOf(
+  rows: Reading,
+  options: { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
+): Promise<StatusView> {
+  const live = (await runsOf(rows, { live: true })).filter((run) => !isBackground(run))
+  const spent = await spentSince(rows, startOfDay(options.now))
+  const left = await turnsFinishedSince(rows, options.folder, options.since, maxTurns)
+  return {
+    folder: options.folder,
+    session: 'main',
+    model: options.model,
+    needsYou: [
+      ...(await openApprovals(rows)).map(({ id }) => `approval:${id}`),
+      ...live
+        .filter(({ waitingFor }) => waitingFor !== null && personWaits.includes(waitingFor))
+        .map(({ id }) => `run:${id}`),
+    ],
+    running: live.filter(({ state }) => state === 'running').length,
+    queued: live.filter(({ state }) => state === 'queued').length,
+    spentTodayUsd: spent.costUsd,
+    estimatedTodayUsd: spent.estimatedUsd,
+    lostTodayUsd: spent.lostUsd,
+    reservedTodayUsd: spent.reservedUsd,
+    dayLimitUsd: options.dayLimitUsd,
+    sinceLast: left.map(({ about, at, ...turn }) => ({
+      ...turn,
+      preview: preview(about),
+      at: new Date(at).toISOString(),
+    })),
+  }
+}

@@ -1,0 +1,51 @@
+import type { FilesRead } from '../../api/views/why.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import { readSteps } from '../../store/rows/steps.ts'
+import type { Reading } from '../../store/store.ts'
+import { hashNow } from '../files/file-now.ts'
+import type { EndedStep } from '../run/context/journal.ts'
+
+/** Max files compared with the disk; the rest counts as unknown. */
+const maxCompared = 64
+
+/** Files that a run read, relative to its folder, with the hash of each at that time. */
+export interface Reads {
+  folder: string
+  seen: Map<string, string | null>
+}
+
+export async function readsOf(rows: Reading, runId: string): Promise<Reads | undefined> {
+  const run = await findRun(rows, runId)
+  const [session] = run?.sessionId ? await findSessions(rows, { id: run.sessionId }) : []
+  if (!session) return undefined
+  const seen = (await readSteps(rows, runId)).flatMap(({ kind, payload }) => {
+    const { name, status, seen: files = [] } = payload as EndedStep
+    return kind === 'ended' && name === 'read_file' && status === 'ok' ? files : []
+  })
+  if (seen.length === 0) return undefined
+  return { folder: session.folder, seen: new Map(seen.map(({ path, sha256 }) => [path, sha256])) }
+}
+
+/** Compares files that were read with the disk. */
+export async function compareReads({ folder, seen }: Reads, protect: ProtectedPlaces): Promise<FilesRead> {
+  const read: FilesRead = { count: seen.size, under: commonFolder([...seen.keys()]), changed: [], unknown: 0 }
+  for (const [at, [path, sha256]] of [...seen].entries()) {
+    const now = at < maxCompared && sha256 !== null ? await hashNow({ folder, path, protect }) : undefined
+    if (now === undefined) read.unknown++
+    else if (now !== sha256) read.changed.push(path)
+  }
+  return read
+}
+
+function commonFolder(paths: string[]): string {
+  const [first = [], ...others] = paths.map((path) => path.split('/').slice(0, -1))
+  let shared = first.length
+  for (const other of others) {
+    let same = 0
+    while (same < shared && other[same] === first[same]) same++
+    shared = same
+  }
+  return first.slice(0, shared).join('/') || '.'
+}

@@ -1,0 +1,206 @@
+import type { WhyLink, WhyView } from '../../api/views/why.ts'
+import { HeddleError, UsageError } from '../../domain/errors.ts'
+import { idPattern } from '../../domain/id.ts'
+import { parseReference } from '../../domain/reference.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import { getNarrative } from '../../memory/narratives.ts'
+import { findMemory } from '../../store/knowledge/memories.ts'
+import { findApproval } from '../../store/rows/approvals.ts'
+import { findResult } from '../../store/rows/results.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import { findThread } from '../../store/rows/threads.ts'
+import type { Reading, Store } from '../../store/store.ts'
+import { resolvePlan, resolveTask } from '../plans/plan-views.ts'
+import { notFound, resolveSession, routeToThread } from '../turns/route.ts'
+import { approvalId } from '../views/questions.ts'
+import { resolveRun } from '../views/runs.ts'
+import { type ChainNode, moment, walkBack } from './chain.ts'
+import { type FileReference, type FileWrite, fileReference, findFile, whyFile } from './file.ts'
+import { compareReads, type Reads, readsOf } from './files-read.ts'
+import { outcomesOfFile, walkForward } from './forward.ts'
+import { type Budget, notesOn } from './notes.ts'
+import { storyOf } from './story.ts'
+
+/** Context of `why`. */
+export interface WhyContext {
+  store: Store
+  /** Folders of the runtime, which are never read. */
+  protect: ProtectedPlaces
+  budget: Budget
+}
+
+/** Max links that are checked for files that were read. */
+const maxReaders = 4
+
+/**
+ * Explains why a thing exists: the chain from it back to a person's input, and notes. Uses only rows and files, no model;
+ * every query is by key.
+ */
+export async function why(
+  { store, ...context }: WhyContext,
+  folder: string,
+  text: string,
+  { forward = false } = {},
+): Promise<WhyView> {
+  const target = await store.read((rows) => resolveThing(rows, text, folder))
+  const { view, written } =
+    'path' in target
+      ? await aboutFile(store, target, folder, context.protect)
+      : { view: await store.read((rows) => aboutThing(rows, target, context)) }
+  const read = await store.read((rows) => firstReads(rows, view.chain))
+  if (read) read.link.read = await compareReads(read.reads, context.protect)
+  const story = await store.read((rows) => storyOf(rows, view.chain))
+  const toErrorOutcome = story ? { ...view, story } : view
+  // A session stands for its head.
+  const first = view.chain.find(({ kind }) => kind !== 'session')
+  if (!forward || !first) return toErrorOutcome
+  return store.read(async (rows) => {
+    if (!written) return { ...toErrorOutcome, forward: await walkForward(rows, first) }
+    const { links, notes } = await outcomesOfFile(rows, written)
+    return {
+      ...toErrorOutcome,
+      notes: [...toErrorOutcome.notes, ...notes],
+      forward: await walkForward(rows, first, links),
+    }
+  })
+}
+
+/** A stored thing; a session stands for its head. */
+interface Thing {
+  node: ChainNode
+  session?: WhyLink
+}
+
+async function aboutThing(
+  rows: Reading,
+  { node, session }: Thing,
+  context: Omit<WhyContext, 'store'>,
+): Promise<WhyView> {
+  const chain = await walkBack(rows, session ? { ...node, how: 'points at' } : node)
+  const notes = await notesOn(rows, node.kind, node.id, context)
+  return session
+    ? { ref: `session:${session.id}`, chain: [session, ...chain], notes }
+    : { ref: `${node.kind}:${node.id}`, chain, notes }
+}
+
+async function aboutFile(
+  store: Store,
+  reference: FileReference,
+  folder: string,
+  protect: ProtectedPlaces,
+): Promise<{ view: WhyView; written?: FileWrite }> {
+  const found = await findFile((body) => store.read(body), reference, folder, protect)
+  const { written, ...about } = await store.read((rows) => whyFile(rows, reference, found))
+  return { view: { ref: `file:${about.chain[0]?.id ?? found.displayPath}`, ...about }, written }
+}
+
+/** Resolves a reference. A bare word is a session, a turn or a run; else a file. */
+async function resolveThing(rows: Reading, text: string, folder: string): Promise<Thing | FileReference> {
+  const { kind, id } = parseReference(text)
+  switch (kind) {
+    case 'turn':
+      return thing('turn', (await routeToThread(rows, text, folder)).turnId)
+    case 'run':
+      return thing('run', ((await findRun(rows, id)) ?? (await resolveRun(rows, id))).id)
+    case 'task':
+      return thing('task', String((await resolveTask(rows, text)).id))
+    case 'plan':
+      return thing('plan', String((await resolvePlan(rows, text)).id))
+    case 'result':
+      return resultThing(rows, id)
+    case 'approval':
+      return approvalThing(rows, text)
+    case 'memory':
+      return memoryThing(rows, id)
+    case 'narrative':
+      return thing('narrative', String((await getNarrative(rows, id)).id))
+    case 'session':
+      return sessionThing(rows, text, folder)
+    case 'file':
+      return fileReference(id)
+    case null:
+      return resolveWord(rows, id, folder)
+    default:
+      throw new UsageError(
+        `heddle why does not support ${text}`,
+        'use turn:, run:, task:, plan:, result:, approval:, memory:, narrative:, session: or file:PATH:LINE',
+        'wrong_kind',
+      )
+  }
+}
+
+async function memoryThing(rows: Reading, id: string): Promise<Thing> {
+  const memory = /^[1-9]\d{0,14}$/.test(id) ? await findMemory(rows, Number(id)) : undefined
+  if (!memory) throw notFound('memory', id)
+  return thing('memory', id)
+}
+
+async function resolveWord(rows: Reading, word: string, folder: string): Promise<Thing | FileReference> {
+  const [here] = await findSessions(rows, { label: word.normalize('NFC'), folder })
+  if (here) return sessionThing(rows, `session:${word}`, folder)
+  if (!/^[0-9a-hjkmnp-tv-z]{3,20}$/.test(word)) return fileReference(word)
+  if (idPattern.test(word)) {
+    if (await findThread(rows, word)) return thing('turn', word)
+    if (await findRun(rows, word)) return thing('run', word)
+  }
+  const isUnknown = (error: unknown) => {
+    if (!(error instanceof HeddleError) || error.code !== 'not_found') throw error
+    return undefined
+  }
+  const thread = await routeToThread(rows, `turn:${word}`, folder).catch(isUnknown)
+  if (thread) return thing('turn', thread.turnId)
+  const run = await resolveRun(rows, word).catch(isUnknown)
+  return run ? thing('run', run.id) : fileReference(word)
+}
+
+function thing(kind: ChainNode['kind'], id: string): Thing {
+  return { node: { kind, id, how: 'asked about' } }
+}
+
+async function resultThing(rows: Reading, id: string): Promise<Thing> {
+  const found = /^[1-9]\d{0,14}$/.test(id) ? await findResult(rows, Number(id)) : undefined
+  if (!found) throw notFound('result', id)
+  return thing('result', String(found.id))
+}
+
+async function approvalThing(rows: Reading, text: string): Promise<Thing> {
+  const id = approvalId(text)
+  if (!(await findApproval(rows, id))) throw notFound('approval', String(id))
+  return thing('approval', String(id))
+}
+
+async function sessionThing(rows: Reading, text: string, folder: string): Promise<Thing> {
+  const label = text.replace(/^session:/, '').normalize('NFC')
+  const [here] = await findSessions(rows, { label, folder })
+  const session = here ?? (await resolveSession(rows, text, folder))
+  if (session.headTurnId === null)
+    throw new HeddleError(
+      'session_empty',
+      `session "${session.label}" has no turn yet`,
+      `say something in it: heddle ask -s ${session.label} "…"`,
+    )
+  return {
+    ...thing('turn', session.headTurnId),
+    session: {
+      kind: 'session',
+      id: session.label,
+      title: session.folder,
+      at: moment(session.updatedAt),
+      how: 'asked about',
+    },
+  }
+}
+
+/** The first run of a chain that read files. */
+async function firstReads(rows: Reading, chain: WhyLink[]): Promise<{ link: WhyLink; reads: Reads } | undefined> {
+  const isWorker = ({ kind }: WhyLink) => kind === 'run' || kind === 'result'
+  // A line that comes from a result is based on what that result's run read.
+  const links = chain.filter(isWorker).slice(0, maxReaders)
+  const fromResult = chain[0]?.kind === 'file' ? links.filter(({ kind }) => kind === 'result') : []
+  for (const link of [...fromResult, ...links]) {
+    const reads = await readsOf(rows, link.runId ?? link.id)
+    if (reads) return { link, reads }
+  }
+  return undefined
+}

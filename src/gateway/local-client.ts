@@ -1,0 +1,53 @@
+import type { App } from '../api/app.ts'
+import type { PlanView, TaskView } from '../api/views/plan.ts'
+import type { RunView } from '../api/views/run.ts'
+import type { Client, StreamItem, StreamQuery } from './api.ts'
+
+/** Client of the engine in this process. */
+export function localClient(app: App): Client {
+  return {
+    ...app,
+    run: async (name) => (await app.show('/', `run:${name}`)) as RunView,
+    plan: async (name) => (await app.show('/', `plan:${name.replace(/^plan:/, '')}`)) as PlanView,
+    task: async (name) => (await app.show('/', `task:${name.replace(/^task:/, '')}`)) as TaskView,
+    stream: (query) => streamOf(app, query),
+  }
+}
+
+async function* streamOf(app: App, { run, signal, after }: StreamQuery): AsyncIterable<StreamItem> {
+  const queue: StreamItem[] = []
+  let failure: { error: unknown } | undefined
+  let changed = Promise.withResolvers<void>()
+  const add = (item?: StreamItem) => {
+    if (item) queue.push(item)
+    changed.resolve()
+  }
+  const stopListening = app.listen((delta) => {
+    if (run === undefined || delta.runId === run) add({ kind: 'live', delta: delta })
+  })
+  signal.addEventListener('abort', () => add(), { once: true })
+  const own = new AbortController()
+  void (async () => {
+    const until = AbortSignal.any([signal, own.signal])
+    for await (const event of app.follow({ ...(after !== undefined && { after }), signal: until }))
+      if (run === undefined || event.subject === `run:${run}` || event.payload['run'] === run)
+        add({ kind: 'event', event })
+  })().catch((error) => {
+    failure = { error }
+    add()
+  })
+  try {
+    while (!signal.aborted) {
+      const next = queue.shift()
+      if (next) yield next
+      else if (failure) throw failure.error
+      else {
+        changed = Promise.withResolvers()
+        await changed.promise
+      }
+    }
+  } finally {
+    stopListening()
+    own.abort()
+  }
+}

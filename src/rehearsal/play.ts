@@ -1,0 +1,33 @@
+import { coordinate } from './coordinate.ts'
+import { failOnRequest } from './fail.ts'
+import { isNarrator, narrate } from './narrate.ts'
+import { failLine, planParts } from './plan-parts.ts'
+import { findPiece, refusalText } from './repertoire.ts'
+import type { ScriptStep, ScriptView } from './script-view.ts'
+import { showWiring } from './wiring.ts'
+
+/** Plays the agent of the request, recognized by its tools and the first line of its prompt. */
+export function playStep(view: ScriptView): ScriptStep {
+  if (isNarrator(view)) return narrate(view)
+  if (view.tools.has('spawn_agent')) return coordinate(view)
+  if (view.brief.split('\n').includes(failLine)) failOnRequest()
+  const planned = view.tools.has('plan_tasks') ? planParts(view) : undefined
+  return planned ?? work(view)
+}
+
+function work(view: ScriptView): ScriptStep {
+  const found = findPiece(view.task)
+  const agent = /^You are @([\w.-]+), an agent of heddle\./.exec(view.system)?.[1]
+  if (!found) return agent === undefined ? { text: refusalText() } : showWiring(view, agent)
+  const { piece, match } = found
+  const missing = piece.needs.filter((name) => !view.tools.has(name))
+  if (missing.length > 0) return { text: `I cannot ${piece.name} here: there is no ${missing.join(' and no ')}.` }
+  const step = piece.run(view, match)
+  return agent === undefined || 'calls' in step ? step : { text: summaryFirst(step.text) }
+}
+
+/** Separates the first line: the requester gets only the first paragraph of a result. */
+function summaryFirst(text: string): string {
+  const [first = '', ...rest] = text.split('\n')
+  return rest.length === 0 || rest[0] === '' ? text : [first, '', ...rest].join('\n')
+}

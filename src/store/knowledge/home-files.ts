@@ -1,0 +1,209 @@
+import { sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import type { HomeFile, ReadHomeFile } from '../../domain/home-files.ts'
+import type { Passage } from '../../domain/text/passage.ts'
+import { wordCounts } from '../../domain/text/words.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+
+/** Work of one transaction: a few milliseconds, so that other writers do not wait long for the lock. */
+const maxCharacters = 4000
+const maxRemoved = 10
+/** Max passages whose line number is updated in one transaction. */
+const maxMoved = 500
+/** Max rows of one statement. */
+const maxWordRows = 300
+/** Marks a partly indexed file: no real file has this size. */
+const unfinished = { size: -1, hash: '' }
+
+/** A file as it was when it was last indexed. */
+export interface KnownFile extends HomeFile {
+  indexedAt: Millis
+}
+
+/** A passage with a digest that identifies it across changes of its file. */
+export interface DigestedPassage extends Passage {
+  digest: string
+}
+
+/** A passage with its file. */
+export interface FoundPassage extends Passage {
+  id: number
+  path: string
+  modifiedAt: Millis
+}
+
+/** Indexed files in the order of their paths, starting after `after`. */
+export async function knownFiles(rows: Reading, after: string, limit: number): Promise<KnownFile[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('home_files')
+      .select(['path', 'size', 'modified_at', 'indexed_at'])
+      .where('path', '>', after)
+      .orderBy('path')
+      .limit(limit),
+  )
+  return found.map(({ path, size, modified_at, indexed_at }) => ({
+    path,
+    size,
+    modifiedAt: modified_at,
+    indexedAt: indexed_at,
+  }))
+}
+
+/**
+ * Runs one step of indexing a file and returns whether the index is complete. Keeps unchanged passages, removes old ones
+ * and inserts new ones. Several processes may index the same file: each step continues from the stored state.
+ */
+export async function indexStep(
+  tx: Tx,
+  file: Omit<ReadHomeFile, 'text'>,
+  passages: readonly DigestedPassage[],
+  now: Millis,
+): Promise<boolean> {
+  const { path, size, modifiedAt, hash } = file
+  const row = await tx.first(upsertAndLock({ path, now, ...unfinished }))
+  if (!row) throw new Error(`the row of ${path} is missing in the transaction that wrote it`)
+  const stat = { size, modified_at: modifiedAt, indexed_at: now }
+  if (row.hash === hash) {
+    await tx.run(tx.build.updateTable('home_files').set(stat).where('id', '=', row.id))
+    return true
+  }
+  const stored = await tx.all(passagesIn({ fileId: row.id }))
+  const { removed, moved, added } = differences(stored, passages)
+  const toRemove = removed.slice(0, maxRemoved)
+  const toInsert = firstBatch(added)
+  await removePassages(tx, toRemove)
+  for (const { id, line } of moved.slice(0, maxMoved)) await tx.run(moveTo({ id, line }))
+  await insertPassages(tx, row.id, toInsert)
+  const isDone = toRemove.length === removed.length && toInsert.length === added.length && moved.length <= maxMoved
+  const count = stored.length - toRemove.length + toInsert.length
+  await tx.run(
+    tx.build
+      .updateTable('home_files')
+      .set({ ...stat, ...(isDone ? { hash } : unfinished), passages: count })
+      .where('id', '=', row.id),
+  )
+  return isDone
+}
+
+/** Runs one step of removing a file from the index and returns whether it is gone. */
+export async function dropStep(tx: Tx, path: string): Promise<boolean> {
+  const row = await tx.first(lockByPath({ path }))
+  if (!row) return true
+  const stored = await tx.all(passagesIn({ fileId: row.id }))
+  const toRemove = stored.slice(0, maxRemoved).map(({ id }) => id)
+  await removePassages(tx, toRemove)
+  if (toRemove.length === stored.length) {
+    await tx.run(tx.build.deleteFrom('home_files').where('id', '=', row.id))
+    return true
+  }
+  const remaining = { ...unfinished, passages: stored.length - toRemove.length }
+  await tx.run(tx.build.updateTable('home_files').set(remaining).where('id', '=', row.id))
+  return false
+}
+
+/** Number of indexed passages. */
+export async function countPassages(rows: Reading): Promise<number> {
+  return Number((await rows.first(count({})))?.count ?? 0)
+}
+
+export async function passagesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, FoundPassage>> {
+  if (ids.length === 0) return new Map()
+  const found = await rows.all(
+    rows.build
+      .selectFrom('passages')
+      .innerJoin('home_files', 'home_files.id', 'passages.file_id')
+      .select(['passages.id', 'path', 'modified_at', 'line', 'heading', 'text'])
+      .where('passages.id', 'in', ids),
+  )
+  return new Map(found.map(({ modified_at, ...passage }) => [passage.id, { ...passage, modifiedAt: modified_at }]))
+}
+
+interface Differences {
+  removed: number[]
+  moved: { id: number; line: number }[]
+  added: DigestedPassage[]
+}
+
+/** Compares stored with current passages; duplicates are matched in order. */
+function differences(
+  stored: readonly { id: number; line: number; digest: string }[],
+  wanted: readonly DigestedPassage[],
+): Differences {
+  const remaining = Map.groupBy(stored, ({ digest }) => digest)
+  const changes: Differences = { removed: [], moved: [], added: [] }
+  for (const passage of wanted) {
+    const same = remaining.get(passage.digest)?.shift()
+    if (!same) changes.added.push(passage)
+    else if (same.line !== passage.line) changes.moved.push({ id: same.id, line: passage.line })
+  }
+  changes.removed = [...remaining.values()].flat().map(({ id }) => id)
+  return changes
+}
+
+/** Passages that are inserted in one transaction, at least one. */
+function firstBatch(passages: readonly DigestedPassage[]): DigestedPassage[] {
+  let room = maxCharacters
+  return passages.filter(({ text }) => {
+    const fits = room > 0
+    room -= text.length
+    return fits
+  })
+}
+
+async function insertPassages(tx: Tx, fileId: number, passages: readonly DigestedPassage[]): Promise<void> {
+  const words: { word: string; passage_id: number; hits: number }[] = []
+  for (const { line, heading, text, digest } of passages) {
+    const row = await tx.first(insert({ fileId, line, heading, text, digest }))
+    const id = Number(row?.id)
+    for (const [word, hits] of wordCounts(`${heading ?? ''}\n${text}`)) words.push({ word, passage_id: id, hits })
+  }
+  for (let at = 0; at < words.length; at += maxWordRows)
+    await tx.run(tx.build.insertInto('passage_words').values(words.slice(at, at + maxWordRows)))
+}
+
+async function removePassages(tx: Tx, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  await tx.run(tx.build.deleteFrom('passage_words').where('passage_id', 'in', ids))
+  await tx.run(tx.build.deleteFrom('passages').where('id', 'in', ids))
+}
+
+/** Inserts the row of a file or locks the existing one until the transaction ends. */
+const upsertAndLock = statement((db, arg: { path: string; now: Millis; size: number; hash: string }) =>
+  db
+    .insertInto('home_files')
+    .values({ path: arg.path, size: arg.size, modified_at: arg.now, hash: arg.hash, passages: 0, indexed_at: arg.now })
+    .onConflict((taken) => taken.column('path').doUpdateSet({ path: arg.path }))
+    .returning(['id', 'hash']),
+)
+
+const lockByPath = statement((db, arg: { path: string }, { lockRows }) =>
+  db.selectFrom('home_files').select('id').where('path', '=', arg.path).modifyEnd(lockRows),
+)
+
+const passagesIn = statement((db, arg: { fileId: number }) =>
+  db
+    .selectFrom('passages')
+    .select(['id', 'line', 'digest'])
+    .where('file_id', '=', arg.fileId)
+    .orderBy('line')
+    .orderBy('id'),
+)
+
+const moveTo = statement((db, arg: { id: number; line: number }) =>
+  db.updateTable('passages').set({ line: arg.line }).where('id', '=', arg.id),
+)
+
+const insert = statement(
+  (db, arg: { fileId: number; line: number; heading: string | null; text: string; digest: string }) =>
+    db
+      .insertInto('passages')
+      .values({ file_id: arg.fileId, line: arg.line, heading: arg.heading, text: arg.text, digest: arg.digest })
+      .returning('id'),
+)
+
+const count = statement((db, _: object) =>
+  raw<{ count: number | null }>(db, sql`SELECT sum(passages) AS count FROM home_files`),
+)

@@ -1,0 +1,34 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { MemoryDraft } from '../../domain/memory.ts'
+import type { Tx } from '../store.ts'
+import { archiveMemory, insertMemory } from './memories.ts'
+
+/** A memory of an export file, with its score and dates. */
+export interface ImportedMemory extends MemoryDraft {
+  score: number
+  narrativeId: number | null
+  createdAt: Millis
+  recalledAt: Millis
+  /** Whether to insert it into the archive. */
+  isArchived?: boolean
+}
+
+/** Inserts an imported memory with its score and dates. */
+export async function insertImported(tx: Tx, memory: ImportedMemory): Promise<number> {
+  const id = await insertMemory(tx, memory, memory.createdAt)
+  const past = { score: memory.score, recalled_at: memory.recalledAt, narrative_id: memory.narrativeId }
+  await tx.run(tx.build.updateTable('memories').set(past).where('id', '=', id))
+  if (memory.isArchived) await archiveMemory(tx, id)
+  return id
+}
+
+/**
+ * Those of the texts that exist word for word, replaced and archived memories included, so that an import does not bring
+ * back outdated ones.
+ */
+export async function existingContents(tx: Tx, contents: readonly string[]): Promise<Set<string>> {
+  if (contents.length === 0) return new Set()
+  const active = tx.build.selectFrom('memories').select('content').where('content', 'in', contents)
+  const archived = tx.build.selectFrom('memories_archive').select('content').where('content', 'in', contents)
+  return new Set([...(await tx.all(active)), ...(await tx.all(archived))].map(({ content }) => content))
+}

@@ -1,0 +1,150 @@
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import type { Event, EventKind } from '../../domain/event.ts'
+import type { Position } from '../dialect.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Store, StoreContext, Tx } from '../store.ts'
+import { metaValue, setMeta } from './meta.ts'
+
+const pollInterval: Millis = 1000
+const pageSize = 500
+const floorKey = 'events_floor'
+
+const beginning: Position = { xid: '0', seq: 0 }
+
+/** Adds an event in the transaction of the change; followers see it after COMMIT. */
+export async function recordEvent(tx: Tx, event: Omit<Event, 'cursor'>): Promise<void> {
+  await tx.run(
+    insert({ at: event.at, kind: event.kind, subject: event.subject, payload: JSON.stringify(event.payload) }),
+  )
+  tx.hint('events')
+}
+
+/** Next events after a cursor, in a stable order; without a cursor from the oldest stored one. */
+export async function readEvents(rows: Reading, after?: string, limit = pageSize): Promise<Event[]> {
+  const database = await metaValue(rows, 'database_id')
+  const from = after === undefined ? beginning : positionOf(after, database)
+  const found = from ? await rows.all(eventsAfter({ xid: from.xid, seq: from.seq, limit })) : []
+  // Checked last: events pruned while we read must not be missed silently.
+  if (!from || (after !== undefined && !(await isKnown(rows, from))))
+    throw new HeddleError(
+      'cursor_expired',
+      'the events after this cursor are no longer kept',
+      'continue without a cursor; retention.eventDays in heddle.yaml sets how long events are kept',
+    )
+  return found.map((row) => ({
+    cursor: cursorOf({ xid: row.xid_text, seq: row.seq }, database),
+    at: row.at,
+    kind: row.kind,
+    subject: row.subject,
+    payload: JSON.parse(row.payload_json),
+  }))
+}
+
+/** Cursor of the newest event visible to followers. */
+export async function newestCursor(rows: Reading): Promise<string | null> {
+  const database = await metaValue(rows, 'database_id')
+  const last = await rows.first(newest(beginning))
+  return last ? cursorOf({ xid: last.xid_text, seq: last.seq }, database) : null
+}
+
+/** True for the position of a stored event and of the last pruned one: no event after it is missing. */
+async function isKnown(rows: Reading, position: Position): Promise<boolean> {
+  const last = await rows.first(lastUpTo({ xid: position.xid, seq: position.seq }))
+  const text = formatPosition(position)
+  if (last && formatPosition({ xid: last.xid_text, seq: last.seq }) === text) return true
+  return (await metaValue(rows, floorKey)) === text
+}
+
+/** Follows committed events, each exactly once. Hints make it fast, polling makes it reliable. */
+export async function* followEvents(
+  store: Store,
+  { clock }: Pick<StoreContext, 'clock'>,
+  options: { after?: string; signal: AbortSignal },
+): AsyncIterable<Event> {
+  let cursor = options.after
+  while (!options.signal.aborted) {
+    const wake = new AbortController()
+    const stop = store.onHint((hint) => {
+      if (hint === 'events') wake.abort()
+    })
+    try {
+      const page = await store.read((rows) => readEvents(rows, cursor))
+      for (const event of page) {
+        cursor = event.cursor
+        yield event
+        if (options.signal.aborted) return
+      }
+      if (page.length === 0) await clock.sleep(pollInterval, AbortSignal.any([wake.signal, options.signal]))
+    } finally {
+      stop()
+    }
+  }
+}
+
+/** Deletes events before this time and returns how many; cursors into them expire. */
+export async function pruneEvents(tx: Tx, before: Millis): Promise<number> {
+  const last = await tx.first(
+    tx.build
+      .selectFrom('events')
+      .select(['seq', tx.dialect.events.xidText.as('xid_text')])
+      .where('at', '<', before)
+      .orderBy(tx.dialect.events.newestFirst)
+      .limit(1),
+  )
+  if (!last) return 0
+  const position = { xid: last.xid_text, seq: last.seq }
+  await setMeta(tx, floorKey, formatPosition(position))
+  return tx.run(tx.build.deleteFrom('events').where(tx.dialect.events.upTo(position)))
+}
+
+const insert = statement((db, arg: { at: number; kind: EventKind; subject: string; payload: string }) =>
+  db.insertInto('events').values({ at: arg.at, kind: arg.kind, subject: arg.subject, payload_json: arg.payload }),
+)
+
+const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', 'at', 'kind', 'subject', 'payload_json', events.xidText.as('xid_text')])
+    .where(events.after({ xid: arg.xid, seq: arg.seq }))
+    .orderBy(events.order)
+    .limit(arg.limit),
+)
+
+// Like `eventsAfter`, leaves out events that are not older than every open transaction: the order is not final yet.
+const newest = statement((db, arg: Position, { events }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', events.xidText.as('xid_text')])
+    .where(events.after({ xid: arg.xid, seq: arg.seq }))
+    .orderBy(events.newestFirst)
+    .limit(1),
+)
+
+const lastUpTo = statement((db, arg: Position, { events }) =>
+  db
+    .selectFrom('events')
+    .select(['seq', events.xidText.as('xid_text')])
+    .where(events.upTo({ xid: arg.xid, seq: arg.seq }))
+    .orderBy(events.newestFirst)
+    .limit(1),
+)
+
+function cursorOf(position: Position, database: string | undefined): string {
+  return Buffer.from(`${database}.${formatPosition(position)}`).toString('base64url')
+}
+
+/** Undefined for a cursor of another database: a restore invalidates old cursors. */
+function positionOf(cursor: string, database: string | undefined): Position | undefined {
+  const [owner, ...position] = Buffer.from(cursor, 'base64url').toString().split('.')
+  return owner === database ? parsePosition(position.join('.')) : undefined
+}
+
+function formatPosition({ xid, seq }: Position): string {
+  return `${xid}.${seq}`
+}
+
+function parsePosition(text: string): Position | undefined {
+  const match = /^(\d{1,20})\.(\d{1,15})$/.exec(text)
+  return match ? { xid: match[1] ?? '0', seq: Number(match[2]) } : undefined
+}

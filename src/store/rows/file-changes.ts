@@ -1,0 +1,234 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import type { Builder } from '../dialect.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+/** A file change by a tool call or an undo. Hashes are of the whole content, null where there is no file. */
+export interface FileChange {
+  /** Null for an undo. */
+  runId: string | null
+  callId: string | null
+  /** Real path of the folder, and the file's path relative to it. */
+  folder: string
+  path: string
+  before: string | null
+  after: string | null
+  /** File mode before the change; null if there was no file. */
+  mode: number | null
+  at: Millis
+}
+
+export interface StoredFileChange extends FileChange {
+  id: number
+  undoneAt: Millis | null
+}
+
+/** Compressed old content of a file. */
+export interface StoredContent {
+  hash: string
+  bytes: number
+  packed: string
+}
+
+/** Records a change and the content it replaces, before the file is written. */
+export async function recordFileChange(tx: Tx, change: FileChange, content: StoredContent | undefined): Promise<void> {
+  if (content) await tx.run(insertContent(content))
+  await tx.run(
+    insert({
+      run_id: change.runId,
+      call_id: change.callId,
+      folder: change.folder,
+      path: change.path,
+      before_hash: change.before,
+      after_hash: change.after,
+      mode: change.mode,
+      at: change.at,
+      undone_at: null,
+    }),
+  )
+}
+
+/** Recorded change of a call to a file; undefined if the call did not get that far. */
+export async function changeOfCall(
+  rows: Reading,
+  call: { runId: string; callId: string; folder: string; path: string },
+): Promise<StoredFileChange | undefined> {
+  const row = await rows.first(ofCall(call))
+  return row && changeFrom(row)
+}
+
+/** Newest change of a file by a run. */
+export async function lastChangeBy(
+  rows: Reading,
+  of: { runId: string; folder: string; path: string },
+): Promise<StoredFileChange | undefined> {
+  const row = await rows.first(lastBy(of))
+  return row && changeFrom(row)
+}
+
+/** File changes of these runs, oldest first. */
+export async function changesOf(rows: Reading, runIds: readonly string[]): Promise<StoredFileChange[]> {
+  const found: StoredFileChange[] = []
+  for (const runId of runIds) found.push(...(await rows.all(ofRun({ runId }))).map(changeFrom))
+  return found.sort((a, b) => a.id - b.id)
+}
+
+/** File changes of a session's runs for one request, oldest first. */
+export async function changesOfRequest(
+  rows: Reading,
+  scope: { sessionId: string; rootRunId: string },
+): Promise<StoredFileChange[]> {
+  return (await rows.all(ofSession(scope))).map(changeFrom)
+}
+
+/**
+ * All changes, by any run, of the files that a plan's tasks or a child session's runs have changed, from their own first
+ * change on, oldest first.
+ */
+export async function changesOfSameFiles(
+  rows: Reading,
+  of: { planId: number } | { sessionId: string },
+): Promise<StoredFileChange[]> {
+  return (await rows.all('planId' in of ? ofFilesOfPlan(of) : ofFilesOfSession(of))).map(changeFrom)
+}
+
+/**
+ * Newest change that left a file with this content. Sessions of nested folders refer to the same file by different
+ * paths, hence several names.
+ */
+export async function changeThatLeft(
+  rows: Reading,
+  names: readonly { folder: string; path: string }[],
+  hash: string | null,
+): Promise<StoredFileChange | undefined> {
+  const row = await rows.first(
+    rows.build
+      .selectFrom('file_changes')
+      .selectAll()
+      .where((where) =>
+        where.or(names.map(({ folder, path }) => where.and([where('folder', '=', folder), where('path', '=', path)]))),
+      )
+      .where('after_hash', hash === null ? 'is' : '=', hash)
+      .orderBy('id', 'desc')
+      .limit(1),
+  )
+  return row && changeFrom(row)
+}
+
+export async function contentOf(rows: Reading, hash: string): Promise<StoredContent | undefined> {
+  return rows.first(content({ hash }))
+}
+
+export async function markUndone(tx: Tx, ids: readonly number[], at: Millis): Promise<void> {
+  for (const id of ids) await tx.run(undone({ id, at }))
+}
+
+export function changeFrom(row: Omit<Tables['file_changes'], 'id'> & { id: number }): StoredFileChange {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    callId: row.call_id,
+    folder: row.folder,
+    path: row.path,
+    before: row.before_hash,
+    after: row.after_hash,
+    mode: row.mode,
+    at: row.at,
+    undoneAt: row.undone_at,
+  }
+}
+
+const insert = statement((db, row: Omit<Tables['file_changes'], 'id'>) =>
+  db.insertInto('file_changes').values({
+    run_id: row.run_id,
+    call_id: row.call_id,
+    folder: row.folder,
+    path: row.path,
+    before_hash: row.before_hash,
+    after_hash: row.after_hash,
+    mode: row.mode,
+    at: row.at,
+    undone_at: row.undone_at,
+  }),
+)
+
+const insertContent = statement((db, row: StoredContent) =>
+  db
+    .insertInto('file_contents')
+    .values({ hash: row.hash, bytes: row.bytes, packed: row.packed })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+const ofCall = statement((db, arg: { runId: string; callId: string; folder: string; path: string }) =>
+  db
+    .selectFrom('file_changes')
+    .selectAll()
+    .where('run_id', '=', arg.runId)
+    .where('call_id', '=', arg.callId)
+    .where('folder', '=', arg.folder)
+    .where('path', '=', arg.path),
+)
+
+const lastBy = statement((db, arg: { runId: string; folder: string; path: string }) =>
+  db
+    .selectFrom('file_changes')
+    .selectAll()
+    .where('run_id', '=', arg.runId)
+    .where('folder', '=', arg.folder)
+    .where('path', '=', arg.path)
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+
+const ofSession = statement((db, arg: { sessionId: string; rootRunId: string }) =>
+  db
+    .selectFrom('file_changes')
+    .innerJoin('runs', 'runs.id', 'file_changes.run_id')
+    .selectAll('file_changes')
+    .where('runs.session_id', '=', arg.sessionId)
+    .where('runs.root_run_id', '=', arg.rootRunId)
+    // Lets the query use the index of child runs.
+    .where('runs.parent_run_id', 'is not', null)
+    .orderBy('file_changes.id'),
+)
+
+type ChangeRow = Omit<Tables['file_changes'], 'id'> & { id: number }
+
+const ofFilesOfPlan = statement((db, arg: { planId: number }) =>
+  changesOfFilesIn(
+    db,
+    sql`file_changes AS mine JOIN runs ON runs.id = mine.run_id JOIN tasks ON tasks.id = runs.task_id
+        WHERE tasks.project_id = ${arg.planId} AND tasks.dropped_in IS NULL`,
+  ),
+)
+
+const ofFilesOfSession = statement((db, arg: { sessionId: string }) =>
+  changesOfFilesIn(
+    db,
+    sql`file_changes AS mine JOIN runs ON runs.id = mine.run_id
+        WHERE runs.session_id = ${arg.sessionId} AND runs.parent_run_id IS NOT NULL`,
+  ),
+)
+
+function changesOfFilesIn(db: Builder, mine: RawBuilder<unknown>) {
+  return raw<ChangeRow>(
+    db,
+    sql`SELECT * FROM file_changes WHERE (folder, path) IN (SELECT mine.folder, mine.path FROM ${mine})
+          AND id >= (SELECT min(mine.id) FROM ${mine}) ORDER BY id`,
+  )
+}
+
+const ofRun = statement((db, arg: { runId: string }) =>
+  db.selectFrom('file_changes').selectAll().where('run_id', '=', arg.runId).orderBy('id'),
+)
+
+const content = statement((db, arg: { hash: string }) =>
+  db.selectFrom('file_contents').selectAll().where('hash', '=', arg.hash),
+)
+
+const undone = statement((db, arg: { id: number; at: number }) =>
+  db.updateTable('file_changes').set({ undone_at: arg.at }).where('id', '=', arg.id).where('undone_at', 'is', null),
+)

@@ -1,0 +1,239 @@
+import { sql } from 'kysely'
+import { HeddleError } from '../../domain/errors.ts'
+import type { InboxItem } from '../../domain/inbox.ts'
+import type { Run } from '../../domain/run.ts'
+import { ConstraintViolated } from '../failures.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+type InboxRow = Omit<Tables['inbox'], 'seq'>
+
+/** Inserts an item. Its session's row must be locked, so that items keep the order of arrival. */
+export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | null): Promise<void> {
+  try {
+    await tx.run(insert({ ...itemRow(item), dedupe_key: dedupeKey }))
+  } catch (error) {
+    if (dedupeKey !== null && error instanceof ConstraintViolated && error.constraint === 'unique')
+      throw new HeddleError('key_taken', `"${dedupeKey}" was delivered before`, 'nothing needs to be done')
+    throw error
+  }
+}
+
+export async function findItem(rows: Reading, id: string): Promise<InboxItem | undefined> {
+  const row = await rows.first(byId({ id }))
+  return row && itemFrom(row)
+}
+
+/** Item with this dedupe key, so that a repeated delivery counts once. */
+export async function itemByKey(rows: Reading, dedupeKey: string): Promise<InboxItem | undefined> {
+  const row = await rows.first(rows.build.selectFrom('inbox').selectAll().where('dedupe_key', '=', dedupeKey))
+  return row && itemFrom(row)
+}
+
+/** Items of a session that no run has taken, oldest first. */
+export async function waitingItems(rows: Reading, sessionId: string): Promise<InboxItem[]> {
+  return (await rows.all(waiting({ sessionId }))).map(itemFrom)
+}
+
+/** Items that a run has taken and its turn will answer, in order. */
+export async function itemsOfRun(rows: Reading, runId: string): Promise<InboxItem[]> {
+  return (await rows.all(ofRun({ runId }))).map(itemFrom)
+}
+
+/** Turns of a request in its own session, oldest first: the first answers the question, the last is the final answer. */
+export async function turnsOfRequest(
+  rows: Reading,
+  root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
+): Promise<string[]> {
+  const found = await rows.all(
+    answeredIn({ runId: root.id, rootRunId: root.rootRunId, sessionId: root.sessionId ?? '' }),
+  )
+  return found.map(({ turn }) => turn)
+}
+
+/** Whether a request has an unanswered item that wakes a session. */
+export async function isUnanswered(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(unanswered({ rootRunId }))) !== undefined
+}
+
+/** Sessions with waiting items of a request that would start a run. */
+export async function sessionsToWake(rows: Reading, rootRunId: string): Promise<string[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('inbox')
+      .select('session_id')
+      .distinct()
+      .where('root_run_id', '=', rootRunId)
+      .where('wake', '=', 1)
+      .where('run_id', 'is', null),
+  )
+  return found.map(({ session_id }) => session_id)
+}
+
+/**
+ * Stops waiting items of a request from starting runs; the next message delivers them. Items for which a run of the request
+ * is queued already are left to it: it is cancelled with them. The sessions must be locked.
+ */
+export async function clearWakes(tx: Tx, rootRunId: string): Promise<void> {
+  await tx.run(
+    tx.build
+      .updateTable('inbox')
+      .set({ wake: 0 })
+      .where('root_run_id', '=', rootRunId)
+      .where('run_id', 'is', null)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('runs')
+              .select('runs.id')
+              .whereRef('runs.session_id', '=', 'inbox.session_id')
+              .where('runs.root_run_id', '=', rootRunId)
+              .where('runs.state', '=', 'queued')
+              .where('runs.epoch', '=', 0),
+          ),
+        ),
+      ),
+  )
+}
+
+/** Assigns all waiting items of the session to a run. */
+export async function bindItems(tx: Tx, sessionId: string, runId: string): Promise<number> {
+  return tx.run(bind({ sessionId, runId }))
+}
+
+/** Returns items to the queue. */
+export async function unbindItems(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.run(tx.build.updateTable('inbox').set({ run_id: null }).where('id', 'in', ids))
+}
+
+/** Assigns one item to a running run. */
+export async function bindItem(tx: Tx, id: string, runId: string): Promise<void> {
+  await tx.run(tx.build.updateTable('inbox').set({ run_id: runId }).where('id', '=', id))
+}
+
+export async function consumeItems(tx: Tx, runId: string, turnId: string): Promise<void> {
+  await tx.run(consume({ runId, turnId }))
+}
+
+const insert = statement((db, row: InboxRow) =>
+  db.insertInto('inbox').values({
+    id: row.id,
+    session_id: row.session_id,
+    kind: row.kind,
+    payload_json: row.payload_json,
+    source: row.source,
+    integrity: row.integrity,
+    sources_json: row.sources_json,
+    wake: row.wake,
+    dedupe_key: row.dedupe_key,
+    root_run_id: row.root_run_id,
+    run_id: row.run_id,
+    consumed_by_turn: row.consumed_by_turn,
+    created_at: row.created_at,
+    result_id: row.result_id,
+    seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
+                      WHERE before.session_id = ${row.session_id} AND before.consumed_by_turn IS NULL)`,
+  }),
+)
+
+const byId = statement((db, arg: { id: string }) => db.selectFrom('inbox').selectAll().where('id', '=', arg.id))
+
+// UNION of two index lookups: with OR, SQLite would scan the table.
+const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
+  raw<{ turn: string }>(
+    db,
+    sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (
+          SELECT consumed_by_turn FROM inbox
+          WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
+          UNION
+          SELECT consumed_by_turn FROM inbox
+          WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL)
+        ORDER BY depth`,
+  ),
+)
+
+const unanswered = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('inbox')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('wake', '=', sql.lit(1))
+    .where('consumed_by_turn', 'is', null)
+    .limit(sql.lit(1)),
+)
+
+const waiting = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('inbox')
+    .selectAll()
+    .where('session_id', '=', arg.sessionId)
+    .where('consumed_by_turn', 'is', null)
+    .where('run_id', 'is', null)
+    .orderBy('seq')
+    .orderBy('id'),
+)
+
+const ofRun = statement((db, arg: { runId: string }) =>
+  db.selectFrom('inbox').selectAll().where('run_id', '=', arg.runId).orderBy('seq').orderBy('id'),
+)
+
+const bind = statement((db, arg: { sessionId: string; runId: string }) =>
+  db
+    .updateTable('inbox')
+    .set({ run_id: arg.runId })
+    .where('session_id', '=', arg.sessionId)
+    .where('consumed_by_turn', 'is', null)
+    .where('run_id', 'is', null),
+)
+
+const consume = statement((db, arg: { runId: string; turnId: string }) =>
+  db.updateTable('inbox').set({ consumed_by_turn: arg.turnId }).where('run_id', '=', arg.runId),
+)
+
+function itemRow(item: InboxItem): Omit<InboxRow, 'dedupe_key'> {
+  return {
+    id: item.id,
+    session_id: item.sessionId,
+    kind: item.kind,
+    payload_json: JSON.stringify({
+      content: item.content,
+      parts: item.parts,
+      wishes: item.options,
+      ...(item.tells && { tells: item.tells }),
+    }),
+    source: item.source,
+    integrity: item.label.integrity,
+    sources_json: JSON.stringify(item.label.sources),
+    wake: item.wake ? 1 : 0,
+    root_run_id: item.rootRunId,
+    run_id: item.runId,
+    consumed_by_turn: item.consumedByTurn,
+    created_at: item.createdAt,
+    result_id: item.resultId ?? null,
+  }
+}
+
+function itemFrom(row: InboxRow): InboxItem {
+  return {
+    id: row.id,
+    sessionId: row.session_id,
+    kind: row.kind,
+    ...payloadFrom(row.payload_json),
+    source: row.source,
+    label: { integrity: row.integrity, sources: JSON.parse(row.sources_json) },
+    wake: row.wake === 1,
+    rootRunId: row.root_run_id,
+    runId: row.run_id,
+    consumedByTurn: row.consumed_by_turn,
+    createdAt: row.created_at,
+    ...(row.result_id !== null && { resultId: row.result_id }),
+  }
+}
+
+/** Rows call the options `wishes`, as they always have. */
+function payloadFrom(json: string): Pick<InboxItem, 'content' | 'parts' | 'options' | 'tells'> {
+  const { wishes, ...payload } = JSON.parse(json)
+  return { ...payload, options: wishes }
+}

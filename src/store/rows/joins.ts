@@ -1,0 +1,158 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+
+/** "Wake this session when all of these have ended." */
+export interface Join {
+  id: string
+  sessionId: string
+  rootRunId: string
+  firedAt: Millis | null
+}
+
+/**
+ * Opens a join over all children of a run, or some of them; sessions that are done already count as done. Tasks are not
+ * joined: their plan wakes the session. The session's row must be locked: that lock guards its joins, too.
+ */
+export async function insertJoin(
+  tx: Tx,
+  join: { id: string; sessionId: string; rootRunId: string; createdAt: Millis },
+  parentRunId: string,
+  only?: readonly string[],
+): Promise<void> {
+  await tx.run(
+    tx.build.insertInto('joins').values({
+      id: join.id,
+      session_id: join.sessionId,
+      root_run_id: join.rootRunId,
+      fired_at: null,
+      created_at: join.createdAt,
+      run_id: parentRunId,
+    }),
+  )
+  const from = { joinId: join.id, parentRunId, now: join.createdAt }
+  if (only === undefined) await tx.run(insertMembers(from))
+  else for (const runId of only) await tx.run(insertMember({ ...from, runId }))
+}
+
+/** Open join that waits for this session, if any. */
+export async function joinOver(rows: Reading, sessionId: string): Promise<Join | undefined> {
+  const row = await rows.first(over({ sessionId }))
+  return row && { id: row.id, sessionId: row.session_id, rootRunId: row.root_run_id, firedAt: row.fired_at }
+}
+
+/** Marks a session as done for the join that waits for it. */
+export async function finishMember(tx: Tx, sessionId: string, at: Millis): Promise<void> {
+  await tx.run(doneWith({ sessionId, at }))
+}
+
+/** Whether this session waits for a join. */
+export async function hasOpenJoin(rows: Reading, sessionId: string): Promise<boolean> {
+  return (await rows.first(openIn({ sessionId }))) !== undefined
+}
+
+/** Whether a session still works for its parent. Messages that people send to it directly do not count. */
+export async function isWorkingForParent(rows: Reading, sessionId: string): Promise<boolean> {
+  return (await rows.first(atWork({ sessionId }))) !== undefined
+}
+
+/** Whether this run's join is open. */
+export async function isWaitingForChildren(rows: Reading, runId: string): Promise<boolean> {
+  return (await rows.first(openBy({ runId }))) !== undefined
+}
+
+/** Closes the join of a run without waking its session; returns whether there was one. */
+export async function closeJoin(tx: Tx, runId: string, at: Millis): Promise<boolean> {
+  return (await tx.run(close({ runId, at }))) > 0
+}
+
+/** Fires a join once all its members are done; false when they are not, or when it has fired already. */
+export async function fireJoin(tx: Tx, joinId: string, at: Millis): Promise<boolean> {
+  return (await tx.run(fire({ joinId, at }))) === 1
+}
+
+interface Members {
+  joinId: string
+  parentRunId: string
+  now: number
+}
+
+// One statement for any number of members, so that no session can change state in between.
+const insertMembers = statement((db, arg: Members) =>
+  raw<object>(
+    db,
+    sql`${membersOf(arg)} WHERE child.parent_run_id = ${arg.parentRunId} AND child.kind <> 'task'
+        GROUP BY child.session_id`,
+  ),
+)
+
+const insertMember = statement((db, arg: Members & { runId: string }) =>
+  raw<object>(
+    db,
+    sql`${membersOf(arg)} WHERE child.parent_run_id = ${arg.parentRunId} AND child.id = ${arg.runId}
+        GROUP BY child.session_id`,
+  ),
+)
+
+const membersOf = ({ joinId, now }: Members) => sql`
+  INSERT INTO join_members (run_id, join_id, session_id, done_at)
+  SELECT min(child.id), ${joinId}, child.session_id,
+         CASE WHEN ${workAt(sql.ref('child.session_id'))} THEN NULL ELSE CAST(${now} AS BIGINT) END
+  FROM runs AS child`
+
+/** Condition: the session has an unfinished run for a requester, or an open join of such a run. */
+const workAt = (sessionId: RawBuilder<unknown>) => sql`(
+  EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ${sessionId} AND runs.finished_at IS NULL
+            AND runs.requester_session_id IS NOT NULL)
+  OR EXISTS (SELECT 1 FROM joins JOIN runs ON runs.id = joins.run_id WHERE joins.session_id = ${sessionId}
+               AND joins.fired_at IS NULL AND runs.requester_session_id IS NOT NULL))`
+
+const atWork = statement((db, arg: { sessionId: string }) =>
+  raw<{ found: number }>(db, sql`SELECT 1 AS found WHERE ${workAt(sql`${arg.sessionId}`)}`),
+)
+
+const over = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('join_members')
+    .innerJoin('joins', 'joins.id', 'join_members.join_id')
+    .select(['joins.id', 'joins.session_id', 'joins.root_run_id', 'joins.fired_at'])
+    .where('join_members.session_id', '=', arg.sessionId)
+    .where('join_members.done_at', 'is', null),
+)
+
+const doneWith = statement((db, arg: { sessionId: string; at: number }) =>
+  db
+    .updateTable('join_members')
+    .set({ done_at: arg.at })
+    .where('session_id', '=', arg.sessionId)
+    .where('done_at', 'is', null),
+)
+
+const openIn = statement((db, arg: { sessionId: string }) =>
+  db.selectFrom('joins').select('id').where('session_id', '=', arg.sessionId).where('fired_at', 'is', null).limit(1),
+)
+
+const openBy = statement((db, arg: { runId: string }) =>
+  db.selectFrom('joins').select('id').where('run_id', '=', arg.runId).where('fired_at', 'is', null),
+)
+
+const close = statement((db, arg: { runId: string; at: number }) =>
+  db.updateTable('joins').set({ fired_at: arg.at }).where('run_id', '=', arg.runId).where('fired_at', 'is', null),
+)
+
+const fire = statement((db, arg: { joinId: string; at: number }) =>
+  db
+    .updateTable('joins')
+    .set({ fired_at: arg.at })
+    .where('id', '=', arg.joinId)
+    .where('fired_at', 'is', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('join_members').select('run_id').where('join_id', '=', arg.joinId).where('done_at', 'is', null),
+        ),
+      ),
+    ),
+)

@@ -1,0 +1,87 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { Run } from '../../domain/run.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+
+/** A process that claims runs. Each start is a new owner. */
+export interface Owner {
+  id: string
+  pid: number
+  startedAt: Millis
+  beatAt: Millis
+}
+
+/** Registers an owner. Heartbeats use the machine's monotonic clock, which all its processes share. */
+export async function insertOwner(tx: Tx, owner: Owner): Promise<void> {
+  await tx.run(
+    tx.build.insertInto('owners').values({
+      id: owner.id,
+      pid: owner.pid,
+      started_at: owner.startedAt,
+      beat_at: tx.dialect.leaseClock(Math.round(owner.beatAt)),
+    }),
+  )
+}
+
+/** Records a heartbeat of the process. False when another process has declared it dead: it must stop at once. */
+export async function recordHeartbeat(tx: Tx, id: string, now: Millis): Promise<boolean> {
+  return (await tx.run(setBeat({ id, now: Math.round(now) }))) === 1
+}
+
+/** False once another process has declared the owner dead. */
+export async function isRegistered(rows: Reading, id: string): Promise<boolean> {
+  return (await rows.first(registered({ id }))) !== undefined
+}
+
+export async function removeOwner(tx: Tx, id: string): Promise<void> {
+  await tx.run(tx.build.deleteFrom('owners').where('id', '=', id))
+}
+
+/** All owners with the time since their last heartbeat. */
+export async function listOwners(rows: Reading, now: Millis): Promise<(Owner & { sinceHeartbeat: Millis })[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('owners')
+      .selectAll()
+      .select(rows.dialect.leaseClock(Math.round(now)).as('now'))
+      .orderBy('id'),
+  )
+  return found.map((row) => ({
+    id: row.id,
+    pid: row.pid,
+    startedAt: row.started_at,
+    beatAt: row.beat_at,
+    sinceHeartbeat: Number(row.now) - row.beat_at,
+  }))
+}
+
+/** Claims of an owner; reads few columns, since it is called once a second. */
+export async function claimsOf(rows: Reading, ownerId: string): Promise<Pick<Run, 'id' | 'epoch'>[]> {
+  return rows.all(owned({ ownerId }))
+}
+
+/** Owners of runs that are no longer registered: declared dead before their runs were released. */
+export async function lostOwners(rows: Reading): Promise<string[]> {
+  const found = await rows.all(
+    rows.build
+      .selectFrom('runs')
+      .select('owner_id')
+      .distinct()
+      .where('owner_id', 'is not', null)
+      .where('owner_id', 'not in', rows.build.selectFrom('owners').select('id')),
+  )
+  return found.map(({ owner_id }) => owner_id as string)
+}
+
+const registered = statement((db, arg: { id: string }) => db.selectFrom('owners').select('id').where('id', '=', arg.id))
+
+const owned = statement((db, arg: { ownerId: string }) =>
+  db.selectFrom('runs').select(['id', 'epoch']).where('owner_id', '=', arg.ownerId),
+)
+
+const setBeat = statement((db, arg: { id: string; now: number }, { leaseClock }) =>
+  db
+    .updateTable('owners')
+    .set({ beat_at: leaseClock(arg.now) })
+    .where('id', '=', arg.id),
+)

@@ -1,0 +1,79 @@
+import type { Selectable } from 'kysely'
+import type { Run } from '../../domain/run.ts'
+import type { Tables } from '../tables.ts'
+
+export type RunRow = Selectable<Tables['runs']>
+
+/** Maps a run to its row. */
+export function runRow(run: Run): RunRow {
+  return {
+    id: run.id,
+    kind: run.kind,
+    state: run.state,
+    session_id: run.sessionId,
+    created_at: run.createdAt,
+    finished_at: run.finishedAt,
+    via: run.via,
+    root_run_id: run.rootRunId,
+    parent_run_id: run.parentRunId,
+    depth: run.depth,
+    tool_call_id: run.toolCallId,
+    requester_session_id: run.requesterSessionId,
+    agent: run.agent,
+    model_requested: run.modelRequested,
+    priority: run.priority,
+    requested_at: run.requestedAt,
+    owner_id: run.ownerId,
+    epoch: run.epoch,
+    crashes: run.crashes,
+    crashes_alone: run.crashesAlone,
+    tries: run.tries,
+    active_ms: run.activeMs,
+    timeout_ms: run.timeoutMs,
+    deadline: run.deadline,
+    waiting_for: run.waitingFor,
+    wake_at: run.wakeAt,
+    cancel_reason: run.cancelReason,
+    effective_tools_json: JSON.stringify(run.effectiveTools),
+    integrity: run.label.integrity,
+    sources_json: JSON.stringify(run.label.sources),
+    error_json: run.error && JSON.stringify(run.error),
+    task_id: run.taskId,
+  }
+}
+
+export function runFrom(row: RunRow): Run {
+  return {
+    id: row.id,
+    kind: row.kind,
+    via: row.via,
+    state: row.state,
+    sessionId: row.session_id,
+    rootRunId: row.root_run_id,
+    parentRunId: row.parent_run_id,
+    depth: row.depth,
+    toolCallId: row.tool_call_id,
+    requesterSessionId: row.requester_session_id,
+    agent: row.agent,
+    modelRequested: row.model_requested,
+    priority: row.priority,
+    requestedAt: row.requested_at,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+    ownerId: row.owner_id,
+    epoch: row.epoch,
+    crashes: row.crashes,
+    crashesAlone: row.crashes_alone,
+    tries: row.tries,
+    activeMs: row.active_ms,
+    timeoutMs: row.timeout_ms,
+    deadline: row.deadline,
+    waitingFor: row.waiting_for,
+    wakeAt: row.wake_at,
+    cancelReason: row.cancel_reason,
+    effectiveTools: JSON.parse(row.effective_tools_json),
+    label: { integrity: row.integrity, sources: JSON.parse(row.sources_json) },
+    error: row.error_json === null ? null : JSON.parse(row.error_json),
+    taskId: row.task_id,
+  }
+}

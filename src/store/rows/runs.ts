@@ -1,0 +1,370 @@
+import { sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import type { Label } from '../../domain/label.ts'
+import { type Outcome, type Run, type RunError, type RunState, statesBefore, type Wait } from '../../domain/run.ts'
+import { TransactionMisuse } from '../failures.ts'
+import { type Query, statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import { type RunRow, runFrom, runRow } from './run-rows.ts'
+
+/** Right to write for a run: held by the process that claimed it last. */
+export interface Claim {
+  runId: string
+  ownerId: string
+  epoch: number
+}
+
+export async function insertRun(tx: Tx, run: Run): Promise<void> {
+  await tx.run(insert(runRow(run)))
+}
+
+export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
+  const row = await rows.first(byId({ id }))
+  return row && runFrom(row)
+}
+
+/** Locks a run's row. Its session's row must be locked before. */
+export async function lockRun(tx: Tx, id: string): Promise<Run | undefined> {
+  tx.locking('runs')
+  const row = await tx.first(locked({ id }))
+  return row && runFrom(row)
+}
+
+/** Locks a run's row unless another transaction holds it; returns whether it did. */
+export async function tryLockRun(tx: Tx, id: string): Promise<boolean> {
+  tx.locking('runs')
+  return (await tx.first(lockedIfFree({ id }))) !== undefined
+}
+
+/** The session's unfinished run; there is at most one. */
+export async function liveRunOf(rows: Reading, sessionId: string): Promise<Run | undefined> {
+  const row = await rows.first(liveOf({ sessionId }))
+  return row && runFrom(row)
+}
+
+/**
+ * Verifies that the claim still holds and returns the cancel reason. Undefined when another owner has the run or it has
+ * ended: the caller must not write then.
+ */
+export async function fenceRun(
+  tx: Tx,
+  claim: Claim,
+  activeMs: Millis,
+): Promise<{ cancelReason: string | null } | undefined> {
+  const row = await tx.first(fence({ ...claim, activeMs }))
+  return row && { cancelReason: row.cancel_reason }
+}
+
+/** Resets crashes and tries after progress: a later crash is not blamed on earlier steps, and retries start over. */
+export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
+  await tx.run(progress({ id }))
+}
+
+/** Assigns a queued run to an owner with its final settings; the new epoch fences off earlier claims. */
+export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
+  const { id, agent, modelRequested: model, timeoutMs, deadline } = run
+  const query = assign({ id, ownerId, agent, tools: JSON.stringify(run.effectiveTools), model, timeoutMs, deadline })
+  await move(tx, id, 'running', query)
+}
+
+export async function finishRun(
+  tx: Tx,
+  id: string,
+  end: { state: Outcome; error: RunError | null; activeMs: Millis; label: Label; at: Millis },
+): Promise<void> {
+  await move(
+    tx,
+    id,
+    end.state,
+    finish[end.state]({
+      id,
+      state: end.state,
+      error: end.error && JSON.stringify(end.error),
+      activeMs: end.activeMs,
+      integrity: end.label.integrity,
+      sources: JSON.stringify(end.label.sources),
+      at: end.at,
+    }),
+  )
+}
+
+/** Parks a run: it holds no slot and its timeout is paused until something wakes it. */
+export async function parkRun(tx: Tx, id: string, wait: Wait, wakeAt: Millis | null, tries: number): Promise<void> {
+  await move(
+    tx,
+    id,
+    'waiting',
+    tx.build
+      .updateTable('runs')
+      .set({ state: 'waiting', owner_id: null, waiting_for: wait, wake_at: wakeAt, tries })
+      .where('id', '=', id)
+      .where('state', 'in', statesBefore('waiting')),
+  )
+}
+
+/** Stores the number of tries of the current call, for the process that continues it. */
+export async function setTries(tx: Tx, id: string, tries: number): Promise<void> {
+  await tx.run(tx.build.updateTable('runs').set({ tries }).where('id', '=', id))
+}
+
+/** Returns a run to its place in the queue. */
+export async function requeueRun(tx: Tx, id: string, crash?: Pick<Run, 'crashes' | 'crashesAlone'>): Promise<void> {
+  await move(
+    tx,
+    id,
+    'queued',
+    tx.build
+      .updateTable('runs')
+      .set({
+        state: 'queued',
+        owner_id: null,
+        waiting_for: null,
+        wake_at: null,
+        ...(crash && { crashes: crash.crashes, crashes_alone: crash.crashesAlone }),
+      })
+      .where('id', '=', id)
+      .where('state', 'in', statesBefore('queued')),
+  )
+}
+
+/** Changes a run's state. The query finds the run only in a state from which that is legal. */
+async function move(tx: Tx, id: string, next: RunState, query: Query<unknown>): Promise<void> {
+  if ((await tx.run(query)) !== 1)
+    throw new TransactionMisuse(`run ${id} cannot change to ${next} from its current state`)
+}
+
+export async function runsOf(
+  rows: Reading,
+  filter: { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
+): Promise<Run[]> {
+  let query = rows.build.selectFrom('runs').selectAll().orderBy('created_at').orderBy('id')
+  if (filter.ownerId !== undefined) query = query.where('owner_id', '=', filter.ownerId)
+  if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
+  if (filter.live === true) query = query.where('finished_at', 'is', null)
+  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  return (await rows.all(query)).map(runFrom)
+}
+
+/** Whether a request has an unfinished run. */
+export async function hasUnfinished(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(unfinished({ rootRunId }))) !== undefined
+}
+
+/** Whether a request has an unfinished run that does not wait for an approval or a budget. */
+export async function hasActiveRun(rows: Reading, rootRunId: string): Promise<boolean> {
+  return (await rows.first(activeRun({ rootRunId }))) !== undefined
+}
+
+/** Number of a request's runs that wait for a retry. */
+export async function countRetrying(rows: Reading, rootRunId: string): Promise<number> {
+  return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
+}
+
+/** Number of child sessions of a run, tasks excluded. */
+export async function countChildren(rows: Reading, parentRunId: string): Promise<number> {
+  return Number((await rows.first(children({ parentRunId })))?.count ?? 0)
+}
+
+/** Child runs of a run, oldest first, including those after results of their own children. */
+export async function childrenOf(rows: Reading, parentRunId: string): Promise<Run[]> {
+  return (await rows.all(ofParent({ parentRunId }))).map(runFrom)
+}
+
+/** Newest run of a child session for this request; undefined in a session that is not a child. */
+export async function lastChildRun(rows: Reading, sessionId: string, rootRunId: string): Promise<Run | undefined> {
+  const row = await rows.first(lastOf({ sessionId, rootRunId }))
+  return row && runFrom(row)
+}
+
+/** Agent of a child session; undefined for a session that a user started. */
+export async function agentOfSession(rows: Reading, sessionId: string): Promise<string | undefined> {
+  return (await rows.first(agentIn({ sessionId })))?.agent ?? undefined
+}
+
+const insert = statement((db, row: RunRow) =>
+  db.insertInto('runs').values({
+    id: row.id,
+    kind: row.kind,
+    state: row.state,
+    session_id: row.session_id,
+    created_at: row.created_at,
+    finished_at: row.finished_at,
+    via: row.via,
+    root_run_id: row.root_run_id,
+    parent_run_id: row.parent_run_id,
+    depth: row.depth,
+    tool_call_id: row.tool_call_id,
+    requester_session_id: row.requester_session_id,
+    agent: row.agent,
+    model_requested: row.model_requested,
+    priority: row.priority,
+    requested_at: row.requested_at,
+    owner_id: row.owner_id,
+    epoch: row.epoch,
+    crashes: row.crashes,
+    tries: row.tries,
+    active_ms: row.active_ms,
+    timeout_ms: row.timeout_ms,
+    deadline: row.deadline,
+    waiting_for: row.waiting_for,
+    wake_at: row.wake_at,
+    cancel_reason: row.cancel_reason,
+    effective_tools_json: row.effective_tools_json,
+    integrity: row.integrity,
+    sources_json: row.sources_json,
+    error_json: row.error_json,
+    task_id: row.task_id,
+  }),
+)
+
+const byId = statement((db, arg: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', arg.id))
+
+const locked = statement((db, arg: { id: string }, { lockRows }) =>
+  db.selectFrom('runs').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
+)
+
+const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>
+  db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockFreeRows),
+)
+
+const liveOf = statement((db, arg: { sessionId: string }) =>
+  db.selectFrom('runs').selectAll().where('session_id', '=', arg.sessionId).where('finished_at', 'is', null),
+)
+
+const activeRun = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('finished_at', 'is', null)
+    .where(({ or, eb }) => or([eb('waiting_for', 'is', null), sql<boolean>`waiting_for NOT IN ('approval', 'budget')`]))
+    .limit(sql.lit(1)),
+)
+
+const retrying = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('waiting_for', '=', sql.lit('retry')),
+)
+
+const unfinished = statement((db, arg: { rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('finished_at', 'is', null)
+    .limit(sql.lit(1)),
+)
+
+const children = statement((db, arg: { parentRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number>`count(DISTINCT session_id)`.as('count'))
+    .where('parent_run_id', '=', arg.parentRunId)
+    .where('kind', '!=', sql.lit('task')),
+)
+
+const ofParent = statement((db, arg: { parentRunId: string }) =>
+  db.selectFrom('runs').selectAll().where('parent_run_id', '=', arg.parentRunId).orderBy('created_at').orderBy('id'),
+)
+
+const agentIn = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('agent')
+    .where('session_id', '=', arg.sessionId)
+    .where('parent_run_id', 'is not', null)
+    .limit(sql.lit(1)),
+)
+
+const lastOf = statement((db, arg: { sessionId: string; rootRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('session_id', '=', arg.sessionId)
+    .where('root_run_id', '=', arg.rootRunId)
+    .where('parent_run_id', 'is not', null)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1),
+)
+
+const fence = statement((db, arg: Claim & { activeMs: number }) =>
+  db
+    .updateTable('runs')
+    .set({ active_ms: arg.activeMs })
+    .where('id', '=', arg.runId)
+    .where('owner_id', '=', arg.ownerId)
+    .where('epoch', '=', arg.epoch)
+    .returning('cancel_reason'),
+)
+
+const progress = statement((db, arg: { id: string }) =>
+  db.updateTable('runs').set({ crashes: 0, crashes_alone: 0, tries: 0 }).where('id', '=', arg.id),
+)
+
+interface Assignment {
+  id: string
+  ownerId: string
+  agent: string | null
+  tools: string
+  model: string | null
+  timeoutMs: number | null
+  deadline: number | null
+}
+
+const assign = statement((db, arg: Assignment) =>
+  db
+    .updateTable('runs')
+    .set({
+      state: 'running',
+      owner_id: arg.ownerId,
+      epoch: sql<number>`epoch + 1`,
+      agent: arg.agent,
+      effective_tools_json: arg.tools,
+      model_requested: arg.model,
+      timeout_ms: arg.timeoutMs,
+      deadline: arg.deadline,
+      waiting_for: null,
+      wake_at: null,
+    })
+    .where('id', '=', arg.id)
+    .where('state', 'in', statesBefore('running')),
+)
+
+interface EndedRow {
+  id: string
+  state: Outcome
+  error: string | null
+  activeMs: number
+  integrity: Label['integrity']
+  sources: string
+  at: number
+}
+
+const finishAs = (end: Outcome) =>
+  statement((db, arg: EndedRow) =>
+    db
+      .updateTable('runs')
+      .set({
+        state: arg.state,
+        owner_id: null,
+        waiting_for: null,
+        wake_at: null,
+        error_json: arg.error,
+        active_ms: arg.activeMs,
+        integrity: arg.integrity,
+        sources_json: arg.sources,
+        finished_at: arg.at,
+      })
+      .where('id', '=', arg.id)
+      .where('state', 'in', statesBefore(end)),
+  )
+const finish = {
+  completed: finishAs('completed'),
+  failed: finishAs('failed'),
+  timeout: finishAs('timeout'),
+  cancelled: finishAs('cancelled'),
+} as const satisfies Record<Outcome, unknown>

@@ -1,0 +1,219 @@
+import { sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { firstIdAt } from '../../domain/id.ts'
+import type { Session } from '../../domain/session.ts'
+import type { Thread } from '../../domain/turn.ts'
+import { ConstraintViolated } from '../failures.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+const maxRecent = 100
+
+type SessionRow = Tables['sessions']
+
+/** Inserts a session. Its segment must exist and be written by this session only. */
+export async function insertSession(tx: Tx, session: Session): Promise<void> {
+  try {
+    await tx.run(tx.build.insertInto('sessions').values(sessionRow(session)))
+  } catch (error) {
+    if (error instanceof ConstraintViolated && error.constraint === 'unique') throw labelTaken(session.label)
+    throw error
+  }
+}
+
+/** Locks a session's row; required for moving its head. */
+export async function lockSession(tx: Tx, id: string): Promise<Session | undefined> {
+  tx.locking('sessions')
+  const row = await tx.first(locked({ id }))
+  return row && sessionFrom(row)
+}
+
+/** Locks several sessions in id order, so that two transactions cannot deadlock. */
+export async function lockSessions(tx: Tx, ids: string[]): Promise<Map<string, Session>> {
+  tx.locking('sessions')
+  const rows = await tx.all(
+    tx.build.selectFrom('sessions').selectAll().where('id', 'in', ids).orderBy('id').modifyEnd(tx.dialect.lockRows),
+  )
+  return new Map(rows.map((row) => [row.id, sessionFrom(row)]))
+}
+
+export async function lockSessionByLabel(tx: Tx, folder: string, label: string): Promise<Session | undefined> {
+  tx.locking('sessions')
+  const row = await tx.first(lockedByLabel({ folder, label }))
+  return row && sessionFrom(row)
+}
+
+export async function moveHead(tx: Tx, session: Session, headTurnId: string, now: number): Promise<void> {
+  await tx.run(setHead({ id: session.id, headTurnId, now }))
+}
+
+export async function findSessions(
+  rows: Reading,
+  filter: { id?: string; folder?: string; label?: string } = {},
+): Promise<Session[]> {
+  let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
+  if (filter.id !== undefined) query = query.where('id', '=', filter.id)
+  if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
+  if (filter.label !== undefined) query = query.where('label', '=', filter.label)
+  return (await rows.all(query)).map(sessionFrom)
+}
+
+/** Sessions that got turns of a user's request since a time, most recent first; optionally of one folder. */
+export async function sessionsSince(rows: Reading, since: Millis, folder?: string): Promise<Session[]> {
+  // Ids begin with their time: the range finds the newest turns by the primary key.
+  const recent = rows.build
+    .selectFrom('turns')
+    .innerJoin('runs', 'runs.id', 'turns.run_id')
+    .select('runs.session_id')
+    .where('turns.id', '>', firstIdAt(since))
+    .where('runs.depth', '=', 0)
+    .where('runs.kind', '<>', 'import')
+    .where('runs.via', '<>', 'narrator')
+  let query = rows.build.selectFrom('sessions').selectAll().where('id', 'in', recent)
+  if (folder !== undefined) query = query.where('folder', '=', folder)
+  return (await rows.all(query.orderBy('updated_at', 'desc').limit(maxRecent))).map(sessionFrom)
+}
+
+/** Sessions with a label in any folder; one index lookup per folder, since labels are indexed by folder. */
+export async function sessionsWithLabel(rows: Reading, label: string): Promise<Session[]> {
+  return (await rows.all(labelled({ label }))).map(sessionFrom)
+}
+
+/** Folders with sessions, archived ones included. */
+export async function sessionFolders(rows: Reading): Promise<string[]> {
+  return (await rows.all(folders({}))).map(({ folder }) => folder)
+}
+
+/** Sessions whose head is this turn: the one that wrote it, and forks that have written nothing yet. */
+export async function sessionsAt(rows: Reading, { segmentId, depth, turnId }: Thread): Promise<Session[]> {
+  return (await rows.all(pointing({ segmentId, depth, turnId }))).map(sessionFrom)
+}
+
+export async function renameSession(tx: Tx, session: Session, label: string, now: number): Promise<void> {
+  try {
+    await tx.run(tx.build.updateTable('sessions').set({ label, updated_at: now }).where('id', '=', session.id))
+  } catch (error) {
+    if (error instanceof ConstraintViolated && error.constraint === 'unique') throw labelTaken(label)
+    throw error
+  }
+}
+
+export async function setSessionPersona(tx: Tx, session: Pick<Session, 'id'>, personaId: string): Promise<void> {
+  await tx.run(tx.build.updateTable('sessions').set({ persona_id: personaId }).where('id', '=', session.id))
+}
+
+/** Sets the persona of all sessions with this label that have none. */
+export async function assignPersona(tx: Tx, label: string, personaId: string): Promise<void> {
+  const sessions = tx.build.updateTable('sessions').set({ persona_id: personaId })
+  await tx.run(sessions.where('label', '=', label).where('persona_id', 'is', null))
+}
+
+export async function setArchived(tx: Tx, session: Session, archivedAt: number | null): Promise<void> {
+  await tx.run(tx.build.updateTable('sessions').set({ archived_at: archivedAt }).where('id', '=', session.id))
+}
+
+/** Inserts a segment: the one row of a fork, below a turn. */
+export async function insertSegment(
+  tx: Tx,
+  segment: { id: string; below: { segmentId: string; depth: number } | null },
+): Promise<void> {
+  await tx.run(
+    insertSegmentRow({
+      id: segment.id,
+      parentId: segment.below?.segmentId ?? null,
+      forkDepth: segment.below?.depth ?? 0,
+    }),
+  )
+}
+
+export function labelTaken(label: string): HeddleError {
+  return new HeddleError(
+    'label_taken',
+    `there is already a session "${label}" in this folder`,
+    `choose another label, or look at it: heddle log ${label}`,
+  )
+}
+
+const locked = statement((db, arg: { id: string }, { lockRows }) =>
+  db.selectFrom('sessions').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
+)
+
+const lockedByLabel = statement((db, arg: { folder: string; label: string }, { lockRows }) =>
+  db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('folder', '=', arg.folder)
+    .where('label', '=', arg.label)
+    .modifyEnd(lockRows),
+)
+
+/** Distinct folders by skip scan: there are far more sessions than folders. */
+const withFolders = sql`WITH RECURSIVE folders (folder) AS (
+          SELECT min(folder) FROM sessions
+          UNION ALL
+          SELECT (SELECT min(sessions.folder) FROM sessions WHERE sessions.folder > folders.folder)
+          FROM folders WHERE folders.folder IS NOT NULL
+        )`
+
+const labelled = statement((db, arg: { label: string }) =>
+  raw<SessionRow>(
+    db,
+    sql`${withFolders}
+        SELECT sessions.* FROM folders CROSS JOIN sessions
+        WHERE sessions.folder = folders.folder AND sessions.label = ${arg.label}
+        ORDER BY updated_at DESC, id`,
+  ),
+)
+
+const folders = statement((db, _: object) =>
+  raw<{ folder: string }>(db, sql`${withFolders} SELECT folder FROM folders WHERE folder IS NOT NULL`),
+)
+
+const pointing = statement((db, arg: { segmentId: string; depth: number; turnId: string }) =>
+  raw<SessionRow>(
+    db,
+    sql`SELECT * FROM sessions WHERE segment_id = ${arg.segmentId} AND head_turn_id = ${arg.turnId}
+        UNION ALL
+        SELECT sessions.* FROM segments CROSS JOIN sessions
+        WHERE segments.parent_id = ${arg.segmentId} AND segments.fork_depth = ${arg.depth}
+          AND sessions.segment_id = segments.id AND sessions.head_turn_id = ${arg.turnId}
+        ORDER BY updated_at DESC, id`,
+  ),
+)
+
+const setHead = statement((db, arg: { id: string; headTurnId: string; now: number }) =>
+  db.updateTable('sessions').set({ head_turn_id: arg.headTurnId, updated_at: arg.now }).where('id', '=', arg.id),
+)
+
+const insertSegmentRow = statement((db, arg: { id: string; parentId: string | null; forkDepth: number }) =>
+  db.insertInto('segments').values({ id: arg.id, parent_id: arg.parentId, fork_depth: arg.forkDepth }),
+)
+
+function sessionRow(session: Session): SessionRow {
+  return {
+    id: session.id,
+    folder: session.folder,
+    label: session.label,
+    segment_id: session.segmentId,
+    head_turn_id: session.headTurnId,
+    persona_id: session.personaId,
+    updated_at: session.updatedAt,
+    archived_at: session.archivedAt,
+  }
+}
+
+function sessionFrom(row: SessionRow): Session {
+  return {
+    id: row.id,
+    folder: row.folder,
+    label: row.label,
+    segmentId: row.segment_id,
+    headTurnId: row.head_turn_id,
+    personaId: row.persona_id,
+    updatedAt: row.updated_at,
+    archivedAt: row.archived_at,
+  }
+}

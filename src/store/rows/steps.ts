@@ -1,0 +1,56 @@
+import type { Step } from '../../domain/run.ts'
+import type { ToolCall, ToolCallEntry } from '../../domain/turn.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+/** Inserts a step. `touchedFolder` is the folder in which the call that it ends changed files, or may have. */
+export async function insertStep(tx: Tx, step: Step, touchedFolder: string | null = null): Promise<void> {
+  await tx.run(
+    insert({
+      run_id: step.runId,
+      seq: step.seq,
+      kind: step.kind,
+      payload_json: JSON.stringify(step.payload),
+      at: step.at,
+      touched_folder: touchedFolder,
+    }),
+  )
+}
+
+/** A run's journal, oldest first. */
+export async function readSteps(rows: Reading, runId: string): Promise<Step[]> {
+  return (await rows.all(ofRun({ runId }))).map(stepFrom)
+}
+
+export function stepFrom(row: Tables['steps']): Step {
+  return { runId: row.run_id, seq: row.seq, kind: row.kind, payload: JSON.parse(row.payload_json), at: row.at }
+}
+
+/** Tool calls of a turn with their inputs and outputs. */
+export function toolCallsOf(entries: ToolCallEntry[], steps: Step[]): ToolCall[] {
+  const payload = (seq: number) =>
+    steps.find((step) => step.seq === seq)?.payload as Record<string, unknown> | undefined
+  return entries.map(({ id, name, status, begun, ended }) => ({
+    id,
+    name,
+    input: payload(begun)?.['input'] ?? null,
+    output: payload(ended)?.['output'] ?? null,
+    status,
+  }))
+}
+
+const ofRun = statement((db, arg: { runId: string }) =>
+  db.selectFrom('steps').selectAll().where('run_id', '=', arg.runId).orderBy('seq'),
+)
+
+const insert = statement((db, row: Tables['steps']) =>
+  db.insertInto('steps').values({
+    run_id: row.run_id,
+    seq: row.seq,
+    kind: row.kind,
+    payload_json: row.payload_json,
+    at: row.at,
+    touched_folder: row.touched_folder,
+  }),
+)

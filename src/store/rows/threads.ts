@@ -1,0 +1,331 @@
+import { sql } from 'kysely'
+import type { Step } from '../../domain/run.ts'
+import type { PlacedTurn, Thread, Turn } from '../../domain/turn.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { stepFrom } from './steps.ts'
+import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
+
+type ThreadRow = Tables['threads']
+type PlacedRow = ThreadRow & TurnRow
+
+const pageTurns = 500
+
+/** Position of a new turn: below `parent`, in a segment whose next depth is free. */
+export interface TurnPosition {
+  segmentId: string
+  parent: Thread | null
+  personaId: string | null
+}
+
+/** Inserts a turn into the tree. Of two writers at one position the second violates the key (segment, depth). */
+export async function insertPlacedTurn(
+  tx: Tx,
+  { segmentId, parent, personaId }: TurnPosition,
+  turn: TurnContent,
+): Promise<Thread> {
+  const depth = (parent?.depth ?? 0) + 1
+  const thread: Thread = {
+    turnId: turn.id,
+    parentTurnId: parent?.turnId ?? null,
+    segmentId,
+    depth,
+    totalTokens: (parent?.totalTokens ?? 0) + turn.tokenCount,
+    hasChildren: false,
+    contextStart: turn.type === 'compaction' ? depth : (parent?.contextStart ?? 0),
+    personaId,
+  }
+  await insertTurn(tx, turn)
+  await tx.run(insertThread(threadRow(thread)))
+  if (parent && !parent.hasChildren) await tx.run(markParent({ turnId: parent.turnId }))
+  return thread
+}
+
+export async function findThread(rows: Reading, turnId: string): Promise<Thread | undefined> {
+  const row = await rows.first(threadByTurn({ turnId }))
+  return row && threadFrom(row)
+}
+
+export async function findTurn(rows: Reading, turnId: string): Promise<PlacedTurn | undefined> {
+  const row = await rows.first(placedByTurn({ turnId }))
+  return row && placedFrom(row)
+}
+
+/** The turn at a structured address. */
+export async function turnIdAt(rows: Reading, segmentId: string, depth: number): Promise<string | undefined> {
+  const row = await rows.first(
+    rows.build.selectFrom('threads').select('turn_id').where('segment_id', '=', segmentId).where('depth', '=', depth),
+  )
+  return row?.turn_id
+}
+
+/**
+ * The path that ends in this thread, oldest first, from a depth on. Costs one range scan per segment on the way,
+ * whatever the depth.
+ */
+export async function readPath(rows: Reading, end: Thread, fromDepth = 1): Promise<PlacedTurn[]> {
+  const found = await rows.all(path({ turnId: end.turnId, above: fromDepth - 1 }))
+  // Sorted here: the database would carry every turn's whole content through its sorter.
+  return found.map(placedFrom).sort((a, b) => a.thread.depth - b.thread.depth)
+}
+
+/** Messages of a turn, for the context of later turns. */
+export interface TurnMessages extends Pick<Turn, 'type' | 'queryMessages' | 'responseMessage' | 'label' | 'runId'> {
+  depth: number
+  /** Whether its run may have called tools: then its steps belong to the context as well. */
+  hasCalls: boolean
+}
+
+/** Messages of the turns on a path, for the model's context: half the cost of reading whole turns. */
+export async function readMessagesOnPath(rows: Reading, end: Thread, fromDepth: number): Promise<TurnMessages[]> {
+  const found = await rows.all(messagesOnPath({ turnId: end.turnId, above: fromDepth - 1 }))
+  return found.map(messagesFrom).sort((a, b) => a.depth - b.depth)
+}
+
+/** Steps of the runs on a path that called tools, by run. */
+export async function readStepsOnPath(rows: Reading, end: Thread, fromDepth: number): Promise<Map<string, Step[]>> {
+  const found = await rows.all(steps({ turnId: end.turnId, above: fromDepth - 1 }))
+  const inOrder = found.map(stepFrom).sort((a, b) => a.seq - b.seq)
+  return Map.groupBy(inOrder, ({ runId }) => runId)
+}
+
+/** The turn at this depth of the path that ends in this thread. */
+export async function turnOnPath(rows: Reading, end: Thread, depth: number): Promise<PlacedTurn | undefined> {
+  const row = await rows.first(onPathAt({ turnId: end.turnId, depth, above: depth - 1 }))
+  return row && placedFrom(row)
+}
+
+/** Stored size of the messages and steps of a path, from a depth on. */
+export async function bytesOnPath(rows: Reading, end: Thread, fromDepth: number): Promise<number> {
+  return Number((await rows.first(weight({ turnId: end.turnId, above: fromDepth - 1 })))?.bytes ?? 0)
+}
+
+/** The same path without the turns' content. */
+export async function readThreads(rows: Reading, end: Thread, fromDepth = 1): Promise<Thread[]> {
+  return (await rows.all(threadsOnPath({ turnId: end.turnId, above: fromDepth - 1 }))).map(threadFrom)
+}
+
+/** All turns, a page at a time, parents before children: segment by segment, each from its first depth. */
+export async function* readAllTurns(rows: Reading): AsyncIterable<PlacedTurn[]> {
+  for (const segmentId of await segmentsInOrder(rows)) {
+    for (let afterDepth = 0; ; ) {
+      const page = (await rows.all(turnsOfSegment({ segmentId, afterDepth, limit: pageTurns }))).map(placedFrom)
+      if (page.length > 0) yield page
+      if (page.length < pageTurns) break
+      afterDepth = page.at(-1)?.thread.depth ?? afterDepth
+    }
+  }
+}
+
+/** Leaf threads of the tree. One lookup per segment. */
+export async function readTips(rows: Reading): Promise<Thread[]> {
+  const found = await rows.all(
+    raw<ThreadRow>(
+      rows.build,
+      sql`SELECT threads.* FROM segments CROSS JOIN threads
+          WHERE threads.segment_id = segments.id
+            AND threads.depth = (SELECT max(depth) FROM threads WHERE segment_id = segments.id)
+            AND threads.has_children = 0
+          ORDER BY threads.turn_id`,
+    ),
+  )
+  return found.map(threadFrom)
+}
+
+const insertThread = statement((db, row: ThreadRow) =>
+  db.insertInto('threads').values({
+    segment_id: row.segment_id,
+    depth: row.depth,
+    turn_id: row.turn_id,
+    parent_turn_id: row.parent_turn_id,
+    total_tokens: row.total_tokens,
+    has_children: row.has_children,
+    context_start: row.context_start,
+    persona_id: row.persona_id,
+  }),
+)
+
+const markParent = statement((db, arg: { turnId: string }) =>
+  db.updateTable('threads').set({ has_children: 1 }).where('turn_id', '=', arg.turnId),
+)
+
+const threadByTurn = statement((db, arg: { turnId: string }) =>
+  db.selectFrom('threads').selectAll().where('turn_id', '=', arg.turnId),
+)
+
+const placedByTurn = statement((db, arg: { turnId: string }) =>
+  db
+    .selectFrom('threads')
+    .innerJoin('turns', 'turns.id', 'threads.turn_id')
+    .selectAll()
+    .where('threads.turn_id', '=', arg.turnId),
+)
+
+const turnsOfSegment = statement((db, arg: { segmentId: string; afterDepth: number; limit: number }) =>
+  db
+    .selectFrom('threads')
+    .innerJoin('turns', 'turns.id', 'threads.turn_id')
+    .selectAll()
+    .where('segment_id', '=', arg.segmentId)
+    .where('depth', '>', arg.afterDepth)
+    .orderBy('depth')
+    .limit(arg.limit),
+)
+
+/** Ids of all segments, parents before children. */
+async function segmentsInOrder(rows: Reading): Promise<string[]> {
+  const found = await rows.all(rows.build.selectFrom('segments').select(['id', 'parent_id']).orderBy('id'))
+  const children = Map.groupBy(found, ({ parent_id }) => parent_id)
+  const order: string[] = []
+  for (
+    let level = children.get(null) ?? [];
+    level.length > 0;
+    level = level.flatMap(({ id }) => children.get(id) ?? [])
+  )
+    order.push(...level.map(({ id }) => id))
+  return order
+}
+
+// From the end's segment to the root's: which depths of each segment lie on the path. `low` itself belongs to the parent.
+export const lineage = (turnId: string, above: number) => sql`
+  WITH RECURSIVE line (segment_id, low, high) AS (
+    SELECT segments.id, segments.fork_depth, threads.depth
+    FROM threads JOIN segments ON segments.id = threads.segment_id
+    WHERE threads.turn_id = ${turnId}
+    UNION ALL
+    SELECT parent.id, parent.fork_depth, line.low
+    FROM line
+    JOIN segments AS child ON child.id = line.segment_id
+    JOIN segments AS parent ON parent.id = child.parent_id
+    WHERE line.low > ${above}
+  )`
+
+// A single lower bound: of two, SQLite would use only the first.
+const onPath = (above: number) => sql`
+  threads.segment_id = line.segment_id
+  AND threads.depth > CASE WHEN line.low > ${above} THEN line.low ELSE ${above} END
+  AND threads.depth <= line.high`
+
+// CROSS JOIN fixes the order: SQLite might otherwise start with a scan of all threads.
+const path = statement((db, arg: { turnId: string; above: number }) =>
+  raw<PlacedRow>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT threads.*, turns.* FROM line CROSS JOIN threads CROSS JOIN turns
+        WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id`,
+  ),
+)
+
+const threadsOnPath = statement((db, arg: { turnId: string; above: number }) =>
+  raw<ThreadRow>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT threads.* FROM line CROSS JOIN threads WHERE ${onPath(arg.above)} ORDER BY threads.depth`,
+  ),
+)
+
+type MessagesRow = Pick<PlacedRow, 'depth' | 'type' | 'integrity' | 'sources_json' | 'run_id'> & {
+  query: string
+  response: string
+  has_calls: number
+}
+
+// A turn that did not complete may have requested calls that were never made.
+const calledTools = sql`turns.type = 'normal' AND (turns.tool_calls_json <> '[]' OR turns.status <> 'completed')`
+
+const messagesOnPath = statement((db, arg: { turnId: string; above: number }) =>
+  raw<MessagesRow>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT threads.depth, turns.type, turns.integrity, turns.sources_json, turns.run_id,
+               turns.query_messages_json AS query, turns.response_message_json AS response,
+               CASE WHEN ${calledTools} THEN 1 ELSE 0 END AS has_calls
+        FROM line CROSS JOIN threads CROSS JOIN turns
+        WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id`,
+  ),
+)
+
+const steps = statement((db, arg: { turnId: string; above: number }) =>
+  raw<Tables['steps']>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT steps.* FROM line CROSS JOIN threads CROSS JOIN turns CROSS JOIN steps
+        WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id AND ${calledTools} AND steps.run_id = turns.run_id`,
+  ),
+)
+
+const onPathAt = statement((db, arg: { turnId: string; depth: number; above: number }) =>
+  raw<PlacedRow>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT threads.*, turns.* FROM line CROSS JOIN threads CROSS JOIN turns
+        WHERE threads.segment_id = line.segment_id AND threads.depth = ${arg.depth}
+          AND line.low < ${arg.depth} AND line.high >= ${arg.depth} AND turns.id = threads.turn_id`,
+  ),
+)
+
+const weight = statement((db, arg: { turnId: string; above: number }) =>
+  raw<{ bytes: number }>(
+    db,
+    sql`${lineage(arg.turnId, arg.above)}
+        SELECT sum(octet_length(turns.query_messages_json) + octet_length(turns.response_message_json)
+                   + CASE WHEN ${calledTools} THEN coalesce((
+                       SELECT sum(octet_length(payload_json)) FROM steps WHERE steps.run_id = turns.run_id
+                         AND steps.kind <> 'begun'), 0) ELSE 0 END) AS bytes
+        FROM line CROSS JOIN threads CROSS JOIN turns
+        WHERE ${onPath(arg.above)} AND turns.id = threads.turn_id`,
+  ),
+)
+
+function messagesFrom({
+  depth,
+  type,
+  query,
+  response,
+  integrity,
+  sources_json,
+  run_id,
+  has_calls,
+}: MessagesRow): TurnMessages {
+  return {
+    depth,
+    type,
+    runId: run_id,
+    hasCalls: has_calls === 1,
+    queryMessages: JSON.parse(query),
+    responseMessage: JSON.parse(response),
+    label: { integrity, sources: sources_json === '[]' ? [] : JSON.parse(sources_json) },
+  }
+}
+
+function threadRow(thread: Thread): ThreadRow {
+  return {
+    segment_id: thread.segmentId,
+    depth: thread.depth,
+    turn_id: thread.turnId,
+    parent_turn_id: thread.parentTurnId,
+    total_tokens: thread.totalTokens,
+    has_children: thread.hasChildren ? 1 : 0,
+    context_start: thread.contextStart,
+    persona_id: thread.personaId,
+  }
+}
+
+function threadFrom(row: ThreadRow): Thread {
+  return {
+    turnId: row.turn_id,
+    parentTurnId: row.parent_turn_id,
+    segmentId: row.segment_id,
+    depth: row.depth,
+    totalTokens: row.total_tokens,
+    hasChildren: row.has_children === 1,
+    contextStart: row.context_start,
+    personaId: row.persona_id,
+  }
+}
+
+function placedFrom(row: PlacedRow): PlacedTurn {
+  return { turn: turnFrom(row, row.parent_turn_id), thread: threadFrom(row) }
+}

@@ -1,0 +1,242 @@
+import { sql } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import { type CallSum, type CostState, type Spending, spendingOf } from '../../domain/spending.ts'
+import type { Usage } from '../../domain/turn.ts'
+import type { Builder } from '../dialect.ts'
+import { raw } from '../raw.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import type { RequestSpending } from './request-totals.ts'
+
+export interface ModelCall {
+  runId: string
+  call: number
+  rootRunId: string
+  model: string
+}
+
+/** Takes the day budget lock. Nothing may be locked after this. */
+export async function takeDayLock(tx: Tx): Promise<void> {
+  await tx.all(dayLock({}))
+}
+
+/** Reserves the max cost of a call before it is made. */
+export async function reserveUsage(tx: Tx, call: ModelCall, max: Usage, at: Millis): Promise<void> {
+  await tx.run(
+    reserve({
+      runId: call.runId,
+      call: call.call,
+      rootRunId: call.rootRunId,
+      model: call.model,
+      input: max.inputTokens,
+      output: max.outputTokens,
+      cost: max.costUsd,
+      at,
+    }),
+  )
+}
+
+/** Records an ended call that had no reservation. */
+export async function recordUsage(tx: Tx, call: ModelCall, usage: Usage, at: Millis): Promise<void> {
+  await reserveUsage(tx, call, usage, at)
+  await settleUsage(tx, call, usage)
+}
+
+/** Replaces the reservation by the actual cost, reported by the provider or estimated here. */
+export async function settleUsage(
+  tx: Tx,
+  call: Pick<ModelCall, 'runId' | 'call' | 'model'>,
+  usage: Usage,
+): Promise<void> {
+  await tx.run(
+    settle({
+      runId: call.runId,
+      call: call.call,
+      model: call.model,
+      state: usage.isEstimate ? 'estimated' : 'spent',
+      input: usage.inputTokens,
+      output: usage.outputTokens,
+      cached: usage.cachedTokens,
+      cost: usage.costUsd,
+      assumed: usage.isPriceAssumed ? 1 : 0,
+    }),
+  )
+}
+
+/**
+ * Marks the reservations of a dead process as lost: their cost is unknown, so the reserved max stands. Returns whether
+ * there was one.
+ */
+export async function loseUsage(tx: Tx, runId: string): Promise<boolean> {
+  return (await tx.run(lose({ runId }))) > 0
+}
+
+/** Marks a call as free: it did not reach the provider, or was refused. */
+export async function freeUsage(tx: Tx, call: Pick<ModelCall, 'runId' | 'call'>): Promise<void> {
+  await tx.run(free({ runId: call.runId, call: call.call }))
+}
+
+/** Releases the reservations of a run's calls that were never made. */
+export async function releaseUsage(tx: Tx, runId: string): Promise<void> {
+  await tx.run(release({ runId }))
+}
+
+/** Spending of a request, or of one run. */
+export async function spendingBy(rows: Reading, of: { rootRunId: string } | { runId: string }): Promise<Spending> {
+  return spendingOf(await rows.all('rootRunId' in of ? byRequest(of) : byRun(of)))
+}
+
+/** Spending of all calls since a time. */
+export async function spentSince(rows: Reading, since: Millis): Promise<Spending> {
+  return spendingOf(await rows.all(total(rows.build).where('at', '>=', since)))
+}
+
+/** Cost in USD of all calls since a time, reserved and estimated ones included. */
+export async function costSince(rows: Reading, since: Millis): Promise<number> {
+  return (await rows.first(bySince({ since })))?.cost ?? 0
+}
+
+/** Reservations of open calls: of a request, or of all calls since a time. */
+export async function reservedNow(
+  rows: Reading,
+  of: { rootRunId: string } | { since: Millis },
+): Promise<RequestSpending> {
+  const openCalls = total(rows.build).where('state', '=', 'reserved')
+  const [sum] = await rows.all(
+    'since' in of ? openCalls.where('at', '>=', of.since) : openCalls.where('root_run_id', '=', of.rootRunId),
+  )
+  const { calls = 0, input = 0, output = 0, cost = 0 } = sum ?? {}
+  return { steps: Number(calls), tokens: Number(input) + Number(output), costUsd: cost }
+}
+
+/** Number of the last call of a run; 0 if it made none. */
+export async function lastCall(rows: Reading, runId: string): Promise<number> {
+  return (await rows.first(last({ runId })))?.call ?? 0
+}
+
+const last = statement((db, arg: { runId: string }) =>
+  raw<{ call: number }>(db, sql`SELECT coalesce(max(call), 0) AS call FROM usage WHERE run_id = ${arg.runId}`),
+)
+
+const dayLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.dayLock))
+
+const lose = statement((db, arg: { runId: string }) =>
+  db.updateTable('usage').set({ state: 'lost' }).where('run_id', '=', arg.runId).where('state', '=', 'reserved'),
+)
+
+const free = statement((db, arg: { runId: string; call: number }) =>
+  db
+    .updateTable('usage')
+    .set({ state: 'free', input_tokens: 0, output_tokens: 0, cost_usd: 0 })
+    .where('run_id', '=', arg.runId)
+    .where('call', '=', arg.call),
+)
+
+const release = statement((db, arg: { runId: string }) =>
+  db.deleteFrom('usage').where('run_id', '=', arg.runId).where('state', '=', 'reserved'),
+)
+
+const total = (db: Builder) =>
+  db
+    .selectFrom('usage')
+    .groupBy('state')
+    .select([
+      'state',
+      sql<number>`count(*)`.as('calls'),
+      sql<number>`coalesce(sum(input_tokens), 0)`.as('input'),
+      sql<number>`coalesce(sum(output_tokens), 0)`.as('output'),
+      sql<number>`coalesce(sum(cached_tokens), 0)`.as('cached'),
+      sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
+      sql<number>`coalesce(sum(cost_usd * price_assumed), 0)`.as('assumed'),
+    ])
+const byRequest = statement((db, arg: { rootRunId: string }) => total(db).where('root_run_id', '=', arg.rootRunId))
+const byRun = statement((db, arg: { runId: string }) => total(db).where('run_id', '=', arg.runId))
+// Covered by an index: it runs before each call that costs money.
+const bySince = statement((db, arg: { since: number }) =>
+  db.selectFrom('usage').select(sql<number>`coalesce(sum(cost_usd), 0)`.as('cost')).where('at', '>=', arg.since),
+)
+
+const reserve = statement(
+  (
+    db,
+    arg: {
+      runId: string
+      call: number
+      rootRunId: string
+      model: string
+      input: number
+      output: number
+      cost: number
+      at: number
+    },
+  ) =>
+    db.insertInto('usage').values({
+      run_id: arg.runId,
+      call: arg.call,
+      root_run_id: arg.rootRunId,
+      model: arg.model,
+      state: 'reserved',
+      input_tokens: arg.input,
+      output_tokens: arg.output,
+      cached_tokens: 0,
+      cost_usd: arg.cost,
+      at: arg.at,
+    }),
+)
+
+const settle = statement(
+  (
+    db,
+    arg: {
+      runId: string
+      call: number
+      model: string
+      state: CostState
+      input: number
+      output: number
+      cached: number
+      cost: number
+      assumed: number
+    },
+  ) =>
+    db
+      .updateTable('usage')
+      .set({
+        state: arg.state,
+        model: arg.model,
+        input_tokens: arg.input,
+        output_tokens: arg.output,
+        cached_tokens: arg.cached,
+        cost_usd: arg.cost,
+        price_assumed: arg.assumed,
+      })
+      .where('run_id', '=', arg.runId)
+      .where('call', '=', arg.call),
+)
+
+export type UsageRow = Pick<Tables['usage'], 'run_id' | 'model' | 'at'> & CallSum & { session_id: string | null }
+
+/** All calls since a time with their sessions; null when the run no longer exists. */
+export async function allUsage(rows: Reading, since: Millis): Promise<UsageRow[]> {
+  return rows.all(
+    rows.build
+      .selectFrom('usage')
+      .leftJoin('runs', 'runs.id', 'usage.run_id')
+      .select([
+        'usage.run_id',
+        'usage.model',
+        'usage.state',
+        'usage.input_tokens as input',
+        'usage.output_tokens as output',
+        'usage.cached_tokens as cached',
+        'usage.cost_usd as cost',
+        'usage.at',
+        sql<number>`usage.cost_usd * usage.price_assumed`.as('assumed'),
+        'runs.session_id',
+        sql<number>`1`.as('calls'),
+      ])
+      .where('usage.at', '>=', since)
+      .orderBy('usage.at'),
+  )
+}

@@ -1,0 +1,68 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { tryFileLock } from '../../file-lock.ts'
+
+/** Liveness check of owners that does not depend on a clock. */
+export interface OwnerLocks {
+  /** Holds the owner's lock until the returned function is called or the process ends. */
+  hold(ownerId: string): () => void
+  /** Undefined where only the heartbeat can tell. */
+  isHeld(ownerId: string): boolean | undefined
+  /** Owners whose lock files are older than a minute, alive or not. */
+  left(now: Millis): string[]
+}
+
+// A lock file exists before its owner is registered and before it is locked: a fresh one proves nothing yet.
+const minLockFileAge: Millis = 60_000
+
+/** Locks for one machine: an exclusive lock on a small file, which the system releases within milliseconds of a kill. */
+export function fileLocks(folder: string): OwnerLocks {
+  const fileOf = (ownerId: string) => join(folder, `owner-${ownerId}.lock`)
+  return {
+    hold(ownerId) {
+      const lock = tryFileLock(fileOf(ownerId))
+      if (!lock) throw new Error(`the lock of owner ${ownerId} is held already`)
+      return () => lock.remove()
+    },
+    isHeld(ownerId) {
+      if (!readdirSync(folder).includes(`owner-${ownerId}.lock`)) return false
+      const lock = tryFileLock(fileOf(ownerId))
+      // Only called for registered owners, which take their lock before they register: a free lock means a dead owner.
+      lock?.remove()
+      return lock === undefined
+    },
+    left: (now) =>
+      readdirSync(folder).flatMap((file) => {
+        const id = /^owner-(.+)\.lock$/.exec(file)?.[1]
+        const madeAt = id === undefined ? undefined : statSync(fileOf(id), { throwIfNoEntry: false })?.mtimeMs
+        return id !== undefined && madeAt !== undefined && now - madeAt > minLockFileAge ? [id] : []
+      }),
+  }
+}
+
+/**
+ * Takes a singleton lock in a folder and writes a pid file; throws when another process holds it. Released by the
+ * returned function or by the end of the process.
+ */
+export function takeSingletonLock(folder: string, name: string, pid: number): () => void {
+  const pidFile = join(folder, `${name}.pid`)
+  const lock = tryFileLock(join(folder, `${name}.lock`))
+  if (!lock) {
+    const other = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : 'unknown'
+    throw new HeddleError(
+      'already_up',
+      `heddle is already running in this home (process ${other})`,
+      `use that one, or stop it first: kill ${other}`,
+    )
+  }
+  writeFileSync(pidFile, `${pid}\n`, { mode: 0o600 })
+  return () => {
+    rmSync(pidFile, { force: true })
+    lock.release()
+  }
+}
+
+/** Across machines locks are not visible: the heartbeat alone decides. */
+export const heartbeatOnlyLocks: OwnerLocks = { hold: () => () => undefined, isHeld: () => undefined, left: () => [] }

@@ -1,0 +1,499 @@
+CREATE TABLE agent_results (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id          TEXT NOT NULL UNIQUE REFERENCES runs (id) DEFERRABLE,
+  task_id         INTEGER,
+  skill_used      TEXT,
+  status          TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled'),
+  summary         TEXT NOT NULL,
+  output          TEXT NOT NULL,
+  artifacts_json  TEXT NOT NULL,
+  memory_ids      TEXT NOT NULL,
+  processed       INTEGER NOT NULL CHECK (processed IN (0, 1)),
+  created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX agent_results_by_task ON agent_results (task_id) WHERE task_id IS NOT NULL;
+
+CREATE INDEX agent_results_unprocessed ON agent_results (id) WHERE processed = 0;
+
+CREATE TABLE approvals (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id        TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  call_id       TEXT NOT NULL,
+  tool          TEXT NOT NULL,
+  input_json    TEXT NOT NULL,
+  change_text   TEXT NOT NULL,
+  reason        TEXT NOT NULL,
+  hash          TEXT NOT NULL,
+  pattern       TEXT NOT NULL,
+  integrity     TEXT NOT NULL,
+  sources_json  TEXT NOT NULL,
+  asked_at      INTEGER NOT NULL,
+  answer        TEXT CHECK (answer = 'once' OR answer = 'session' OR answer = 'agent' OR answer = 'no'),
+  answer_reason TEXT,
+  answered_at   INTEGER, facts_json TEXT NOT NULL DEFAULT '[]', coverage_json TEXT, asked_again INTEGER NOT NULL DEFAULT 0, baseline TEXT,
+  UNIQUE (run_id, call_id),
+  CHECK ((answer IS NULL) = (answered_at IS NULL))
+) STRICT;
+
+CREATE INDEX approvals_open ON approvals (run_id) WHERE answer IS NULL;
+
+CREATE TABLE embedders (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  name       TEXT NOT NULL UNIQUE,
+  dimensions INTEGER NOT NULL CHECK (dimensions > 0),
+  yardstick  TEXT NOT NULL,
+  used_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE events (
+  seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+  xid          INTEGER NOT NULL DEFAULT 0,
+  at           INTEGER NOT NULL,
+  kind         TEXT NOT NULL,
+  subject      TEXT NOT NULL,
+  payload_json TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX events_of_pauses ON events (subject) WHERE kind IN ('run.waiting', 'run.fallback');
+
+CREATE TABLE file_changes (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  run_id      TEXT REFERENCES runs (id) DEFERRABLE,
+  call_id     TEXT,
+  folder      TEXT NOT NULL,
+  path        TEXT NOT NULL,
+  before_hash TEXT,
+  after_hash  TEXT,
+  mode        INTEGER,
+  at          INTEGER NOT NULL,
+  undone_at   INTEGER
+) STRICT;
+
+CREATE INDEX file_changes_by_folder ON file_changes (folder, at);
+
+CREATE INDEX file_changes_by_path ON file_changes (folder, path, id);
+
+CREATE INDEX file_changes_by_run ON file_changes (run_id);
+
+CREATE TABLE file_contents (
+  hash   TEXT PRIMARY KEY,
+  bytes  INTEGER NOT NULL,
+  packed TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE grants (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  scope       TEXT NOT NULL CHECK (scope = 'session' OR scope = 'agent'),
+  session_id  TEXT REFERENCES sessions (id) DEFERRABLE,
+  agent       TEXT NOT NULL,
+  folder      TEXT NOT NULL,
+  tool        TEXT NOT NULL,
+  pattern     TEXT NOT NULL,
+  approval_id INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  revoked_at  INTEGER, cwd TEXT NOT NULL DEFAULT '', confinement TEXT CHECK (confinement = 'sandbox' OR confinement = 'network' OR confinement = 'none'), lapsed_why TEXT,
+  CHECK ((scope = 'session') = (session_id IS NOT NULL))
+) STRICT;
+
+CREATE INDEX grants_standing ON grants (tool) WHERE revoked_at IS NULL;
+
+CREATE TABLE home_files (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  path        TEXT NOT NULL UNIQUE,
+  size        INTEGER NOT NULL,
+  modified_at INTEGER NOT NULL,
+  hash        TEXT NOT NULL,
+  passages    INTEGER NOT NULL CHECK (passages >= 0),
+  indexed_at  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE id_tails (
+  tail TEXT NOT NULL,
+  id   TEXT NOT NULL,
+  PRIMARY KEY (tail, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE inbox (
+  id               TEXT PRIMARY KEY,
+  session_id       TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
+  kind             TEXT NOT NULL CHECK (kind = 'message' OR kind = 'result' OR kind = 'join' OR kind = 'trigger' OR kind = 'steer' OR kind = 'system'),
+  payload_json     TEXT NOT NULL,
+  source           TEXT NOT NULL,
+  integrity        TEXT NOT NULL,
+  sources_json     TEXT NOT NULL,
+  wake             INTEGER NOT NULL CHECK (wake IN (0, 1)),
+  dedupe_key       TEXT UNIQUE,
+  root_run_id      TEXT,
+  run_id           TEXT REFERENCES runs (id) DEFERRABLE,
+  consumed_by_turn TEXT REFERENCES turns (id) DEFERRABLE,
+  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE,
+  CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
+) STRICT;
+
+CREATE INDEX inbox_by_request ON inbox (root_run_id) WHERE root_run_id IS NOT NULL;
+
+CREATE INDEX inbox_by_run ON inbox (run_id);
+
+CREATE INDEX inbox_waiting ON inbox (session_id, seq, id) WHERE consumed_by_turn IS NULL;
+
+CREATE TABLE join_members (
+  run_id  TEXT NOT NULL PRIMARY KEY REFERENCES runs (id) DEFERRABLE,
+  join_id TEXT NOT NULL REFERENCES joins (id) DEFERRABLE
+, session_id TEXT NOT NULL DEFAULT '', done_at INTEGER) STRICT, WITHOUT ROWID;
+
+CREATE INDEX join_members_by_session ON join_members (session_id) WHERE done_at IS NULL;
+
+CREATE INDEX join_members_open ON join_members (join_id) WHERE done_at IS NULL;
+
+CREATE TABLE joins (
+  id          TEXT NOT NULL PRIMARY KEY,
+  session_id  TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
+  root_run_id TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  fired_at    INTEGER,
+  created_at  INTEGER NOT NULL
+, run_id TEXT) STRICT;
+
+CREATE INDEX joins_by_run ON joins (run_id) WHERE fired_at IS NULL;
+
+CREATE INDEX joins_open ON joins (session_id) WHERE fired_at IS NULL;
+
+CREATE TABLE memories (id INTEGER PRIMARY KEY AUTOINCREMENT, 
+content       TEXT NOT NULL,
+tags_json     TEXT NOT NULL,
+keywords_json TEXT NOT NULL,
+score         INTEGER NOT NULL,
+source        TEXT NOT NULL,
+integrity     TEXT NOT NULL,
+sources_json  TEXT NOT NULL,
+run_id        TEXT,
+turn_id       TEXT,
+task_id       INTEGER,
+result_id     INTEGER,
+narrative_id  INTEGER,
+created_at    INTEGER NOT NULL,
+recalled_at   INTEGER NOT NULL,
+superseded_by INTEGER,
+forgotten_at  INTEGER) STRICT;
+
+CREATE INDEX memories_by_result ON memories (result_id) WHERE result_id IS NOT NULL;
+
+CREATE INDEX memories_by_run ON memories (run_id) WHERE run_id IS NOT NULL;
+
+CREATE INDEX memories_by_turn ON memories (turn_id) WHERE turn_id IS NOT NULL;
+
+CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+CREATE TABLE memories_archive (id INTEGER NOT NULL PRIMARY KEY, 
+content       TEXT NOT NULL,
+tags_json     TEXT NOT NULL,
+keywords_json TEXT NOT NULL,
+score         INTEGER NOT NULL,
+source        TEXT NOT NULL,
+integrity     TEXT NOT NULL,
+sources_json  TEXT NOT NULL,
+run_id        TEXT,
+turn_id       TEXT,
+task_id       INTEGER,
+result_id     INTEGER,
+narrative_id  INTEGER,
+created_at    INTEGER NOT NULL,
+recalled_at   INTEGER NOT NULL,
+superseded_by INTEGER,
+forgotten_at  INTEGER) STRICT;
+
+CREATE INDEX memories_archive_superseded ON memories_archive (superseded_by) WHERE superseded_by IS NOT NULL;
+
+CREATE TABLE memory_recalls (
+  run_id    TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  memory_id INTEGER NOT NULL,
+  rank      REAL NOT NULL,
+  words     TEXT NOT NULL,
+  PRIMARY KEY (run_id, memory_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX memory_recalls_by_memory ON memory_recalls (memory_id);
+
+CREATE TABLE memory_vectors (
+  seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+  embedder_id INTEGER NOT NULL REFERENCES embedders (id) DEFERRABLE,
+  memory_id   INTEGER NOT NULL,
+  vector      TEXT NOT NULL,
+  UNIQUE (memory_id, embedder_id)
+) STRICT;
+
+CREATE INDEX memory_vectors_by_embedder ON memory_vectors (embedder_id, seq);
+
+CREATE TABLE memory_words (
+  word      TEXT NOT NULL,
+  memory_id INTEGER NOT NULL,
+  hits      INTEGER NOT NULL,
+  PRIMARY KEY (word, memory_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX memory_words_by_memory ON memory_words (memory_id);
+
+CREATE TABLE meta (
+  key   TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE migrations (
+  id         INTEGER PRIMARY KEY,
+  name       TEXT NOT NULL,
+  applied_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE narrative_recalls (
+  run_id       TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) DEFERRABLE,
+  narrative_id INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX narrative_recalls_by_narrative ON narrative_recalls (narrative_id);
+
+CREATE TABLE narratives (
+  id                    INTEGER PRIMARY KEY AUTOINCREMENT,
+  summary               TEXT NOT NULL,
+  topic                 TEXT,
+  folder                TEXT NOT NULL,
+  memory_ids            TEXT NOT NULL,
+  previous_narrative_id INTEGER REFERENCES narratives (id) DEFERRABLE,
+  run_id                TEXT,
+  turn_id               TEXT,
+  integrity             TEXT NOT NULL,
+  sources_json          TEXT NOT NULL,
+  created_at            INTEGER NOT NULL
+, session_id TEXT) STRICT;
+
+CREATE INDEX narratives_by_folder ON narratives (folder, id);
+
+CREATE INDEX narratives_by_previous ON narratives (previous_narrative_id) WHERE previous_narrative_id IS NOT NULL;
+
+CREATE INDEX narratives_by_run ON narratives (run_id) WHERE run_id IS NOT NULL;
+
+CREATE INDEX narratives_by_session ON narratives (session_id, id) WHERE session_id IS NOT NULL;
+
+CREATE INDEX narratives_by_turn ON narratives (turn_id) WHERE turn_id IS NOT NULL;
+
+CREATE TABLE owners (
+  id         TEXT PRIMARY KEY,
+  pid        INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  beat_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passage_recalls (
+  run_id     TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  passage_id INTEGER NOT NULL,
+  path       TEXT NOT NULL,
+  line       INTEGER NOT NULL,
+  rank       REAL NOT NULL,
+  words      TEXT NOT NULL,
+  PRIMARY KEY (run_id, passage_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE passage_words (
+  word       TEXT NOT NULL,
+  passage_id INTEGER NOT NULL,
+  hits       INTEGER NOT NULL,
+  PRIMARY KEY (word, passage_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX passage_words_by_passage ON passage_words (passage_id);
+
+CREATE TABLE passages (
+  id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  file_id INTEGER NOT NULL REFERENCES home_files (id) DEFERRABLE,
+  line    INTEGER NOT NULL,
+  heading TEXT,
+  text    TEXT NOT NULL,
+  digest  TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX passages_by_file ON passages (file_id);
+
+CREATE TABLE personas (
+  id                        TEXT PRIMARY KEY,
+  identity_json             TEXT NOT NULL,
+  permissions_json          TEXT NOT NULL,
+  default_model_config_json TEXT,
+  updated_at                INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE projects (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  title       TEXT NOT NULL,
+  goal        TEXT,
+  status      TEXT NOT NULL CHECK (status = 'proposed' OR status = 'running' OR status = 'completed' OR status = 'failed' OR status = 'cancelled'),
+  session_id  TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
+  root_run_id TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  planned_by  TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  started_by  TEXT REFERENCES runs (id) DEFERRABLE,
+  revision    INTEGER NOT NULL,
+  created_at  INTEGER NOT NULL,
+  finished_at INTEGER
+) STRICT;
+
+CREATE INDEX projects_by_request ON projects (root_run_id);
+
+CREATE INDEX projects_by_session ON projects (session_id);
+
+CREATE TABLE prompts (
+  hash TEXT NOT NULL PRIMARY KEY,
+  text TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE request_totals (
+  root_run_id TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) DEFERRABLE,
+  tokens      INTEGER NOT NULL,
+  cost_usd    REAL NOT NULL
+, steps INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+  id          TEXT PRIMARY KEY,
+  kind        TEXT NOT NULL CHECK (kind = 'turn' OR kind = 'task' OR kind = 'spawn' OR kind = 'delegate' OR kind = 'cron' OR kind = 'import'),
+  state       TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting' OR state = 'completed' OR state = 'failed' OR state = 'timeout' OR state = 'cancelled'),
+  session_id  TEXT,
+  created_at  INTEGER NOT NULL,
+  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0,
+  CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_by_task ON runs (task_id) WHERE task_id IS NOT NULL;
+
+CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
+
+CREATE INDEX runs_of_children ON runs (session_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_owned ON runs (owner_id) WHERE owner_id IS NOT NULL;
+
+CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id) WHERE state = 'queued';
+
+CREATE INDEX runs_unfinished ON runs (root_run_id) WHERE finished_at IS NULL;
+
+CREATE TABLE segments (
+  id         TEXT PRIMARY KEY,
+  parent_id  TEXT REFERENCES segments (id) DEFERRABLE,
+  fork_depth INTEGER NOT NULL CHECK (fork_depth >= 0),
+  CHECK ((parent_id IS NULL) = (fork_depth = 0))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX segments_by_fork ON segments (parent_id, fork_depth);
+
+CREATE TABLE sessions (
+  id           TEXT PRIMARY KEY,
+  folder       TEXT NOT NULL,
+  label        TEXT NOT NULL,
+  segment_id   TEXT NOT NULL UNIQUE REFERENCES segments (id) DEFERRABLE,
+  head_turn_id TEXT REFERENCES threads (turn_id) DEFERRABLE,
+  persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
+  updated_at   INTEGER NOT NULL,
+  archived_at  INTEGER,
+  UNIQUE (folder, label)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE "steps" (
+  run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  seq          INTEGER NOT NULL CHECK (seq > 0),
+  kind         TEXT NOT NULL CHECK (kind = 'reply' OR kind = 'begun' OR kind = 'ended' OR kind = 'steer' OR kind = 'compact'),
+  payload_json TEXT NOT NULL,
+  at           INTEGER, touched_folder TEXT,
+  PRIMARY KEY (run_id, seq)
+) STRICT;
+
+CREATE INDEX steps_that_touched ON steps (touched_folder, at) WHERE touched_folder IS NOT NULL;
+
+CREATE TABLE task_edges (
+  task_id  INTEGER NOT NULL REFERENCES tasks (id) DEFERRABLE,
+  needs_id INTEGER NOT NULL REFERENCES tasks (id) DEFERRABLE,
+  PRIMARY KEY (task_id, needs_id),
+  CHECK (task_id <> needs_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX task_edges_by_need ON task_edges (needs_id);
+
+CREATE TABLE tasks (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id      INTEGER NOT NULL REFERENCES projects (id) DEFERRABLE,
+  key             TEXT NOT NULL,
+  title           TEXT NOT NULL,
+  context         TEXT NOT NULL CHECK (context <> ''),
+  skill           TEXT NOT NULL,
+  depends_on      TEXT NOT NULL DEFAULT '[]',
+  status          TEXT NOT NULL CHECK (status = 'pending' OR status = 'blocked' OR status = 'running' OR status = 'completed' OR status = 'failed' OR status = 'skipped' OR status = 'cancelled'),
+  priority        INTEGER NOT NULL,
+  attempts        INTEGER NOT NULL,
+  agent_result_id INTEGER REFERENCES agent_results (id) DEFERRABLE,
+  run_id          TEXT REFERENCES runs (id) DEFERRABLE,
+  reason          TEXT,
+  revision        INTEGER NOT NULL,
+  dropped_in      INTEGER,
+  created_at      INTEGER NOT NULL,
+  CHECK (status <> 'running' OR run_id IS NOT NULL)
+) STRICT;
+
+CREATE UNIQUE INDEX tasks_by_key ON tasks (project_id, key) WHERE dropped_in IS NULL;
+
+CREATE INDEX tasks_to_do ON tasks (project_id) WHERE status IN ('pending', 'running') AND dropped_in IS NULL;
+
+CREATE INDEX tasks_undone ON tasks (project_id) WHERE status IN ('failed', 'blocked') AND dropped_in IS NULL;
+
+CREATE TABLE threads (
+  segment_id     TEXT NOT NULL REFERENCES segments (id) DEFERRABLE,
+  depth          INTEGER NOT NULL CHECK (depth > 0),
+  turn_id        TEXT NOT NULL UNIQUE REFERENCES turns (id) DEFERRABLE,
+  parent_turn_id TEXT REFERENCES threads (turn_id) DEFERRABLE,
+  total_tokens   INTEGER NOT NULL CHECK (total_tokens >= 0),
+  has_children   INTEGER NOT NULL CHECK (has_children IN (0, 1)),
+  context_start  INTEGER NOT NULL CHECK (context_start BETWEEN 0 AND depth),
+  persona_id     TEXT,
+  PRIMARY KEY (segment_id, depth),
+  CHECK ((parent_turn_id IS NULL) = (depth = 1))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE turns (
+  id                    TEXT NOT NULL PRIMARY KEY,
+  run_id                TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  type                  TEXT NOT NULL CHECK (type IN ('normal', 'compaction')),
+  status                TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled'),
+  query_messages_json   TEXT NOT NULL,
+  response_message_json TEXT NOT NULL,
+  model_requested       TEXT,
+  model                 TEXT,
+  thinking_config_json  TEXT,
+  tool_calls_json       TEXT NOT NULL,
+  token_count           INTEGER NOT NULL CHECK (token_count >= 0),
+  input_tokens          INTEGER NOT NULL CHECK (input_tokens >= 0),
+  output_tokens         INTEGER NOT NULL CHECK (output_tokens >= 0),
+  cached_tokens         INTEGER NOT NULL CHECK (cached_tokens >= 0),
+  cost_usd              REAL NOT NULL CHECK (cost_usd >= 0),
+  compaction_json       TEXT,
+  prompt_hash           TEXT REFERENCES prompts (hash) DEFERRABLE,
+  integrity             TEXT NOT NULL CHECK (integrity IN ('trusted', 'untrusted')),
+  sources_json          TEXT NOT NULL,
+  timestamp             INTEGER NOT NULL, unsure_json TEXT,
+  CHECK ((type = 'compaction') = (compaction_json IS NOT NULL))
+) STRICT;
+
+CREATE TABLE "usage" (
+  run_id        TEXT NOT NULL,
+  call          INTEGER NOT NULL,
+  root_run_id   TEXT NOT NULL,
+  model         TEXT NOT NULL,
+  state         TEXT NOT NULL CHECK (state = 'reserved' OR state = 'spent' OR state = 'estimated' OR state = 'lost' OR state = 'free'),
+  input_tokens  INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  cost_usd      REAL NOT NULL,
+  at            INTEGER NOT NULL,
+  counted       INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'), price_assumed INTEGER NOT NULL DEFAULT 0 CHECK (price_assumed IN (0, 1)),
+  PRIMARY KEY (run_id, call)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX usage_by_request ON usage (root_run_id);
+
+CREATE INDEX usage_by_time ON usage (at, cost_usd);
+
+CREATE INDEX usage_uncounted ON usage (root_run_id) WHERE counted = 0;

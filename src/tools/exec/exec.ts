@@ -1,0 +1,177 @@
+import { constants } from 'node:os'
+import { z } from 'zod'
+import { type Confinement, type Coverage, lapses } from '../../domain/approval.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { CrashPoint } from '../../domain/crash-points.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import type { Label } from '../../domain/label.ts'
+import { shownPath, visible } from '../../domain/text/visible.ts'
+import type { PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
+import type { Call, Tool } from '../../domain/tools/tool.ts'
+import { defineTool } from '../define-tool.ts'
+import type { FileThreads } from '../files/file-threads.ts'
+import { filesOutside } from '../guard/baseline.ts'
+import { reportTouched } from '../guard/touching.ts'
+import { guardNotes } from './sandbox/guard-notes.ts'
+import type { GuardRecords } from './sandbox/guard-records.ts'
+import { runGuarded } from './sandbox/guarded-run.ts'
+import type { ProgramExit } from './sandbox/launch.ts'
+import type { Mount } from './sandbox/mounts.ts'
+import type { Runner } from './sandbox/runner.ts'
+
+const maxCommandBytes = 100_000
+
+/** Timeouts of commands, and the sandbox facts that the model must know. */
+export interface ExecSettings {
+  timeoutSeconds: number
+  maxTimeoutSeconds: number
+  network: boolean
+  isConfined: boolean
+  clock: Pick<Clock, 'monotonic'>
+  /** Records of what a crash could leave behind. */
+  records?: GuardRecords | undefined
+  crash?: ((point: CrashPoint) => void) | undefined
+}
+
+/** Runs a shell command in the session's folder. */
+export function exec(
+  runner: Runner,
+  threads: FileThreads,
+  settings: ExecSettings,
+): Tool<z.output<ReturnType<typeof inputOf>>> {
+  const { timeoutSeconds, maxTimeoutSeconds } = settings
+  const defaultSeconds = Math.min(timeoutSeconds, maxTimeoutSeconds)
+  return defineTool(inputOf(defaultSeconds, maxTimeoutSeconds), {
+    name: 'exec',
+    description: describe(settings),
+    effect: 'unsafe',
+    ...(settings.network && { sink: 'network' as const }),
+    paths: ['cwd'],
+    deadlineMs: (maxTimeoutSeconds + 30) * 1000,
+    preview: async ({ command, timeout_seconds: seconds = defaultSeconds }, call) => {
+      const { path, names } = await directoryAt(call.handle('cwd'))
+      const { network, isConfined } = settings
+      const frozen = { path, network, isConfined, seconds }
+      const freeze = { folder: folderOf(call), cwd: names, command }
+      const snapshot = await threads.perform({ freeze }, call.signal)
+      const seen = snapshot === 'late' ? ['any file: scanning the folder took too long'] : snapshot.uncovered
+      const uncovered = [...new Set([...seen, ...(isConfined ? [] : [filesOutside])])]
+      return {
+        facts: [
+          { name: 'runs', value: `${reachOf(settings)}, for at most ${seconds} s` },
+          { name: 'where', value: shownPath(path) },
+          ...(uncovered.length > 0 ? [{ name: 'unseen', value: `changes in ${uncovered.join(', ')}` }] : []),
+        ],
+        change: visible(command),
+        frozen,
+        ...(snapshot !== 'late' && { baseline: snapshot.packed }),
+      }
+    },
+    changedSince: async (packed, { command }, call, own) => {
+      const { names } = await directoryAt(call.handle('cwd'))
+      const compareFrozen = { folder: folderOf(call), cwd: names, command, packed, own }
+      const changed = await threads.perform({ compareFrozen }, call.signal)
+      return changed === 'late' ? ['the folder, perhaps: scanning it took too long'] : changed
+    },
+    // Never by the first word: the rest of a shell command could be anything.
+    covers: async ({ command }, call) => {
+      const { path, names } = await directoryAt(call.handle('cwd'))
+      const folder = names.length === 0 ? path : path.slice(0, -names.join('/').length - 1) || '/'
+      return { tool: 'exec', folder, ...commandCoverage(command, path, settings) }
+    },
+    async run({ command, timeout_seconds: seconds = defaultSeconds }, { handle, folder, protect, signal }) {
+      const { path: cwd } = await directoryAt(handle('cwd'))
+      const address = { folder, path: '.', protect }
+      const run = (mounts: readonly Mount[], unsure: readonly string[]) =>
+        runner({ command, folder, protect, mounts, unsure, cwd, timeoutMs: seconds * 1000, signal })
+      const { clock, records, isConfined, crash = () => undefined } = settings
+      const coverage = commandCoverage(command, cwd, settings)
+      const place = { folder: address, signal, ...(lapses(coverage) && { hiddenBy: coverage }) }
+      const { done, touched } = await reportTouched(threads, place, async () =>
+        isConfined
+          ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), signal, crash }, run)
+          : { done: await run([], []), findings: undefined },
+      )
+      const output = [renderExit(done.done), ...(isConfined ? guardNotes(done) : [])].join('\n')
+      return { status: 'ok', output, touched, ...(settings.network && { label: fromNetwork }) }
+    },
+  })
+}
+
+/** Label of a command with network access. */
+const fromNetwork: Label = { integrity: 'untrusted', sources: ['exec:network'] }
+
+function reachOf({ isConfined, network }: ExecSettings): string {
+  if (!isConfined) return 'WITHOUT A SANDBOX: it can do whatever you can'
+  return network ? 'in the sandbox, with the network' : 'in the sandbox, without the network'
+}
+
+function confinementOf({ isConfined, network }: ExecSettings): Confinement {
+  if (!isConfined) return 'none'
+  return network ? 'network' : 'sandbox'
+}
+
+function commandCoverage(
+  command: string,
+  cwd: string,
+  settings: ExecSettings,
+): Pick<Coverage, 'cwd' | 'pattern' | 'confinement'> {
+  return { cwd, pattern: JSON.stringify({ command }), confinement: confinementOf(settings) }
+}
+
+function folderOf({ folder, protect }: Pick<Call, 'folder' | 'protect'>): PathAddress {
+  return { folder, path: '.', protect }
+}
+
+function inputOf(defaultSeconds: number, maxTimeoutSeconds: number) {
+  return z.strictObject({
+    command: z
+      .string()
+      .refine((text) => text.trim() !== '', { error: 'must not be empty' })
+      .refine((text) => !text.includes('\0'), { error: 'must not hold NUL' })
+      .refine((text) => Buffer.byteLength(text) <= maxCommandBytes, {
+        error: `must have at most ${maxCommandBytes} bytes: write a file and run that`,
+      })
+      .describe('as for bash -c'),
+    cwd: z.string().optional().describe('directory to run in, relative to the folder; default: the folder'),
+    timeout_seconds: z
+      .int()
+      .min(1)
+      .max(maxTimeoutSeconds)
+      .optional()
+      .describe(`default ${defaultSeconds}; after that the command and all its processes are killed`),
+  })
+}
+
+function describe({ network, isConfined }: ExecSettings): string {
+  const reach = network ? '' : ', but not the network'
+  const limits = isConfined
+    ? ` It reaches the folder and the system's programs${reach}; files written outside the folder are discarded. `
+    : ' '
+  const git = isConfined ? 'git works, but its config and hooks are read-only. ' : ''
+  return (
+    'Runs a command with bash in the folder. Returns stdout and stderr combined, and then the exit status, such as ' +
+    `[exit 0].${limits}${git}All processes it starts end with it, and it gets no input.`
+  )
+}
+
+async function directoryAt(handle: PathHandle): Promise<{ path: string; names: string[] }> {
+  const sight = await handle.look()
+  if (sight.kind === 'directory') return sight
+  if (sight.kind === 'outside')
+    throw new HeddleError('forbidden', `${handle.shown} leads out of the session's folder`, 'give a cwd inside of it')
+  const what = sight.kind === 'missing' ? `there is no ${handle.shown}` : `${handle.shown} is not a directory`
+  throw new HeddleError('wrong_kind', what, 'give a directory as cwd; list_dir with path . shows what is there')
+}
+
+function renderExit({ output, code, killed }: ProgramExit): string {
+  const text = output.text()
+  const end = killed === undefined ? exit(code) : `killed: ${killed}`
+  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}[${end}]`
+}
+
+/** Shells and bubblewrap report a signal as 128 plus its number. */
+function exit(code: number | null): string {
+  const name = Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0]
+  return code === null ? 'signal' : name === undefined ? `exit ${code}` : `exit ${code}: signal ${name}`
+}

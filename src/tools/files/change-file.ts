@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import type { Coverage } from '../../domain/approval.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import { shownPath } from '../../domain/text/visible.ts'
+import type { FileContent, FilePlace } from '../../domain/tools/path-handle.ts'
+import type { Call, Preview, ToolOutcome } from '../../domain/tools/tool.ts'
+import { refuseGuarded } from '../guard/guarded-places.ts'
+import { headBytes, kindOfText } from './text-kind.ts'
+import { unifiedDiff } from './unified-diff.ts'
+
+/** Computes the new content of a file. Must be deterministic: a call may be repeated. */
+export type MakeContent = (before: FileContent | undefined, shown: string) => Buffer
+
+/** Coverage of a grant for writing: any path in this folder. */
+export function writingCoverage({ handle }: Pick<Call, 'handle'>): Promise<Coverage> {
+  return handle('path').replaceFile(async ({ folder }) => {
+    const answer = {
+      tool: 'write_file',
+      folder,
+      cwd: folder,
+      pattern: JSON.stringify({ path: '**' }),
+      confinement: null,
+    }
+    return { fate: 'kept', answer }
+  })
+}
+
+/** Changes a file, and stores the old and the new content. */
+export async function changeFile(call: Call, make: MakeContent): Promise<ToolOutcome> {
+  const { change } = call
+  if (!change) throw new HeddleError('forbidden', 'no file can be changed here', 'tell the user what should be changed')
+  const handle = call.handle('path')
+  const { path, sha256 } = await change(handle, (place) => makeContent(place, make, handle.shown))
+  return { status: 'ok', output: { status: 'ok', path: handle.shown, sha256 }, seen: [{ path, sha256 }] }
+}
+
+/** Preview of a change. */
+export function previewChange(call: Call, make: MakeContent): Promise<Preview> {
+  const handle = call.handle('path')
+  return handle.replaceFile(async (place) => {
+    const { before } = place
+    const path = pathOf(place)
+    const after = toText(makeContent(place, make, handle.shown))
+    const change = unifiedDiff(path, before && toText(before.bytes, `[${before.bytes.length} binary bytes]\n`), after)
+    const facts = [
+      { name: 'where', value: shownPath(join(place.folder, path)) },
+      { name: 'does', value: before ? 'changes this file' : 'creates this file' },
+    ]
+    return { fate: 'kept', answer: { facts, change, frozen: { path, before: before ? hashOf(before.bytes) : null } } }
+  })
+}
+
+/** The text including its byte order mark. */
+function toText(bytes: Buffer, otherwise = bytes.toString()): string {
+  const kind = kindOfText(bytes.subarray(0, headBytes))
+  return 'binary' in kind ? otherwise : new TextDecoder(kind.encoding, { ignoreBOM: true }).decode(bytes)
+}
+
+function makeContent(place: FilePlace, make: MakeContent, shown: string): Buffer {
+  refuseGuarded(place)
+  return make(place.before, shown)
+}
+
+/** Path under which changes are stored: relative to the folder, with links resolved. */
+export function pathOf({ names }: Pick<FilePlace, 'names'>): string {
+  return names.join('/')
+}
+
+export function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

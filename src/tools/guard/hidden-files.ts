@@ -1,0 +1,86 @@
+import type { PathAddress } from '../../domain/tools/path-handle.ts'
+import { markOf, syncRoot } from '../files/handle.ts'
+import type { Root } from '../files/inside.ts'
+import { writeMarks } from '../files/survey.ts'
+import { isGitDirectory, isReadByGit } from './git-places.ts'
+import { isAmong } from './protected-places.ts'
+
+// Max entries in addition to those of a survey.
+const maxHiddenEntries = 300_000
+// Elsewhere, a directory made to look like git's could hide its content.
+const inGit = /(^|\/)\.git(\/|$)/
+
+/** Paths that a survey passes over, relative to the folder. */
+export interface HiddenPaths {
+  folder: PathAddress
+  paths: string[]
+}
+
+/** Fingerprints of files that a survey passes over, as one text, and the kinds that could not be read. */
+export interface HiddenMarks {
+  marks: string
+  passedOver: string[]
+}
+
+/**
+ * Takes fingerprints of ignored files, packages, and files that git runs or reads as configuration. Reads no content and
+ * follows no link. Uses paths, which is much faster than descriptors: a directory swapped for a link meanwhile only shows
+ * up as a change. Runs in a worker thread.
+ */
+export async function hiddenMarks({ folder, paths }: HiddenPaths): Promise<HiddenMarks | 'tooMany'> {
+  const root = await syncRoot(folder)
+  const walk: Walk = { root, marks: new Map(), passedOver: new Set(), left: maxHiddenEntries, queue: [] }
+  for (const path of paths) {
+    const isDirectory = (await root.disk.find(`${root.path}/${path}`))?.isDirectory() ?? false
+    await takeMark(walk, path, isDirectory)
+  }
+  // The loop appends to this list.
+  for (const path of walk.queue) {
+    await takeDirectory(walk, path)
+    if (walk.left < 0) return 'tooMany'
+  }
+  return { marks: writeMarks(walk.marks), passedOver: [...walk.passedOver] }
+}
+
+interface Walk {
+  root: Root
+  marks: Map<string, string>
+  passedOver: Set<string>
+  /** Number of further entries allowed. */
+  left: number
+  /** Directories still to be read. */
+  queue: string[]
+}
+
+async function takeDirectory(walk: Walk, path: string): Promise<void> {
+  try {
+    const entries = await walk.root.disk.list(`${walk.root.path}/${path}`)
+    walk.left -= entries.length
+    const names = new Set(entries.map(({ name }) => name))
+    const isGit = inGit.test(path) && isGitDirectory(names)
+    for (const entry of entries) {
+      // Decoding replaced some bytes: the file cannot be opened by this name, or another file has it.
+      if (entry.name.includes('\ufffd')) walk.passedOver.add('files whose names are not UTF-8')
+      // The rest of a git directory changes with every git command.
+      if (!isGit || isReadByGit(entry.name)) await takeMark(walk, `${path}/${entry.name}`, entry.isDirectory())
+    }
+  } catch (error) {
+    if (!isGone(error)) walk.passedOver.add('directories that cannot be read')
+  }
+}
+
+async function takeMark({ root, marks, queue }: Walk, path: string, isDirectory: boolean): Promise<void> {
+  const whole = `${root.path}/${path}`
+  // Paths hidden from agents are not part of the folder.
+  if (isAmong(root.places.hidden, whole)) return
+  if (isDirectory) {
+    queue.push(path)
+    return
+  }
+  const stats = await root.disk.find(whole)
+  if (stats) marks.set(path, markOf(stats))
+}
+
+function isGone(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(String((error as NodeJS.ErrnoException).code))
+}

@@ -1,0 +1,78 @@
+import type { PathAddress } from '../../domain/tools/path-handle.ts'
+import type { HiddenChanges, Touched, TouchedFiles } from '../../domain/tools/touched.ts'
+import type { FileThreads } from '../files/file-threads.ts'
+import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
+import type { HiddenMarks } from './hidden-files.ts'
+
+const whyUnseen = {
+  late: 'scanning the folder took too long',
+  tooMany: `the folder has more than ${maxSurveyed.toLocaleString('en')} entries`,
+}
+const maxHiddenNamed = 20
+
+/** Folder to watch. `hiddenBy`: the command to blame for changes in hidden files; absent to skip these. */
+export interface WatchedFolder {
+  folder: PathAddress
+  signal: AbortSignal
+  hiddenBy?: HiddenChanges['by']
+}
+
+/** Runs an action, and reports the folder's file changes by scanning before and after it. */
+export async function reportTouched<T>(
+  threads: FileThreads,
+  place: WatchedFolder,
+  act: () => Promise<T>,
+): Promise<{ done: T; touched: Touched }> {
+  const { folder, signal, hiddenBy } = place
+  const before = await unlessUnseen(threads.perform({ survey: folder }, signal), signal)
+  const hiddenBefore = 'unseen' in before || !hiddenBy ? undefined : await hiddenIn(threads, place, before.hidden)
+  const done = await act()
+  if ('unseen' in before) return { done, touched: before }
+  const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, signal), signal)
+  if ('unseen' in after) return { done, touched: after }
+  if (!hiddenBefore || !hiddenBy) return { done, touched: after.touched }
+  const paths = [...new Set([...before.hidden, ...after.hidden])]
+  const hiddenAfter = await hiddenIn(threads, place, paths)
+  return { done, touched: hiddenAfter ? withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter) : after.touched }
+}
+
+/** Undefined if the scan failed: then hidden files count as possibly changed. */
+async function hiddenIn(
+  threads: FileThreads,
+  { folder, signal }: WatchedFolder,
+  paths: string[],
+): Promise<HiddenMarks | undefined> {
+  const seen = await unlessUnseen(threads.perform({ hiddenMarks: { folder, paths } }, signal), signal)
+  return 'unseen' in seen ? undefined : seen
+}
+
+function withHidden(
+  { passedOver = [], ...touched }: TouchedFiles,
+  by: HiddenChanges['by'],
+  before: HiddenMarks,
+  after: HiddenMarks,
+): TouchedFiles {
+  const isSame = before.marks === after.marks
+  const changed = isSame ? [] : [...differences(readMarks(before.marks), readMarks(after.marks)).keys()].sort()
+  const paths = changed.slice(0, maxHiddenNamed)
+  const unseen = [...new Set([...otherKinds(passedOver), ...before.passedOver, ...after.passedOver])].sort()
+  return {
+    ...touched,
+    ...(unseen.length > 0 && { passedOver: unseen }),
+    ...(changed.length > 0 && { hidden: { by, paths, more: changed.length - paths.length } }),
+  }
+}
+
+/** A failed scan must not fail the call; only an abort does. */
+async function unlessUnseen<S extends object>(
+  scan: Promise<S | keyof typeof whyUnseen>,
+  signal: AbortSignal,
+): Promise<S | { unseen: string }> {
+  try {
+    const seen = await scan
+    return typeof seen === 'string' ? { unseen: whyUnseen[seen] } : seen
+  } catch (error) {
+    signal.throwIfAborted()
+    return { unseen: error instanceof Error ? error.message : String(error) }
+  }
+}

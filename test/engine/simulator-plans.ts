@@ -1,0 +1,37 @@
+import type { Tool } from '../../src/domain/tools/tool.ts'
+import { planTasks } from '../../src/engine/plans/plan-tasks.ts'
+import { projectTools } from '../../src/engine/plans/project-tools.ts'
+import { spawnAgent } from '../../src/engine/plans/spawn-agent.ts'
+import type { Engine, Limits } from '../../src/engine/runtime.ts'
+import { agentNamed } from './test-team.ts'
+
+/** Room for a plan whose tasks are tried again and again. */
+export const planLimits: Partial<Limits> = { maxSteps: 150, perRequest: { usd: 5, tokens: 600_000 } }
+
+const pool: Record<string, string[]> = {
+  coordinator: ['spawn_agent', 'run_project', 'project_status', 'wait', 'task_list', 'task_update'],
+  'project-planner': ['plan_tasks', 'look'],
+  researcher: ['look'],
+}
+
+const agents = ['project-planner', 'researcher'].map((name) => agentNamed(name))
+const index = { find: (name: string) => agents.find((agent) => agent.name === name), list: () => agents }
+
+/** The engine of a process in which a coordinator answers, who has plans made and carried out. */
+export function withPlans(engine: Engine): Engine {
+  const tools = new Map(engine.tools)
+  const planning: Engine = {
+    ...engine,
+    tools,
+    agents: index,
+    defaultAgent: 'coordinator',
+    toolsFor: ({ agent }) => pool[agent ?? ''] ?? [],
+  }
+  const added = [
+    planTasks(planning),
+    spawnAgent(planning, { knowsModel: () => false }),
+    ...projectTools(planning, { plans: 'auto' }),
+  ] as Tool[]
+  for (const tool of added) tools.set(tool.name, tool)
+  return planning
+}

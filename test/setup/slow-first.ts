@@ -1,0 +1,26 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** What takes longest begins first, so that no worker is left with it at the end; Vitest itself knows only after a run. */
+const slow = [
+  'test/attack/',
+  'test/crash/',
+  'test/soak/',
+  'test/engine/memory-crash',
+  'test/engine/faults-',
+  'test/store/migrate-interrupted',
+  'test/tools/exec-bounds',
+  'test/tools/race',
+  'test/launcher-signals',
+  'test/package',
+  'test/cli/report',
+  'test/cli/fuzz',
+  'test/cli/every-command',
+]
+
+export class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification) => slow.some((path) => moduleId.includes(`/${path}`))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))]
+  }
+}
