@@ -1,6 +1,7 @@
 import type { App } from '../api/app.ts'
 import type { PlanView, TaskView } from '../api/views/plan.ts'
 import type { RunView } from '../api/views/run.ts'
+import { isAboutRun } from '../domain/event.ts'
 import type { Client, StreamItem, StreamQuery } from './api.ts'
 
 /** Client of the engine in this process. */
@@ -30,8 +31,7 @@ async function* streamOf(app: App, { run, signal, after }: StreamQuery): AsyncIt
   void (async () => {
     const until = AbortSignal.any([signal, own.signal])
     for await (const event of app.follow({ ...(after !== undefined && { after }), signal: until }))
-      if (run === undefined || event.subject === `run:${run}` || event.payload['run'] === run)
-        add({ kind: 'event', event })
+      if (run === undefined || isAboutRun(event, run)) add({ kind: 'event', event })
   })().catch((error) => {
     failure = { error }
     add()

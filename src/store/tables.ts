@@ -325,6 +325,8 @@ export interface Tables {
     kind: EventKind
     subject: string
     payload_json: string
+    session_id: string | null
+    root_run_id: string | null
   }
   migrations: { id: number; name: string; applied_at: number }
 }

@@ -129,6 +129,7 @@ export async function beginChild(
     kind: 'run.queued',
     subject: `run:${runId}`,
     payload: { session: session.label, folder: session.folder, parent: parent.id, agent: work.agent },
+    scope: { sessionId: session.id, rootRunId: parent.rootRunId },
   })
   tx.hint('runs')
   return { runId, session }

@@ -192,6 +192,7 @@ export async function nextRun(
     kind: 'run.queued',
     subject: `run:${next.runId}`,
     payload: { session: next.session.label, folder: next.session.folder },
+    scope: { sessionId: next.session.id, rootRunId: request?.id ?? next.runId },
   })
   tx.hint('runs')
   return next.runId

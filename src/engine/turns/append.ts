@@ -59,6 +59,7 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
       kind: 'turn.added',
       subject: `turn:${turn.id}`,
       payload: { session: label, folder: input.folder, depth },
+      scope: { sessionId: session.id, rootRunId: turn.runId },
     })
     return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
   }
@@ -118,6 +119,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     kind: 'session.created',
     subject: `session:${start.label}`,
     payload: { folder: start.folder, headTurnId: session.headTurnId },
+    scope: { sessionId: session.id, rootRunId: null },
   })
   return session
 }

@@ -84,6 +84,7 @@ async function change(
       kind,
       subject: `session:${session.label}`,
       payload: { folder: session.folder, ...payload },
+      scope: { sessionId: session.id, rootRunId: null },
     })
     const [after] = (await findSessions(tx, { folder: session.folder })).filter((other) => other.id === id)
     return viewSession(tx, after ?? session)

@@ -143,6 +143,8 @@ async function importTurn(tx: Tx, runtime: Runtime, item: ExportedTurn, tips: Ma
     kind: 'turn.imported',
     subject: `turn:${turn.id}`,
     payload: { parentId: turn.parentTurnId },
+    // Its run worked elsewhere, in a session that is not here.
+    scope: null,
   })
   return { segmentId, sessions }
 }

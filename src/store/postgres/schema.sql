@@ -68,6 +68,8 @@ CREATE TABLE events (
   kind text COLLATE "C" NOT NULL,
   subject text COLLATE "C" NOT NULL,
   payload_json text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C",
+  root_run_id text COLLATE "C",
   CONSTRAINT events_pkey PRIMARY KEY (xid, seq)
 );
 

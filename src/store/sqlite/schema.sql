@@ -53,7 +53,7 @@ CREATE TABLE events (
   kind         TEXT NOT NULL,
   subject      TEXT NOT NULL,
   payload_json TEXT NOT NULL
-) STRICT;
+, session_id TEXT, root_run_id TEXT) STRICT;
 
 CREATE INDEX events_of_pauses ON events (subject) WHERE kind IN ('run.waiting', 'run.fallback');
 
