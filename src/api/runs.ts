@@ -1,11 +1,11 @@
 import type { Millis } from '../domain/clock.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { RunState } from '../domain/run.ts'
-import type { Spending } from '../domain/spending.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
+import type { PageOptions } from './views/page.ts'
 import type { Answered, Question, SubmitResult } from './views/question.ts'
 import type { UndoReport } from './views/result.ts'
-import type { RunLine, SpendingKey, WorkInProgress } from './views/run.ts'
+import type { RunFilter, RunLine, SpendingKey, UsageReport, WorkInProgress } from './views/run.ts'
 import type { StatusView } from './views/status.ts'
 
 /** Inputs, the runs that answer them, and what they cost. `folder` is the caller's working directory. */
@@ -18,17 +18,15 @@ export interface RunApp {
   listen(listener: (delta: StreamDelta) => void): () => void
   /** Starts a worker in this process, for one session or for all; a home has only one worker for all. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
-  runs(filter?: { all?: boolean }): Promise<RunLine[]>
+  /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
+  runs(filter?: RunFilter): Promise<RunLine[]>
   /** Cancels a run with all runs it started, a `task:` with its run, or a `plan:` with all its tasks. */
   cancel(reference: string, reason: string): Promise<{ id: string; state: RunState | TaskStatus | PlanStatus }>
   /** Runs a run's inputs again, or a failed `task:`. */
   retry(reference: string): Promise<{ runId: string | null }>
   /** Restores the files that a run and its descendants changed. */
   undo(run: string, options?: { dryRun?: boolean }): Promise<UndoReport>
-  usage(
-    by: SpendingKey,
-    options?: { today?: boolean },
-  ): Promise<{ rows: (Spending & { key: string })[]; total: Spending }>
+  usage(by: SpendingKey, options?: PageOptions & { today?: boolean }): Promise<UsageReport>
   /** State of a folder, and its turns since a given time. */
   status(folder: string, since: Millis): Promise<StatusView>
 }

@@ -1,10 +1,13 @@
 import type { Persona } from '../domain/persona.ts'
 import type { SmartRoute } from '../domain/smart-route.ts'
-import type { SessionView } from './views/session.ts'
+import type { PageOptions } from './views/page.ts'
+import type { SessionFilter, SessionView } from './views/session.ts'
 
 /** Sessions and personas. `folder` is the caller's working directory. */
 export interface SessionApp {
-  sessions(filter?: { folder?: string }): Promise<SessionView[]>
+  /** Sessions, the last used first. `after` is the `sessionCursor` of one. */
+  sessions(filter?: SessionFilter): Promise<SessionView[]>
+  countSessions(filter?: Omit<SessionFilter, keyof PageOptions>): Promise<number>
   /** Finds the session that a message belongs to by its words: in this folder, or in `all`. */
   routeSmart(folder: string, message: string, options?: { all?: boolean }): Promise<SmartRoute>
   renameSession(folder: string, session: string, label: string): Promise<SessionView>

@@ -3,12 +3,14 @@ import type { Runtime } from '../engine/runtime.ts'
 import { routeSmart } from '../engine/turns/route-smart.ts'
 import { archive, listSessions, rename, setPersona } from '../engine/turns/sessions.ts'
 import { listPersonas } from '../store/rows/personas.ts'
+import { countSessions } from '../store/rows/session-lists.ts'
 import { assertPersonaNames, type PermissionNames } from './permission-names.ts'
 
 export function sessionApp(runtime: Runtime, known: PermissionNames): SessionApp {
   const { store, clock } = runtime
   return {
     sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
+    countSessions: (scope = {}) => store.read((rows) => countSessions(rows, scope)),
     routeSmart: (folder, message, { all } = {}) =>
       store.read((rows) => routeSmart(rows, message, { now: clock.now(), ...(!all && { folder }) })),
     renameSession: (folder, session, label) => rename(runtime, folder, session, label),

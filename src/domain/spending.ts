@@ -13,7 +13,7 @@ export function nextDay(now: Millis): Millis {
 }
 
 /** Commands that call a model outside of any run. */
-const trialKinds = ['models test', 'models add', 'doctor'] as const
+export const trialKinds = ['models test', 'models add', 'doctor'] as const
 export type TrialKind = (typeof trialKinds)[number]
 
 /** Stands for a run id in the records of such a command's calls. */

@@ -65,7 +65,7 @@ export function socketClient(socket: string, clock: Clock): Client {
       return get(route, { folder })
     },
     runs: async (filter = {}) =>
-      (await get<{ runs: Awaited<ReturnType<Client['runs']>> }>(routeNames.runs, filter)).runs,
+      (await get<{ runs: Awaited<ReturnType<Client['runs']>> }>(routeNames.runs, { ...filter })).runs,
     run: (name) => get(pathFor(routeNames.run, name)),
     cancel: (name, reason) => post(pathForAny(cancelRoutes, name), { reason }),
     retry: (name) => post(pathForAny(retryRoutes, name), {}),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { maxPage } from '../api/views/page.ts'
 import { spendingKeys } from '../api/views/run.ts'
 import { decisions } from '../domain/approval.ts'
 import { taskActions, taskStatuses } from '../domain/plan.ts'
@@ -35,7 +36,11 @@ export const question = z.strictObject({
   dedupeKey: z.string().min(1).max(200).optional(),
 })
 export const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0) })
-export const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
+const page = {
+  limit: z.coerce.number().int().min(1).max(maxPage).exactOptional(),
+  after: z.string().max(500).exactOptional(),
+}
+export const runsQuery = z.strictObject({ all: z.stringbool().default(false), ...page })
 export const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
 export const decision = z.strictObject({
   answer: z.enum(decisions),
@@ -59,6 +64,7 @@ export const undoOptions = z.strictObject({ dryRun: z.boolean().default(false) }
 export const usageQuery = z.strictObject({
   by: z.enum(spendingKeys).default('model'),
   today: z.stringbool().default(false),
+  ...page,
 })
 export const statusQuery = z.strictObject({ folder, since: z.coerce.number().int().min(0).default(0) })
 export const eventsQuery = z.strictObject({

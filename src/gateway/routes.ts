@@ -87,8 +87,8 @@ export function routes(app: App, context: RouteContext): Hono<{ Bindings: HttpBi
     return c.json(await app.status(folder, since))
   })
   http.get(routeNames.usage, async (c) => {
-    const { by, today } = query(c, usageQuery)
-    return c.json(await app.usage(by, { today }))
+    const { by, ...options } = query(c, usageQuery)
+    return c.json(await app.usage(by, options))
   })
   http.get(routeNames.cursor, async (c) => c.json({ cursor: await app.cursor() }))
   http.get(routeNames.events, async (c) => {

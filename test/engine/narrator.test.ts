@@ -11,9 +11,9 @@ import { remember } from '../../src/memory/remember.ts'
 import { gate } from '../../src/models/gate.ts'
 import { archiveMemory } from '../../src/store/knowledge/memories.ts'
 import { listNarratives, narrativeRecalledBy } from '../../src/store/knowledge/narratives.ts'
+import { spendingOfRuns } from '../../src/store/rows/run-lists.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
-import { allUsage } from '../../src/store/rows/usage.ts'
 import { databases } from '../setup/places.ts'
 import { testLocks } from './engine.ts'
 import { newOffice, type Office, type Play } from './test-team.ts'
@@ -72,9 +72,9 @@ describe.each(databases)('where a talk stands on %s', (database) => {
     ])
     const [told] = await tellings()
     expect(told).toMatchObject({ state: 'completed', via: 'narrator', priority: -1, effectiveTools: [] })
-    const usage = await office.engine.store.read((rows) => allUsage(rows, 0))
-    expect(usage.filter(({ run_id }) => run_id === told?.id)).toHaveLength(1)
-    expect(answered.usage.inputTokens).toBe(usage.find(({ run_id }) => run_id === answered.runId)?.input)
+    const spent = await office.engine.store.read((rows) => spendingOfRuns(rows, [told?.id ?? '', answered.runId ?? '']))
+    expect(spent.get(told?.id ?? '')?.calls).toBe(1)
+    expect(answered.usage.inputTokens).toBe(spent.get(answered.runId ?? '')?.inputTokens)
     expect(office.requestsOf('narrator')[0]?.messages.at(-1)?.content).toContain(`person: ${long}\nanswer: Noted.`)
   })
 

@@ -6,7 +6,6 @@ import { why } from '../../src/engine/why/why.ts'
 import { remember } from '../../src/memory/remember.ts'
 import { archiveMemory } from '../../src/store/knowledge/memories.ts'
 import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
-import { lastActivityAt } from '../../src/store/rows/run-activity.ts'
 import { heard, scansIn } from './heard.ts'
 import { newOffice, type Play, planner, planningCoordinator } from './test-team.ts'
 
@@ -57,8 +56,6 @@ test('why and show look everything up by key, however many rows there are', asyn
   await why(explaining, '/elsewhere', 'session:main')
   const around = { now: clock.now(), agents, protect: explaining.protect, limits: { ...budget, steps: 10 } }
   for (const ref of named) await explaining.store.read((rows) => show(rows, ref, office.folder, around))
-  // Of a run that has not ended.
-  await explaining.store.read((rows) => lastActivityAt(rows, runId))
   const scans = scansIn(store.place, asked)
   await office.remove()
   expect(asked.size).toBeGreaterThan(40)

@@ -221,7 +221,7 @@ describe('hostile values', () => {
 
 /** What takes nothing from outside, or a file that a person names. */
 const notAsked = ['home', 'remove', 'close', 'backup', 'listen', 'prune', 'cursor', 'tips', 'personas', 'approvals']
-notAsked.push('grants', 'revokeGrant', 'usage', 'runs', 'results', 'follow', 'forgetMemory', 'exportMemories')
+notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'forgetMemory', 'exportMemories')
 
 /** Every other call of an App with one text in all its arguments. */
 function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
@@ -256,6 +256,10 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['checkAgent', (v) => app.checkAgent(v, v)],
     ['archiveSession', (v) => app.archiveSession(here, v, true)],
     ['sessions', (v) => app.sessions({ folder: v })],
+    ['sessions', (v) => app.sessions({ label: v, after: v, limit: Number(v) })],
+    ['countSessions', (v) => app.countSessions({ folder: v, label: v })],
+    ['runs', (v) => app.runs({ after: v })],
+    ['usage', (v) => app.usage('session', { after: v })],
     ['routeSmart', (v) => app.routeSmart(here, v)],
     ['log', (v) => app.log(v, { of: v })],
     ['context', (v) => app.context(here, v)],

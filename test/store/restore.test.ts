@@ -10,7 +10,8 @@ import { append } from '../../src/engine/turns/append.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { followEvents, pruneEvents, readEvents } from '../../src/store/rows/events.ts'
-import { allUsage, costSince, reserveUsage, settleUsage } from '../../src/store/rows/usage.ts'
+import { costSince, reserveUsage, settleUsage } from '../../src/store/rows/usage.ts'
+import { usageBy } from '../../src/store/rows/usage-lists.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Store } from '../../src/store/store.ts'
 import { expectSound } from '../contract/whole.ts'
@@ -100,8 +101,8 @@ describe.each(databases)('restoring into %s', (database) => {
     await store.close()
     await restoreBackup(place, backup, { context })
     const after = await openWorld(place)
-    const listed = await after.store.read((rows) => allUsage(rows, 0))
-    expect(listed.map(({ run_id, state }) => [run_id, state]).toSorted()).toEqual([
+    const listed = await after.store.read((rows) => usageBy(rows, 'run', { since: 0 }, {}))
+    expect(listed.map(({ key, sums }) => [key, sums[0]?.state]).toSorted()).toEqual([
       ['before-the-backup', 'spent'],
       ['today', 'spent'],
       ['under-way', 'lost'],

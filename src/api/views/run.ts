@@ -2,6 +2,7 @@ import type { Label } from '../../domain/label.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
 import type { UnsafeCall } from '../../domain/tools/touched.ts'
+import type { PageOptions } from './page.ts'
 
 /** All of a run. */
 export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'tellsOf'> {
@@ -62,6 +63,18 @@ export interface RunLine {
   estimatedUsd: number
   lostUsd: number
   waitingFor?: string
+}
+
+/** Which runs to list: unfinished ones or, with `all`, any. Without a limit 50; `after` is the id of a run. */
+export interface RunFilter extends PageOptions {
+  all?: boolean
+}
+
+/** Spending by key, those that began last at the end; `next` is the cursor of older ones. */
+export interface UsageReport {
+  rows: (Spending & { key: string })[]
+  total: Spending
+  next?: string
 }
 
 /** Keys by which spending can be grouped. */

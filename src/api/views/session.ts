@@ -1,7 +1,9 @@
 import type { SessionKind } from '../../domain/session.ts'
+import { cursorFrom, type PageOptions } from './page.ts'
 
 /** A session in a list. */
 export interface SessionView {
+  id: string
   label: string
   folder: string
   sessionKind: SessionKind
@@ -10,6 +12,19 @@ export interface SessionView {
   persona: string | null
   updatedAt: string
   archived: boolean
+}
+
+/** Which sessions to list, the last used first. Without a limit 100. */
+export interface SessionFilter extends PageOptions {
+  folder?: string
+  label?: string
+  kind?: SessionKind
+  archived?: boolean
+}
+
+/** Cursor of a session in a list, after which the next page begins. */
+export function sessionCursor({ updatedAt, id }: Pick<SessionView, 'updatedAt' | 'id'>): string {
+  return cursorFrom([Date.parse(updatedAt), id])
 }
 
 /** Result of an import. */

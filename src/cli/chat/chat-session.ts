@@ -105,7 +105,7 @@ export class ChatSession {
 
   async #begin(): Promise<void> {
     const { folder } = this.#here
-    const isThere = (await this.#app.sessions({ folder })).some(({ label }) => label === this.#session)
+    const isThere = (await this.#app.sessions({ folder, label: this.#session })).length > 0
     // Read before this process starts working, so that runs left by a crash are recognised.
     const request = await runsAt(this.#app, { session: this.#session, folder })
     if (isThere) await this.#connection.workOn(this.#session)

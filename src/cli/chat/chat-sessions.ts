@@ -1,4 +1,5 @@
 import type { App } from '../../api/app.ts'
+import { maxPage } from '../../api/views/page.ts'
 import type { SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
@@ -6,14 +7,17 @@ import { parseReference } from '../../domain/reference.ts'
 import { checkLabel, checkUserLabel } from '../../domain/session.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import type { CommandContext } from '../command.ts'
-import { isTalk } from '../commands/sessions.ts'
+import { talks } from '../commands/sessions.ts'
 import { ago, paint, printable, table } from '../terminal/screen.ts'
+
+/** Sessions that /sessions lists: the last used ones. */
+const maxListed = 30
 
 type ListContext = Pick<CommandContext, 'folder' | 'screen' | 'clock'>
 
 /** Sessions of this folder, last used first, and the command that switches to one. */
 export async function sessionLines(app: App, { folder, screen, clock }: ListContext, current: string): Promise<string> {
-  const found = (await chatSessions(app, folder)).toSorted((a, b) => b.updatedAt.localeCompare(a.updatedAt))
+  const found = await app.sessions({ folder, limit: maxListed, ...talks })
   if (found.length === 0) return 'no session yet: one starts with your first message'
   const rows = found.map(({ label, depth, updatedAt }) => [
     label === current ? '*' : ' ',
@@ -36,12 +40,12 @@ export async function chatLabel(app: App, folder: string, text: string): Promise
 
 /** Finds the session to switch to. */
 export async function findChatSession(app: App, folder: string, label: string): Promise<SessionView> {
-  const all = await chatSessions(app, folder)
-  const found = all.find((session) => session.label === label.normalize('NFC'))
+  const [found] = await app.sessions({ folder, label: label.normalize('NFC'), ...talks })
   if (found) return found
+  const others = await app.sessions({ folder, limit: maxPage, ...talks })
   const close = nearest(
     label,
-    all.map((session) => session.label),
+    others.map((session) => session.label),
   )
   throw new UsageError(
     `there is no session ${printable(label)} here`,
@@ -51,13 +55,11 @@ export async function findChatSession(app: App, folder: string, label: string): 
 
 /** Label for a new session: the given one, or the next free one. */
 export async function freshLabel(app: App, folder: string, label: string | undefined): Promise<string> {
-  const taken = new Set((await app.sessions({ folder })).map((session) => session.label))
-  let chosen = label === undefined ? '' : checkUserLabel(checkLabel(label))
-  if (taken.has(chosen)) throw new UsageError(`session ${chosen} already exists`, `go there: /switch ${chosen}`)
-  for (let number = 2; chosen === '' || taken.has(chosen); number++) chosen = `chat-${number}`
+  const isTaken = async (chosen: string) => (await app.sessions({ folder, label: chosen })).length > 0
+  if (label === undefined) {
+    for (let number = 2; ; number++) if (!(await isTaken(`chat-${number}`))) return `chat-${number}`
+  }
+  const chosen = checkUserLabel(checkLabel(label))
+  if (await isTaken(chosen)) throw new UsageError(`session ${chosen} already exists`, `go there: /switch ${chosen}`)
   return chosen
-}
-
-async function chatSessions(app: App, folder: string): Promise<SessionView[]> {
-  return (await app.sessions({ folder })).filter(isTalk)
 }

@@ -64,7 +64,7 @@ export interface GreetingContext {
 /** The session, with the last message of the user. */
 async function sessionLine(here: CommandContext, app: App, session: string): Promise<string> {
   const label = printable(session)
-  const found = (await app.sessions({ folder: here.folder })).find((each) => each.label === session)
+  const [found] = await app.sessions({ folder: here.folder, label: session })
   if (!found?.headTurnId) return `${label}, new: it starts with your first message`
   const turns = await app.log(here.folder, { of: session, limit: searchedTurns })
   const last = turns.findLast(({ preview }) => !byAgents.test(preview)) ?? turns.at(-1)

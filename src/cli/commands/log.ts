@@ -3,7 +3,7 @@ import type { TurnLine } from '../../api/views/turn.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import type { CommandContext, Register } from '../command.ts'
-import { wholeNumber } from '../input/counts.ts'
+import { pageOptions } from '../input/pages.ts'
 import { drawGraph } from '../terminal/graph.ts'
 import { ago, cut, paint, printable, width } from '../terminal/screen.ts'
 
@@ -33,7 +33,7 @@ export const registerLog: Register = (program, run) => {
             `--${all ? 'all' : 'tips'} looks at every session, not at ${printable(of)} alone`,
             `leave one of them out`,
           )
-        const limit = limitFrom(options['limit'], here.json || all ? 0 : screenTurns)
+        const limit = pageOptions(options, here.json || all ? 0 : screenTurns, 'turns').limit
         const turns = await read(here, of, { all, context, tips, limit })
         const graph = all || options['graph'] === true
         return { json: { turns }, text: screen(here, turns, of, { whole: all || context || tips, graph }) }
@@ -72,11 +72,11 @@ async function read(
   if (query.tips) return lastOf(await app.tips(), query.limit)
   if (query.all) return lastOf(await app.log(here.folder, { all: true }), query.limit)
   if (of === undefined) {
-    const [newest] = await app.sessions({ folder: here.folder })
+    const { folder } = here
+    const [newest] = [...(await app.sessions({ folder, label: 'main' })), ...(await app.sessions({ folder, limit: 1 }))]
     // A folder without sessions has an empty log; that is no error.
     if (!newest) return []
-    const sessions = await app.sessions({ folder: here.folder })
-    of = sessions.some(({ label }) => label === 'main') ? 'main' : newest.label
+    of = newest.label
   }
   return app.log(here.folder, { limit: query.limit, of })
 }
@@ -114,9 +114,4 @@ function line(here: CommandContext, turn: TurnLine, before: string): string {
   ].join('  ')
   const start = `${paint(screen, 'yellow', head)}${facts}  `
   return cut(start + printable(turn.preview), Math.max(screen.columns, width(start) + 10))
-}
-
-function limitFrom(value: unknown, otherwise: number): number {
-  if (value === undefined) return otherwise
-  return wholeNumber(value, { what: 'number of turns', least: 0, remedy: 'give a whole number; 0 means all' })
 }

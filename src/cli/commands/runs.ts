@@ -1,14 +1,20 @@
-import { type RunLine, spendingKeys } from '../../api/views/run.ts'
+import { maxPage, type PageOptions } from '../../api/views/page.ts'
+import { type RunLine, spendingKeys, type UsageReport } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { parseReference } from '../../domain/reference.ts'
 import type { Register } from '../command.ts'
+import { moreLine, pageOptions, readPages } from '../input/pages.ts'
 import { inThousands } from '../pages/answer-page.ts'
 import { lostWords, spendingNotes, spendingRow } from '../pages/spending-words.ts'
 import { printable, table } from '../terminal/screen.ts'
 
 const cancelTimeout: Millis = 5000
+/** Finished runs that `ps --all` shows. */
+const lastRuns = 50
+/** Rows of `usage` on screen. */
+const screenRows = 30
 
 export const registerRuns: Register = (program, run) => {
   program
@@ -16,14 +22,24 @@ export const registerRuns: Register = (program, run) => {
     .helpGroup('SEE')
     .description('what is queued, running or waiting')
     .option('-a, --all', 'also the last finished ones')
+    .option('--limit <n>', `at most the last n; 0 for all (default: ${lastRuns} with --all, else all)`)
+    .option('--after <cursor>', 'older ones than this cursor, the next of an earlier page')
     .action(
       run(async (here, _args, options) => {
-        const runs = await (await here.client()).runs({ all: options['all'] === true })
+        const client = await here.client()
+        const all = options['all'] === true
+        const { rows: runs, ...more } = await readPages((page) => client.runs({ all, ...page }), {
+          ...pageOptions(options, all ? lastRuns : 0, 'runs'),
+          newest: 'last',
+          cursorOf: ({ id }) => id,
+        })
         const text =
           runs.length > 0
-            ? table(here.screen, runs.map(row), 4)
+            ? [...moreLine(more, all ? 'heddle ps --all' : 'heddle ps'), table(here.screen, runs.map(row), 4)].join(
+                '\n',
+              )
             : 'nothing is running    heddle ask "…", heddle ps --all'
-        return { json: { runs }, text }
+        return { json: { runs, ...more }, text }
       }),
     )
 
@@ -33,17 +49,23 @@ export const registerRuns: Register = (program, run) => {
     .description('tokens and money; ~ marks an estimate')
     .option('--by <key>', spendingKeys.join(', '), 'model')
     .option('--today', 'only what was spent since midnight, UTC')
+    .option('--limit <n>', `at most the last n rows; 0 for all (default: all in JSON, ${screenRows} on screen)`)
+    .option('--after <cursor>', 'older rows than this cursor, the next of an earlier page')
     .action(
       run(async (here, _args, options) => {
         const by = spendingKeys.find((known) => known === options['by'])
         if (!by)
           throw new UsageError(`usage cannot be grouped by "${options['by']}"`, `use --by ${spendingKeys.join(', ')}`)
-        const { rows, total } = await (await here.client()).usage(by, { today: options['today'] === true })
+        const client = await here.client()
+        const today = options['today'] === true
+        const page = pageOptions(options, here.json ? 0 : screenRows, 'rows')
+        const { rows, total, ...more } = await readUsage((part) => client.usage(by, { today, ...part }), page)
         const lines = [...rows, { key: 'total', ...total }].map((each) =>
           spendingRow({ ...each, key: printable(each.key) }),
         )
-        const text = [table(here.screen, lines, 0), ...spendingNotes(total)].join('\n')
-        return { json: { rows, total }, text }
+        const command = `heddle usage --by ${by}${today ? ' --today' : ''}`
+        const text = [...moreLine(more, command), table(here.screen, lines, 0), ...spendingNotes(total)].join('\n')
+        return { json: { rows, total, ...more }, text }
       }),
     )
 
@@ -91,6 +113,20 @@ export const registerRuns: Register = (program, run) => {
         return { json: { ok: true, ...retried }, text }
       }),
     )
+}
+
+/** Reads the report page by page; older rows come before. */
+async function readUsage(
+  read: (page: PageOptions) => Promise<UsageReport>,
+  { limit, after }: { limit: number; after?: string },
+): Promise<UsageReport> {
+  const size = (have: number) => (limit === 0 ? maxPage : Math.min(maxPage, limit - have))
+  let report = await read({ limit: size(0), ...(after !== undefined && { after }) })
+  while (report.next !== undefined && (limit === 0 || report.rows.length < limit)) {
+    const older = await read({ limit: size(report.rows.length), after: report.next })
+    report = { ...older, rows: [...older.rows, ...report.rows] }
+  }
+  return report
 }
 
 /** Whether it names a plan or task; the output then uses that name instead of the run's. */

@@ -1,7 +1,10 @@
-import type { SessionView } from '../../api/views/session.ts'
+import { type SessionView, sessionCursor } from '../../api/views/session.ts'
 import { tail } from '../../domain/id.ts'
 import type { CommandContext, Register } from '../command.ts'
+import { moreLine, pageOptions, readPages } from '../input/pages.ts'
 import { ago, paint, printable, table } from '../terminal/screen.ts'
+
+const screenSessions = 30
 
 export const registerSessions: Register = (program, run) => {
   const sessions = program
@@ -10,12 +13,16 @@ export const registerSessions: Register = (program, run) => {
     .helpGroup('REWIND')
     .description('list the sessions of this folder, the last used first')
     .option('-a, --all', 'those of every folder, those of subagents, and archived ones')
-    .action(run((here, _args, options) => list(here, options['all'] === true)))
+    .option('--limit <n>', `at most n; 0 for all (default: all in JSON, ${screenSessions} on screen)`)
+    .option('--after <cursor>', 'those that follow this cursor, the next of an earlier page')
+    .action(run((here, _args, options) => list(here, options)))
   sessions
     .command('list', { hidden: true })
     .alias('ls')
     .option('-a, --all')
-    .action(run((here, _args, options) => list(here, options['all'] === true || sessions.opts()['all'] === true)))
+    .option('--limit <n>')
+    .option('--after <cursor>')
+    .action(run((here, _args, options) => list(here, { ...sessions.opts(), ...options })))
   sessions
     .command('rename <session> <label>')
     .description('give a session another label; its turns stay where they are')
@@ -64,17 +71,25 @@ export const registerSessions: Register = (program, run) => {
     )
 }
 
-async function list(here: CommandContext, all: boolean) {
+async function list(here: CommandContext, options: Record<string, unknown>) {
   const app = await here.app()
-  const found = await app.sessions(all ? {} : { folder: here.folder })
-  const sessions = all ? found : found.filter(isTalk)
-  return { json: { sessions }, text: sessions.length > 0 ? listing(here, sessions, all) : await nothing(here, all) }
+  const all = options['all'] === true
+  const scope = all ? {} : { folder: here.folder, ...talks }
+  const page = pageOptions(options, here.json ? 0 : screenSessions, 'sessions')
+  const { rows, ...more } = await readPages<SessionView>((part) => app.sessions({ ...scope, ...part }), {
+    ...page,
+    newest: 'first',
+    cursorOf: sessionCursor,
+  })
+  const json = { sessions: rows, ...more }
+  if (rows.length === 0) return { json, text: await nothing(here, all) }
+  const left = page.after === undefined ? (await app.countSessions(scope)) - rows.length : undefined
+  const command = all ? 'heddle sessions --all' : 'heddle sessions'
+  return { json, text: [listing(here, rows, all), ...moreLine(more, command, left)].join('\n') }
 }
 
-/** Whether it is a conversation of the user: not archived, and not an agent's own session. */
-export function isTalk({ sessionKind, archived }: Pick<SessionView, 'sessionKind' | 'archived'>): boolean {
-  return !archived && sessionKind === 'person'
-}
+/** Conversations of the user: not archived, and not an agent's own session. */
+export const talks = { kind: 'person', archived: false } as const
 
 function listing(here: CommandContext, sessions: SessionView[], all: boolean): string {
   const rows = sessions.map((session) => [
@@ -90,7 +105,7 @@ function listing(here: CommandContext, sessions: SessionView[], all: boolean): s
 }
 
 async function nothing(here: CommandContext, all: boolean): Promise<string> {
-  const others = all ? 0 : (await (await here.app()).sessions()).length
+  const others = all ? 0 : await (await here.app()).countSessions()
   return [
     `no sessions in ${printable(here.folder)} yet    heddle ask "…"`,
     ...(others > 0 ? [`${others} in other folders or archived    heddle sessions --all`] : []),

@@ -9,7 +9,7 @@ import { type LastVisit, lastSeen, markSeen } from '../chat/last-visit.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { lostWords } from '../pages/spending-words.ts'
 import { ago, cut, paint, printable } from '../terminal/screen.ts'
-import { isTalk } from './sessions.ts'
+import { talks } from './sessions.ts'
 
 const maxNews = 5
 
@@ -28,15 +28,20 @@ export async function status(here: CommandContext): Promise<CommandResult> {
   const client = await here.client()
   const view = await client.status(here.folder, since.at)
   const plans = await client.plans({ folder: here.folder })
-  const sessions = (await app.sessions({ folder: here.folder })).filter(isTalk)
+  const { folder } = here
+  const count = await app.countSessions({ folder, ...talks })
+  const [main] = [
+    ...(await app.sessions({ folder, label: 'main', ...talks })),
+    ...(await app.sessions({ folder, limit: 1, ...talks })),
+  ]
   markSeen(here)
   return {
-    json: { ...view, version, home: here.home, sessions: sessions.length, daemon: daemon?.health.pid ?? null },
+    json: { ...view, version, home: here.home, sessions: count, daemon: daemon?.health.pid ?? null },
     text: [
       `${paint(here.screen, 'bold', 'heddle')} ${version}`,
       statusRow(here, 'folder', printable(here.folder)),
       statusRow(here, 'home', printable(here.home)),
-      ...sessionRows(here, sessions),
+      ...sessionRows(here, main, count),
       statusRow(here, 'model', modelWords(view.model)),
       statusRow(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
       ...needsYouRows(here, view),
@@ -56,15 +61,14 @@ export function todayWords(view: StatusView): string {
   return `${spent}${lostWords({ costUsd, lostUsd })}${reserved}`
 }
 
-function sessionRows(here: CommandContext, sessions: SessionView[]): string[] {
-  const main = sessions.find(({ label }) => label === 'main') ?? sessions[0]
+function sessionRows(here: CommandContext, main: SessionView | undefined, count: number): string[] {
   if (!main) return [statusRow(here, 'session', 'none yet    heddle ask "…"')]
   const head = main.headTurnId ? `, head turn:${tail(main.headTurnId)}` : ''
   const used = ago(main.updatedAt, here.clock.now())
   const label = printable(main.label)
   return [
     statusRow(here, 'session', `${label}, ${countLabel(main.depth, 'turn')}${head}, ${used}    heddle log ${label}`),
-    ...(sessions.length > 1 ? [statusRow(here, '', `${sessions.length - 1} more    heddle sessions`)] : []),
+    ...(count > 1 ? [statusRow(here, '', `${count - 1} more    heddle sessions`)] : []),
   ]
 }
 

@@ -66,8 +66,7 @@ async function findScope(here: CommandContext, app: App, reference: string | und
 }
 
 async function assertSession(app: App, { session, folder }: WatchTarget): Promise<void> {
-  const sessions = await app.sessions({ folder })
-  if (!sessions.some(({ label }) => label === session))
+  if ((await app.sessions({ folder, label: session })).length === 0)
     throw new HeddleError(
       'nothing_to_watch',
       'nothing is running, and this folder has no session yet',

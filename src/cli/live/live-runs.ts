@@ -2,6 +2,7 @@ import type { App } from '../../api/app.ts'
 import type { RunLine, RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
 import type { Client } from '../../gateway/api.ts'
+import { readPages } from '../input/pages.ts'
 import type { Lookups } from './session-renderer.ts'
 
 export interface WatchTarget {
@@ -11,7 +12,11 @@ export interface WatchTarget {
 
 /** Active runs, each with the session of its request. */
 export async function liveRuns(app: App): Promise<{ line: RunLine; root: WatchTarget }[]> {
-  const live = await app.runs()
+  const { rows: live } = await readPages((page) => app.runs(page), {
+    limit: 0,
+    newest: 'last',
+    cursorOf: ({ id }) => id,
+  })
   return Promise.all(
     live.map(async (line) => {
       const { session, folder } = line.depth === 0 ? line : await runView(app, line.rootRunId)

@@ -7,12 +7,10 @@ import { findPlan, listPlans } from '../../store/rows/plans.ts'
 import { findResult, listResults, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
-import { readSteps } from '../../store/rows/steps.ts'
 import { countTasks, findTask, listTasks, tasksOf } from '../../store/rows/tasks.ts'
 import type { Reading } from '../../store/store.ts'
 import { lossLines, lostByPlan, stillLost } from '../files/lost-writes.ts'
-import { Journal } from '../run/context/journal.ts'
-import { doingOf } from '../run/doing.ts'
+import { describeActivity } from '../run/doing.ts'
 import type { Engine } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
 import { gateTool } from './plan-gate.ts'
@@ -136,6 +134,7 @@ async function taskLine(rows: Reading, { agents, now }: TaskViewContext, task: T
   const run = task.runId === null ? undefined : await findRun(rows, task.runId)
   const [session] = run?.sessionId ? await findSessions(rows, { id: run.sessionId }) : []
   const result = task.resultId === null ? undefined : await findResult(rows, task.resultId)
+  const doing = run?.finishedAt === null ? (await describeActivity(rows, [run], now)).get(run.id) : undefined
   const { id, planId, key, title, skill, dependsOn, status, attempts, reason } = task
   return {
     ...{ id, planId, key, title, skill },
@@ -143,12 +142,8 @@ async function taskLine(rows: Reading, { agents, now }: TaskViewContext, task: T
     ...{ dependsOn, status, attempts },
     ...(result && { resultId: result.id, summary: result.summary }),
     ...(run && { runId: run.id, seconds: Math.round(((run.finishedAt ?? now) - run.createdAt) / 1000) }),
-    ...(run && run.finishedAt === null && { doing: await doingOf(rows, run, await journalOf(rows, run.id), now) }),
+    ...(doing !== undefined && { doing }),
     ...(run?.state === 'queued' && { isQueued: true as const }),
     ...(reason !== null && { reason }),
   }
-}
-
-async function journalOf(rows: Reading, runId: string): Promise<Journal> {
-  return new Journal(runId, await readSteps(rows, runId))
 }

@@ -1,46 +1,65 @@
-import type { Approval } from '../../domain/approval.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { retryReason } from '../../domain/failure-words.ts'
 import type { Run } from '../../domain/run.ts'
 import { mainArgument } from '../../domain/text/main-argument.ts'
-import { approvalsOf, openApprovals } from '../../store/rows/approvals.ts'
+import { openApprovals } from '../../store/rows/approvals.ts'
 import { type BudgetQuestion, isSameBudget } from '../../store/rows/budget-questions.ts'
-import { pausesOf } from '../../store/rows/provenance.ts'
+import { callStepsOf, lastWaits, type OpenApproval, openApprovalsOf } from '../../store/rows/run-lists.ts'
 import type { Reading } from '../../store/store.ts'
-import type { Journal } from './context/journal.ts'
+import { Journal } from './context/journal.ts'
 
-/** Describes for users the activity of an unfinished run, or the reason it waits. */
-export async function doingOf(rows: Reading, run: Run, journal: Journal, now: Millis): Promise<string> {
-  if (run.state === 'queued') return 'waiting to start'
-  if (run.state === 'waiting') return `waits: ${await waitWords(rows, run, now)}`
-  const open = journal.openCalls.map(({ name }) => name)
-  return open.length === 0 ? 'thinking' : open.join(', ')
+/** Describes for users what each of these unfinished runs does, or why it waits. The number of statements is constant. */
+export async function describeActivity(
+  rows: Reading,
+  runs: readonly Run[],
+  now: Millis,
+): Promise<ReadonlyMap<string, string>> {
+  const ids = (keep: (run: Run) => boolean) => runs.filter(keep).map(({ id }) => id)
+  const waitFor = (...waits: Run['waitingFor'][]) =>
+    ids((run) => run.state === 'waiting' && waits.includes(run.waitingFor))
+  const steps = await callStepsOf(
+    rows,
+    ids(({ state }) => state === 'running'),
+  )
+  const calls = Map.groupBy(steps, ({ runId }) => runId)
+  const asked = Map.groupBy(await openApprovalsOf(rows, waitFor('approval', 'budget')), ({ runId }) => runId)
+  const pauses = await lastWaits(rows, waitFor('retry'))
+  const budgets = waitFor('budget').length === 0 ? [] : await openApprovals(rows)
+  return new Map(runs.map((run) => [run.id, doingOf(run)]))
+
+  function doingOf(run: Run): string {
+    if (run.state === 'queued') return 'waiting to start'
+    if (run.state === 'waiting') return `waits: ${waitWords(run)}`
+    const open = new Journal(run.id, calls.get(run.id) ?? []).openCalls.map(({ name }) => name)
+    return open.length === 0 ? 'thinking' : open.join(', ')
+  }
+
+  function waitWords(run: Run): string {
+    const own = asked.get(run.id) ?? []
+    if (run.waitingFor === 'retry') return retryWords(run, pauses.get(run.id), now)
+    if (run.waitingFor === 'budget') return budgetWords(run, own.at(-1), budgets)
+    if (run.waitingFor !== 'approval') return run.waitingFor ?? 'unknown'
+    return approvalWords(own)
+  }
 }
 
-async function waitWords(rows: Reading, run: Run, now: Millis): Promise<string> {
-  if (run.waitingFor === 'retry') return retryWords(rows, run, now)
-  if (run.waitingFor === 'budget') return budgetWords(rows, run)
-  if (run.waitingFor !== 'approval') return run.waitingFor ?? 'unknown'
-  const open = (await approvalsOf(rows, run.id)).filter(isOpen)
-  const [first, ...others] = open
+function approvalWords([first, ...others]: OpenApproval[]): string {
   if (!first) return 'approval'
   const more = others.length === 0 ? '' : ` and ${others.length} more`
   return `${commandFor(first)}, ${`${first.tool} ${mainArgument(first.input)}`.trim()}${more}`
 }
 
 /** A run also retries when other runs of its request have reserved the rest of a budget. */
-async function retryWords(rows: Reading, { id, wakeAt }: Run, now: Millis): Promise<string> {
-  const pause = (await pausesOf(rows, id)).findLast(({ kind }) => kind === 'run.waiting')
-  const error = pause?.payload['for'] === 'retry' ? pause.payload['error'] : undefined
+function retryWords({ wakeAt }: Run, pause: Record<string, unknown> | undefined, now: Millis): string {
+  const error = pause?.['for'] === 'retry' ? pause['error'] : undefined
   const when = wakeAt === null ? '' : ` in ${Math.max(0, Math.ceil((wakeAt - now) / 1000))}s`
   if (error === 'budget_in_use') return `budget reserved by other runs, next try${when}`
   return `retry of the model${when}${error === undefined ? '' : `, ${retryReason(String(error))}`}`
 }
 
 /** Runs that need the same budget share one open question, which may be another run's. */
-async function budgetWords(rows: Reading, { id, wakeAt }: Run): Promise<string> {
-  const own = (await approvalsOf(rows, id)).filter(isOpen).at(-1)
-  const asked = (await openApprovals(rows)).find(
+function budgetWords({ wakeAt }: Run, own: OpenApproval | undefined, questions: readonly OpenApproval[]): string {
+  const asked = questions.find(
     ({ tool, input }) => tool === own?.tool && isSameBudget(input as BudgetQuestion, own.input as BudgetQuestion),
   )
   if (asked) return `${commandFor(asked)}, a larger budget: it is spent`
@@ -49,10 +68,6 @@ async function budgetWords(rows: Reading, { id, wakeAt }: Run): Promise<string> 
     : `the budget of the next day, from ${new Date(wakeAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 
-function isOpen({ answeredAt }: Approval): boolean {
-  return answeredAt === null
-}
-
-function commandFor({ id }: Approval): string {
+function commandFor({ id }: OpenApproval): string {
   return `approval:${id} (heddle approve ${id})`
 }

@@ -1,7 +1,7 @@
 import { tail } from '../../domain/id.ts'
 import { checkLabel, checkUserLabel, type Session } from '../../domain/session.ts'
-import { findSessions } from '../../store/rows/sessions.ts'
-import type { Tx } from '../../store/store.ts'
+import { labelsFrom } from '../../store/rows/session-lists.ts'
+import type { Reading, Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
 import { retryIfTaken, startSession } from './append.ts'
 import { assertPersonaExists } from './persona-session.ts'
@@ -21,7 +21,7 @@ export async function fork(runtime: Runtime, { folder, turnId, label, personaId 
   const now = runtime.clock.now()
   const body = async (tx: Tx) => {
     if (personaId !== undefined) await assertPersonaExists(tx, personaId)
-    const chosen = wanted ?? freeLabel(`fork-${tail(turnId)}`, await findSessions(tx, { folder }))
+    const chosen = wanted ?? (await freeLabel(tx, folder, `fork-${tail(turnId)}`))
     return startSession(tx, {
       ...fresh,
       folder,
@@ -35,9 +35,9 @@ export async function fork(runtime: Runtime, { folder, turnId, label, personaId 
   return wanted === undefined ? retryIfTaken(runtime, 'fork', body) : runtime.store.write('fork', body)
 }
 
-/** The label itself, or the first of label-2, label-3, … that no session has. */
-export function freeLabel(label: string, sessions: Session[]): string {
-  const taken = new Set(sessions.map((session) => session.label))
+/** The label itself, or the first of label-2, label-3, … that no session of the folder has. */
+export async function freeLabel(rows: Reading, folder: string, label: string): Promise<string> {
+  const taken = new Set(await labelsFrom(rows, folder, label))
   if (!taken.has(label)) return label
   for (let number = 2; ; number++) if (!taken.has(`${label}-${number}`)) return `${label}-${number}`
 }

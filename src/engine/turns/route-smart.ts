@@ -2,7 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
 import { type Candidate, matchSessions, type SmartRoute } from '../../domain/smart-route.ts'
-import { findSessions } from '../../store/rows/sessions.ts'
+import { listedSessions } from '../../store/rows/session-lists.ts'
 import { findThread, readMessagesOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
 
@@ -17,16 +17,11 @@ export async function routeSmart(
   message: string,
   { folder, now }: { folder?: string; now: Millis },
 ): Promise<SmartRoute> {
-  const sessions = await findSessions(rows, folder === undefined ? {} : { folder })
+  const scope = { kind: 'person' as const, archived: false, ...(folder !== undefined && { folder }) }
   const candidates: Candidate[] = []
-  for (const session of sessions.filter(isTalkedTo).slice(0, maxSessions))
-    candidates.push(await readCandidate(rows, session))
+  for (const { session } of await listedSessions(rows, scope, { limit: maxSessions }))
+    if (session.headTurnId !== null) candidates.push(await readCandidate(rows, session))
   return matchSessions(message, candidates, now)
-}
-
-/** Whether a session is a person's: not archived, and not one in which an agent works for another. */
-function isTalkedTo({ archivedAt, headTurnId, kind }: Session): boolean {
-  return archivedAt === null && headTurnId !== null && kind === 'person'
 }
 
 async function readCandidate(rows: Reading, { folder, label, updatedAt, headTurnId }: Session): Promise<Candidate> {

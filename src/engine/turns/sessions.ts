@@ -1,10 +1,12 @@
-import type { SessionView } from '../../api/views/session.ts'
+import { checkLimit, positionOfCursor } from '../../api/views/page.ts'
+import type { SessionFilter, SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/event.ts'
 import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
 import { checkLabel, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { putPersona } from '../../store/rows/personas.ts'
+import { listedSessions } from '../../store/rows/session-lists.ts'
 import { assignPersona, findSessions, lockSession, renameSession, setArchived } from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
 import type { Reading, Tx } from '../../store/store.ts'
@@ -12,19 +14,32 @@ import type { Runtime } from '../runtime.ts'
 import { assertTakesInput } from './append.ts'
 import { notFound, resolveSession } from './route.ts'
 
-/** Sessions, most recently used first. */
-export async function listSessions(rows: Reading, filter: { folder?: string } = {}): Promise<SessionView[]> {
-  return Promise.all((await findSessions(rows, filter)).map((session) => viewSession(rows, session)))
+const defaultSessions = 100
+
+/** Sessions, most recently used first, by one statement. */
+export async function listSessions(
+  rows: Reading,
+  { limit = defaultSessions, after, ...scope }: SessionFilter = {},
+): Promise<SessionView[]> {
+  const [updatedAt, id] = after === undefined ? [] : positionOfCursor(after)
+  const position = updatedAt === undefined || id === undefined ? undefined : { updatedAt, id }
+  const page = { limit: checkLimit(limit), ...(position && { after: position }) }
+  return (await listedSessions(rows, scope, page)).map(({ session, depth }) => sessionView(session, depth))
 }
 
 export async function viewSession(rows: Reading, session: Session): Promise<SessionView> {
   const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
+  return sessionView(session, head?.depth ?? 0)
+}
+
+function sessionView(session: Session, depth: number): SessionView {
   return {
+    id: session.id,
     label: session.label,
     folder: session.folder,
     sessionKind: session.kind,
     headTurnId: session.headTurnId,
-    depth: head?.depth ?? 0,
+    depth,
     persona: session.personaId,
     updatedAt: new Date(session.updatedAt).toISOString(),
     archived: session.archivedAt !== null,
@@ -86,7 +101,7 @@ async function change(
       payload: { folder: session.folder, ...payload },
       scope: { sessionId: session.id, rootRunId: null },
     })
-    const [after] = (await findSessions(tx, { folder: session.folder })).filter((other) => other.id === id)
+    const [after] = await findSessions(tx, { id })
     return viewSession(tx, after ?? session)
   })
 }

@@ -155,7 +155,7 @@ async function importSessions(tx: Tx, runtime: Runtime, { turn, sessions }: Expo
   for (const [index, { folder, label, personaId, kind }] of sessions.entries()) {
     // Its narrated session, job or hook is not here: it comes as an agent's session, which starts nothing by itself.
     const isAgents = kind === undefined ? isReservedLabel(label) : kind !== 'person'
-    const chosen = freeLabel(checkLabel(isAgents ? label : unreservedLabel(label)), await findSessions(tx, { folder }))
+    const chosen = await freeLabel(tx, folder, checkLabel(isAgents ? label : unreservedLabel(label)))
     await startSession(tx, {
       ...(fresh.sessions[index] as { sessionId: string; segmentId: string }),
       folder,

@@ -5,7 +5,7 @@ import { findApproval, listGrants, openApprovals, revokeGrant } from '../../stor
 import { recordEvent } from '../../store/rows/events.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
 import { findRun } from '../../store/rows/runs.ts'
-import { findSessions } from '../../store/rows/sessions.ts'
+import { findSessions, sessionLabels } from '../../store/rows/sessions.ts'
 import type { Reading } from '../../store/store.ts'
 import { agentOf } from '../run/approvals/grants.ts'
 import { scopesOf } from '../run/approvals/scopes.ts'
@@ -66,8 +66,12 @@ async function viewApproval(rows: Reading, approval: Approval): Promise<Approval
 
 /** Grants in force. */
 export async function viewGrants(rows: Reading): Promise<GrantView[]> {
-  const sessions = new Map((await findSessions(rows)).map(({ id, label }) => [id, label]))
-  return (await listGrants(rows)).map(({ sessionId, createdAt, pattern, revokedAt: _, ...grant }) => ({
+  const grants = await listGrants(rows)
+  const sessions = await sessionLabels(
+    rows,
+    grants.flatMap(({ sessionId }) => sessionId ?? []),
+  )
+  return grants.map(({ sessionId, createdAt, pattern, revokedAt: _, ...grant }) => ({
     ...grant,
     session: sessionId === null ? null : (sessions.get(sessionId) ?? null),
     covers: coverageWords({ ...grant, pattern }),

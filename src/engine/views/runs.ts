@@ -1,36 +1,30 @@
-import type { RunLine, SpendingKey } from '../../api/views/run.ts'
+import { checkLimit, cursorFrom, maxPage, type PageOptions, positionOfCursor } from '../../api/views/page.ts'
+import type { RunFilter, RunLine, SpendingKey, UsageReport } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { withoutDate } from '../../domain/model.ts'
 import type { Run } from '../../domain/run.ts'
-import type { Session } from '../../domain/session.ts'
-import { spendingOf, startOfDay, trialKindOf } from '../../domain/spending.ts'
+import { spendingOf, startOfDay } from '../../domain/spending.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
-import { lastActivityAt, lastAnsweredCall } from '../../store/rows/run-activity.ts'
-import { findRun, runsOf } from '../../store/rows/runs.ts'
-import { findSessions } from '../../store/rows/sessions.ts'
-import { readSteps } from '../../store/rows/steps.ts'
-import { allUsage, spendingBy, type UsageRow } from '../../store/rows/usage.ts'
+import { type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { inReportOrder, totalUsage, type UsageGroup, usageBy } from '../../store/rows/usage-lists.ts'
 import type { Reading } from '../../store/store.ts'
 import { isBuiltIn } from '../model/role.ts'
-import { Journal } from '../run/context/journal.ts'
-import { doingOf } from '../run/doing.ts'
+import { describeActivity } from '../run/doing.ts'
 import { notFound } from '../turns/route.ts'
 
-const recentRuns = 50
+const defaultRuns = 50
+const day: Millis = 86_400_000
 
-/** Unfinished runs; with `all` also the last finished ones. Imported turns are left out. */
-export async function listRuns(rows: Reading, now: number, { all = false } = {}): Promise<RunLine[]> {
-  const found = await runsOf(rows, all ? {} : { live: true })
-  const sessions = new Map((await findSessions(rows)).map((session) => [session.id, session]))
-  const work = found.filter(({ kind }) => kind !== 'import').slice(-recentRuns)
-  return Promise.all(
-    work.map(async (run) => {
-      const session = sessions.get(run.sessionId ?? '')
-      const talk = sessions.get(session?.narratesId ?? '')
-      return { ...(await runLine(rows, run, session, now)), ...(talk && { tellsOf: talk.label }) }
-    }),
-  )
+/** Unfinished runs; with `all` also finished ones. The newest, oldest first. Imported turns are left out. */
+export async function listRuns(
+  rows: Reading,
+  now: Millis,
+  { all = false, limit = defaultRuns, after }: RunFilter = {},
+): Promise<RunLine[]> {
+  const page = { limit: checkLimit(limit), ...(after !== undefined && { after: after.replace(/^run:/, '') }) }
+  return runLines(rows, await listedRuns(rows, { live: !all }, page), now)
 }
 
 /** Finds a run by `run:ID`, an id, or the start or end of one. */
@@ -47,63 +41,81 @@ export async function findRunByReference(rows: Reading, text: string): Promise<R
   return only === undefined ? undefined : findRun(rows, only)
 }
 
-/** Spending by key, and the total. */
-export async function listUsage(rows: Reading, by: SpendingKey, now: Millis, { today = false } = {}) {
-  const agents = new Map(by === 'agent' ? (await runsOf(rows, {})).map(({ id, agent }) => [id, agent]) : [])
-  const labels = new Map((await findSessions(rows)).map(({ id, label }) => [id, label]))
-  const used = await allUsage(rows, today ? startOfDay(now) : 0)
-  const models = new Set(used.map(({ model }) => model))
-  const keyOf = (row: UsageRow) =>
-    ({
-      model: undatedIn(models, row.model),
-      run: trialKindOf(row.run_id) ?? row.run_id,
-      agent: agents.get(row.run_id) ?? trialKindOf(row.run_id) ?? '–',
-      session: labels.get(row.session_id ?? '') ?? trialKindOf(row.run_id) ?? '–',
-      day: new Date(row.at).toISOString().slice(0, 10),
-    })[by]
-  const grouped = Map.groupBy(used, keyOf)
-  return { rows: [...grouped].map(([key, group]) => ({ key, ...spendingOf(group) })), total: spendingOf(used) }
-}
-
-/** Model name without its date, if calls under both exist: failed calls have the requested name, others the provider's. */
-function undatedIn(models: ReadonlySet<string>, model: string): string {
-  const undated = withoutDate(model)
-  return models.has(undated) ? undated : model
-}
-
-/** A run as a line of a list. */
-export async function runLine(
+/** Spending by key, and the total of all. Keys in the order of their first call; a limit leaves out the oldest. */
+export async function listUsage(
   rows: Reading,
-  run: Run,
-  session: Pick<Session, 'label' | 'folder'> | undefined,
+  by: SpendingKey,
   now: Millis,
-): Promise<RunLine> {
-  const journal = new Journal(run.id, await readSteps(rows, run.id))
-  const spent = await spendingBy(rows, { runId: run.id })
-  const quietSince = run.finishedAt ?? (await lastActivityAt(rows, run.id)) ?? run.createdAt
-  return {
-    id: run.id,
-    kind: run.kind,
-    state: run.state,
-    session: session?.label ?? null,
-    folder: session?.folder ?? null,
-    parentRunId: run.parentRunId,
-    rootRunId: run.rootRunId,
-    depth: run.depth,
-    ...(run.agent !== null && { agent: run.agent }),
-    ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),
-    ...(run.taskId !== null && { taskId: run.taskId }),
-    via: run.via,
-    model: { requested: run.modelRequested, actual: (await lastAnsweredCall(rows, run.id))?.model ?? null },
-    doing: run.finishedAt === null ? await doingOf(rows, run, journal, now) : (run.error?.message ?? run.state),
-    silentForSeconds: seconds(now - quietSince),
-    ageSeconds: seconds((run.finishedAt ?? now) - run.createdAt),
-    tokens: spent.inputTokens + spent.outputTokens,
-    costUsd: spent.costUsd,
-    estimatedUsd: spent.estimatedUsd,
-    lostUsd: spent.lostUsd,
-    ...(run.waitingFor && { waitingFor: run.waitingFor }),
-  }
+  { today = false, limit = maxPage, after }: PageOptions & { today?: boolean } = {},
+): Promise<UsageReport> {
+  const scope = { since: today ? startOfDay(now) : 0 }
+  const [first, key] = after === undefined ? [] : positionOfCursor(after)
+  const position = first === undefined || key === undefined ? undefined : { first, key }
+  const size = checkLimit(limit) + 1
+  // There are few models, and two names of one become one group.
+  const groups =
+    by === 'model'
+      ? mergeDated(await usageBy(rows, by, scope, {})).filter((each) => !position || inReportOrder(position, each) < 0)
+      : await usageBy(rows, by, scope, { limit: size, ...(position && { after: position }) })
+  const shown = groups.slice(0, limit)
+  const last = groups.length > limit ? shown.at(-1) : undefined
+  const report = shown.reverse().map(({ key, sums }) => ({
+    key: by === 'day' ? new Date(Number(key) * day).toISOString().slice(0, 10) : key,
+    ...spendingOf(sums),
+  }))
+  const total = await totalUsage(rows, scope)
+  return { rows: report, total, ...(last && { next: cursorFrom([last.first, last.key]) }) }
+}
+
+/** Merges groups of a model's dated and undated name: failed calls have the requested name, others the provider's. */
+function mergeDated(groups: UsageGroup[]): UsageGroup[] {
+  const names = new Set(groups.map(({ key }) => key))
+  const merged = Map.groupBy(groups, ({ key }) => (names.has(withoutDate(key)) ? withoutDate(key) : key))
+  return [...merged]
+    .map(([key, same]) => ({
+      key,
+      first: Math.min(...same.map(({ first }) => first)),
+      sums: same.flatMap(({ sums }) => sums),
+    }))
+    .sort(inReportOrder)
+}
+
+/** Runs as lines of a list. The number of statements does not depend on how many there are. */
+export async function runLines(rows: Reading, listed: readonly ListedRun[], now: Millis): Promise<RunLine[]> {
+  const runs = listed.map(({ run }) => run)
+  const spending = await spendingOfRuns(
+    rows,
+    runs.map(({ id }) => id),
+  )
+  const unfinished = runs.filter(({ finishedAt }) => finishedAt === null)
+  const doing = await describeActivity(rows, unfinished, now)
+  return listed.map(({ run, session, narrates, activeAt, model }) => {
+    const spent = spending.get(run.id) ?? spendingOf([])
+    return {
+      id: run.id,
+      kind: run.kind,
+      state: run.state,
+      session: session?.label ?? null,
+      folder: session?.folder ?? null,
+      parentRunId: run.parentRunId,
+      rootRunId: run.rootRunId,
+      depth: run.depth,
+      ...(run.agent !== null && { agent: run.agent }),
+      ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),
+      ...(run.taskId !== null && { taskId: run.taskId }),
+      via: run.via,
+      model: { requested: run.modelRequested, actual: model },
+      doing: doing.get(run.id) ?? run.error?.message ?? run.state,
+      silentForSeconds: seconds(now - (run.finishedAt ?? activeAt ?? run.createdAt)),
+      ageSeconds: seconds((run.finishedAt ?? now) - run.createdAt),
+      tokens: spent.inputTokens + spent.outputTokens,
+      costUsd: spent.costUsd,
+      estimatedUsd: spent.estimatedUsd,
+      lostUsd: spent.lostUsd,
+      ...(run.waitingFor && { waitingFor: run.waitingFor }),
+      ...(narrates !== null && { tellsOf: narrates }),
+    }
+  })
 }
 
 function seconds(duration: Millis): number {

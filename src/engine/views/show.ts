@@ -16,6 +16,7 @@ import { itemsOfRun } from '../../store/rows/inbox.ts'
 import { findPersona } from '../../store/rows/personas.ts'
 import { findResult, resultOf } from '../../store/rows/results.ts'
 import { lastAnsweredCall } from '../../store/rows/run-activity.ts'
+import { listedRun } from '../../store/rows/run-lists.ts'
 import { findSessions, sessionsAt } from '../../store/rows/sessions.ts'
 import { readSteps, toolCallsOf } from '../../store/rows/steps.ts'
 import { findTurn, readThreads } from '../../store/rows/threads.ts'
@@ -31,7 +32,7 @@ import { noPersona } from '../turns/persona-session.ts'
 import { notFound, resolveSession, routeToThread } from '../turns/route.ts'
 import { viewSession } from '../turns/sessions.ts'
 import { resolveApproval } from './questions.ts'
-import { findRunByReference, resolveRun, runLine } from './runs.ts'
+import { findRunByReference, resolveRun, runLines } from './runs.ts'
 
 /** Context of `show`. */
 export interface ShowContext extends Pick<Engine, 'agents' | 'protect'> {
@@ -138,9 +139,9 @@ async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
 
 async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext): Promise<RunView> {
   const run = await resolveRun(rows, id)
-  const [session] = run.sessionId === null ? [] : await findSessions(rows, { id: run.sessionId })
-  const [{ kind, ...line }, usage, request, items, result, steps, answered, changes] = await Promise.all([
-    runLine(rows, run, session, now),
+  const listed = await listedRun(rows, run.id)
+  const [[line], usage, request, items, result, steps, answered, changes] = await Promise.all([
+    runLines(rows, listed ? [listed] : [], now),
     spendingBy(rows, { runId: run.id }),
     spendingBy(rows, { rootRunId: run.rootRunId }),
     itemsOfRun(rows, run.id),
@@ -149,11 +150,13 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     lastAnsweredCall(rows, run.id),
     changesOf(rows, [run.id]),
   ])
+  if (!line) throw notFound('run', id)
   const journal = new Journal(run.id, steps)
+  const { tellsOf: _, ...told } = line
   return {
-    ...line,
+    ...told,
     kind: 'run',
-    runKind: kind,
+    runKind: run.kind,
     asked: preview(items.map(({ content }) => content).join(' ')),
     createdAt: new Date(run.createdAt).toISOString(),
     finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),

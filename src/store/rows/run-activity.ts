@@ -1,20 +1,9 @@
-import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import { firstIdAt } from '../../domain/id.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Outcome } from '../../domain/run.ts'
 import { statement } from '../statement.ts'
 import type { Reading } from '../store.ts'
-
-/** Time of a run's last recorded activity: a step, a model call or a wait. */
-export async function lastActivityAt(rows: Reading, runId: string): Promise<Millis | undefined> {
-  const times = [
-    await rows.first(lastStep({ runId })),
-    await rows.first(lastCall({ runId })),
-    await rows.first(lastPause({ subject: `run:${runId}` })),
-  ].flatMap((row) => row?.at ?? [])
-  return times.length === 0 ? undefined : Math.max(...times)
-}
 
 /** Last answered model call of a run: the model and its input tokens. */
 export async function lastAnsweredCall(
@@ -87,24 +76,5 @@ const lastAnsweredOf = statement((db, arg: { runId: string }) =>
     .where('state', 'in', ['spent', 'estimated'])
     .orderBy('state', 'desc')
     .orderBy('call', 'desc')
-    .limit(1),
-)
-
-const lastStep = statement((db, arg: { runId: string }) =>
-  db.selectFrom('steps').select('at').where('run_id', '=', arg.runId).orderBy('seq', 'desc').limit(1),
-)
-
-const lastCall = statement((db, arg: { runId: string }) =>
-  db.selectFrom('usage').select('at').where('run_id', '=', arg.runId).orderBy('call', 'desc').limit(1),
-)
-
-const lastPause = statement((db, arg: { subject: string }, { events }) =>
-  db
-    .selectFrom('events')
-    .select('at')
-    .where('subject', '=', arg.subject)
-    // Spelled like the partial index that it must use.
-    .where(sql<boolean>`kind IN ('run.waiting', 'run.fallback')`)
-    .orderBy(events.newestFirst)
     .limit(1),
 )

@@ -83,6 +83,13 @@ export async function sessionsWithLabel(rows: Reading, label: string): Promise<S
   return (await rows.all(labelled({ label }))).map(sessionFrom)
 }
 
+/** Labels of sessions by their ids. */
+export async function sessionLabels(rows: Reading, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const found = await rows.all(rows.build.selectFrom('sessions').select(['id', 'label']).where('id', 'in', ids))
+  return new Map(found.map(({ id, label }) => [id, label]))
+}
+
 /** Folders with sessions, archived ones included. */
 export async function sessionFolders(rows: Reading): Promise<string[]> {
   return (await rows.all(folders({}))).map(({ folder }) => folder)
@@ -208,7 +215,7 @@ function sessionRow(session: Session): SessionRow {
   }
 }
 
-function sessionFrom(row: SessionRow): Session {
+export function sessionFrom(row: SessionRow): Session {
   return {
     id: row.id,
     folder: row.folder,

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
-import { type CallSum, type CostState, type Spending, spendingOf } from '../../domain/spending.ts'
+import { type CostState, type Spending, spendingOf } from '../../domain/spending.ts'
 import type { Usage } from '../../domain/turn.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import type { Tables } from '../tables.ts'
 import type { RequestSpending } from './request-totals.ts'
 
 export interface ModelCall {
@@ -89,7 +88,7 @@ export async function spendingBy(rows: Reading, of: { rootRunId: string } | { ru
 
 /** Spending of all calls since a time. */
 export async function spentSince(rows: Reading, since: Millis): Promise<Spending> {
-  return spendingOf(await rows.all(total(rows.build).where('at', '>=', since)))
+  return spendingOf(await rows.all(callSums(rows.build).where('at', '>=', since)))
 }
 
 /** Cost in USD of all calls since a time, reserved and estimated ones included. */
@@ -102,7 +101,7 @@ export async function reservedNow(
   rows: Reading,
   of: { rootRunId: string } | { since: Millis },
 ): Promise<RequestSpending> {
-  const openCalls = total(rows.build).where('state', '=', 'reserved')
+  const openCalls = callSums(rows.build).where('state', '=', 'reserved')
   const [sum] = await rows.all(
     'since' in of ? openCalls.where('at', '>=', of.since) : openCalls.where('root_run_id', '=', of.rootRunId),
   )
@@ -137,7 +136,8 @@ const release = statement((db, arg: { runId: string }) =>
   db.deleteFrom('usage').where('run_id', '=', arg.runId).where('state', '=', 'reserved'),
 )
 
-const total = (db: Builder) =>
+/** Sums of calls by how their cost is known. */
+export const callSums = (db: Builder) =>
   db
     .selectFrom('usage')
     .groupBy('state')
@@ -150,8 +150,8 @@ const total = (db: Builder) =>
       sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'),
       sql<number>`coalesce(sum(cost_usd * price_assumed), 0)`.as('assumed'),
     ])
-const byRequest = statement((db, arg: { rootRunId: string }) => total(db).where('root_run_id', '=', arg.rootRunId))
-const byRun = statement((db, arg: { runId: string }) => total(db).where('run_id', '=', arg.runId))
+const byRequest = statement((db, arg: { rootRunId: string }) => callSums(db).where('root_run_id', '=', arg.rootRunId))
+const byRun = statement((db, arg: { runId: string }) => callSums(db).where('run_id', '=', arg.runId))
 // Covered by an index: it runs before each call that costs money.
 const bySince = statement((db, arg: { since: number }) =>
   db.selectFrom('usage').select(sql<number>`coalesce(sum(cost_usd), 0)`.as('cost')).where('at', '>=', arg.since),
@@ -214,29 +214,3 @@ const settle = statement(
       .where('run_id', '=', arg.runId)
       .where('call', '=', arg.call),
 )
-
-export type UsageRow = Pick<Tables['usage'], 'run_id' | 'model' | 'at'> & CallSum & { session_id: string | null }
-
-/** All calls since a time with their sessions; null when the run no longer exists. */
-export async function allUsage(rows: Reading, since: Millis): Promise<UsageRow[]> {
-  return rows.all(
-    rows.build
-      .selectFrom('usage')
-      .leftJoin('runs', 'runs.id', 'usage.run_id')
-      .select([
-        'usage.run_id',
-        'usage.model',
-        'usage.state',
-        'usage.input_tokens as input',
-        'usage.output_tokens as output',
-        'usage.cached_tokens as cached',
-        'usage.cost_usd as cost',
-        'usage.at',
-        sql<number>`usage.cost_usd * usage.price_assumed`.as('assumed'),
-        'runs.session_id',
-        sql<number>`1`.as('calls'),
-      ])
-      .where('usage.at', '>=', since)
-      .orderBy('usage.at'),
-  )
-}

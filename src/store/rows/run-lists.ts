@@ -1,0 +1,145 @@
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Approval } from '../../domain/approval.ts'
+import type { Millis } from '../../domain/clock.ts'
+import type { Run } from '../../domain/run.ts'
+import { type CallSum, type Spending, spendingOf } from '../../domain/spending.ts'
+import type { Reading } from '../store.ts'
+import type { Tables } from '../tables.ts'
+import { type RunRow, runFrom } from './run-rows.ts'
+import { type PageQuery, type SessionScope, within } from './session-lists.ts'
+import { stepFrom } from './steps.ts'
+import { callSums } from './usage.ts'
+
+/** A run with what a list says of it. */
+export interface ListedRun {
+  run: Run
+  session: { label: string; folder: string } | undefined
+  /** Label of the session that it summarises. */
+  narrates: string | null
+  /** Last recorded activity: a step, a model call or a wait. */
+  activeAt: Millis | null
+  /** Model of the last answered call. */
+  model: string | null
+}
+
+/** Which runs a list is about. Imported turns have no place in one. */
+export interface RunListScope {
+  /** Only unfinished ones. */
+  live?: boolean
+  /** Only runs in these sessions. */
+  sessions?: SessionScope
+}
+
+/** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
+export async function listedRuns(
+  rows: Reading,
+  { live, sessions = {} }: RunListScope,
+  { limit, after }: PageQuery<string>,
+): Promise<ListedRun[]> {
+  let page = rows.build.selectFrom('runs').selectAll().where('kind', '<>', 'import')
+  const condition = within(sessions)
+  // As a subquery, so that the index of unfinished runs is used and not the one that gives the order.
+  if (live) page = page.where('id', 'in', rows.build.selectFrom('runs').select('id').where('finished_at', 'is', null))
+  if (condition) page = page.where('session_id', 'in', rows.build.selectFrom('sessions').select('id').where(condition))
+  if (after !== undefined) page = page.where('id', '<', after)
+  // Ids begin with their time.
+  const found = await rows.all(withFacts(rows, page.orderBy('id', 'desc').limit(limit)))
+  return found.map(listedFrom).sort((a, b) => (a.run.id < b.run.id ? -1 : 1))
+}
+
+/** One run as in a list. */
+export async function listedRun(rows: Reading, id: string): Promise<ListedRun | undefined> {
+  const row = await rows.first(withFacts(rows, rows.build.selectFrom('runs').selectAll().where('id', '=', id)))
+  return row && listedFrom(row)
+}
+
+/** Spending of each of these runs; those without model calls are left out. */
+export async function spendingOfRuns(rows: Reading, ids: readonly string[]): Promise<Map<string, Spending>> {
+  if (ids.length === 0) return new Map()
+  const sums = await rows.all(callSums(rows.build).where('run_id', 'in', ids).groupBy('run_id').select('run_id'))
+  const byRun = Map.groupBy(sums as (CallSum & { run_id: string })[], ({ run_id }) => run_id)
+  return new Map([...byRun].map(([id, ofRun]) => [id, spendingOf(ofRun)]))
+}
+
+/** Beginnings and ends of tool calls of these runs, oldest first. */
+export async function callStepsOf(rows: Reading, ids: readonly string[]) {
+  if (ids.length === 0) return []
+  const steps = rows.build.selectFrom('steps').selectAll().where('run_id', 'in', ids)
+  return (await rows.all(steps.where('kind', 'in', ['begun', 'ended']).orderBy('run_id').orderBy('seq'))).map(stepFrom)
+}
+
+/** Payload of the last `run.waiting` event of each of these runs. */
+export async function lastWaits(rows: Reading, ids: readonly string[]): Promise<Map<string, Record<string, unknown>>> {
+  if (ids.length === 0) return new Map()
+  const found = await rows.all(
+    rows.build
+      .selectFrom('events')
+      .select(['subject', 'payload_json'])
+      .where('subject', 'in', [...ids.map((id) => `run:${id}`)])
+      // Spelled like the partial index that it must use.
+      .where(sql<boolean>`kind IN ('run.waiting', 'run.fallback')`)
+      .where('kind', '=', 'run.waiting')
+      .orderBy(rows.dialect.events.order),
+  )
+  return new Map(found.map(({ subject, payload_json }) => [subject.slice('run:'.length), JSON.parse(payload_json)]))
+}
+
+/** What `doing` needs of an open approval. */
+export type OpenApproval = Pick<Approval, 'id' | 'runId' | 'tool' | 'input'>
+
+/** Unanswered approvals of these runs, oldest first. */
+export async function openApprovalsOf(rows: Reading, ids: readonly string[]): Promise<OpenApproval[]> {
+  if (ids.length === 0) return []
+  const found = await rows.all(
+    rows.build
+      .selectFrom('approvals')
+      .select(['id', 'run_id', 'tool', 'input_json'])
+      .where('run_id', 'in', ids)
+      .where('answer', 'is', null),
+  )
+  return found
+    .map(({ id, run_id, tool, input_json }) => ({ id, runId: run_id, tool, input: JSON.parse(input_json) }))
+    .sort((a, b) => a.id - b.id)
+}
+
+type RunPage = SelectQueryBuilder<Tables, 'runs', RunRow>
+
+/** The runs of a page with their facts; none is looked up for a run outside of it. */
+function withFacts({ build, dialect }: Reading, page: RunPage) {
+  return build
+    .selectFrom(page.as('runs'))
+    .leftJoin('sessions', 'sessions.id', 'runs.session_id')
+    .leftJoin('sessions as talk', 'talk.id', 'sessions.narrates_id')
+    .selectAll('runs')
+    .select(['sessions.label', 'sessions.folder', 'talk.label as narrates'])
+    .select([
+      sql<number | null>`(SELECT at FROM steps WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1)`.as('step_at'),
+      sql<number | null>`(SELECT at FROM usage WHERE run_id = runs.id ORDER BY call DESC LIMIT 1)`.as('call_at'),
+      sql<number | null>`(SELECT at FROM events WHERE subject = 'run:' || runs.id
+        AND kind IN ('run.waiting', 'run.fallback') ORDER BY ${dialect.events.newestFirst} LIMIT 1)`.as('pause_at'),
+      // A partial reply counts as well, but complete ones come first.
+      sql<string | null>`(SELECT model FROM usage WHERE run_id = runs.id AND state IN ('spent', 'estimated')
+        ORDER BY state DESC, call DESC LIMIT 1)`.as('answered_by'),
+    ])
+}
+
+type FactRow = RunRow & {
+  label: string | null
+  folder: string | null
+  narrates: string | null
+  step_at: number | null
+  call_at: number | null
+  pause_at: number | null
+  answered_by: string | null
+}
+
+function listedFrom(row: FactRow): ListedRun {
+  const times = [row.step_at, row.call_at, row.pause_at].filter((at) => at !== null)
+  return {
+    run: runFrom(row),
+    session: row.label === null || row.folder === null ? undefined : { label: row.label, folder: row.folder },
+    narrates: row.narrates,
+    activeAt: times.length === 0 ? null : Math.max(...times),
+    model: row.answered_by,
+  }
+}
