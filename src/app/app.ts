@@ -7,6 +7,7 @@ import type { Tool } from '../domain/tools/tool.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { userHomeOf } from '../home/home.ts'
 import { homeFiles } from '../home/home-files.ts'
+import { homeId } from '../home/home-id.ts'
 import { identityFilesOf } from '../home/identity.ts'
 import { withRealFolders } from '../home/real-folders.ts'
 import { trustedPlaces } from '../home/trusted-places.ts'
@@ -62,7 +63,9 @@ export async function openApp(settings: AppSettings): Promise<App> {
   const embedding = openMeaning(config.memory, { store, clock })
   const newId = idSource(clock, random)
   const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
-  const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home)) : undefined
+  // Only a server is shared between homes.
+  const home = store.dialect.name === 'postgres' ? await homeId(paths, newId) : ''
+  const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home, home)) : undefined
   const protect = trustedPlaces(settings)
   const agents = openAppAgents(settings, clock)
   const live = liveFeed()
@@ -73,6 +76,7 @@ export async function openApp(settings: AppSettings): Promise<App> {
       ...settings,
       agents,
       protect,
+      home,
       identityFiles: identityFilesOf(paths.home, clock),
       fileSearch: files && fileSearch(runtime, files),
       guardRecords: paths.guards,

@@ -43,6 +43,8 @@ export interface EngineSettings {
   identityFiles?(): Promise<PromptParts['files']>
   /** Search over the owner's other files in the home, if it is on. */
   fileSearch?: FileSearch | undefined
+  /** Identity of the home among those that share its database; empty where it has it for itself. */
+  home?: string
   /** Places that the runtime trusts: no tool changes them. */
   protect?: ProtectedPlaces
   /** Directory of records about files that commands of a killed process may have left behind. */
@@ -72,6 +74,7 @@ export function engineOf(
     agents = noAgents,
     identityFiles = async () => [],
     fileSearch,
+    home = '',
     protect = nothingProtected,
     guardRecords,
     tell,
@@ -105,7 +108,7 @@ export function engineOf(
     agents,
     defaultAgent: config.agent.default.replace(/^@/, ''),
     scheduling: config.scheduling,
-    memory: { recall: config.memory.recall, files: fileSearch !== undefined },
+    memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
     toolsFor(run, { persona, folder, parent }) {

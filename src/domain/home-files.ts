@@ -17,6 +17,8 @@ export interface ReadHomeFile extends HomeFile {
 
 /** The owner's files, as the search index reads them. Must not throw: a file that cannot be read is left out. */
 export interface HomeFiles {
+  /** Identity of their home among those that share a database; empty where the database is the home's own. */
+  home: string
   /** All files, in small batches, so that other work can go on in between. */
   walk(): AsyncIterable<HomeFile[]>
   /** Undefined for a file that is gone or must not be read, `later` for one that is being written or is unreadable now. */

@@ -75,8 +75,8 @@ export interface Engine extends Runtime {
   agents: AgentIndex
   /** Agent that answers inputs which name none. */
   defaultAgent: string
-  /** Whether runs are shown recalled memories, and the user's own files from the home. */
-  memory: { recall: boolean; files: boolean }
+  /** Whether runs are shown recalled memories, and the user's own files from this home (empty: the database is its own). */
+  memory: { recall: boolean; files: boolean; home?: string }
   /** Whether a plan's tasks start as soon as they are ready, or when the coordinator starts them. */
   scheduling: 'auto' | 'coordinator'
   /** Tools of a run; all others do not exist for it. */

@@ -20,8 +20,9 @@ const batchSize = 500
  * The user's markdown files in the home: those that agents read before they answer, and everything below `memory/`. Only
  * links to files are followed, and never out of the home.
  */
-export function homeFiles(home: string): HomeFiles {
+export function homeFiles(home: string, id = ''): HomeFiles {
   return {
+    home: id,
     async *walk() {
       const root = await realpath(home).catch(() => undefined)
       if (root === undefined) return

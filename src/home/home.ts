@@ -40,6 +40,8 @@ export interface HomePaths {
   home: string
   config: string
   database: string
+  /** Identity of this home among those that share its database. */
+  id: string
   /** List of the databases that this home has had. */
   knownDatabases: string
   backups: string
@@ -57,6 +59,7 @@ export function homePaths(home: string): HomePaths {
     home,
     config: join(home, 'heddle.yaml'),
     database: join(home, 'heddle.db'),
+    id: join(home, 'home-id'),
     knownDatabases: join(home, 'known-databases'),
     backups: join(home, 'backups'),
     run: join(home, 'run'),

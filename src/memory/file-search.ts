@@ -9,7 +9,9 @@ export function fileSearch({ store, clock }: { store: Store; clock: Clock }, ind
   return {
     async searchFiles(question, { limit }) {
       await index.lookBriefly()
-      const found = await store.read((rows) => recallPassages(rows, question, clock.now(), limit))
+      const found = await store.read((rows) =>
+        recallPassages(rows, question, { home: index.home, now: clock.now(), limit }),
+      )
       return found.map(passageFound)
     },
   }

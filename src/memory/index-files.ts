@@ -2,7 +2,14 @@ import { hash } from 'node:crypto'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { HomeFile, HomeFiles } from '../domain/home-files.ts'
 import { type Passage, passagesIn } from '../domain/text/passage.ts'
-import { type DigestedPassage, dropStep, indexStep, type KnownFile, knownFiles } from '../store/knowledge/home-files.ts'
+import {
+  adoptFiles,
+  type DigestedPassage,
+  dropStep,
+  indexStep,
+  type KnownFile,
+  knownFiles,
+} from '../store/knowledge/home-files.ts'
 import type { Store } from '../store/store.ts'
 
 /** Delay of the first scan, so that a short command is answered before it starts. */
@@ -21,6 +28,8 @@ const mtimeGranularity: Millis = 2000
 
 /** Keeps the index of the user's files up to date. */
 export interface FileIndex {
+  /** Identity of the home whose files it keeps. */
+  home: string
   /** Scans for changes repeatedly, starting in a second; on abort it ends after the current step. */
   keepUp(signal: AbortSignal, onError: (error: unknown) => void): Promise<void>
   /** Indexes recent changes within a short time limit. Must not throw: the search works without it. */
@@ -28,7 +37,10 @@ export interface FileIndex {
 }
 
 export function fileIndex({ store, clock }: { store: Store; clock: Clock }, files: HomeFiles): FileIndex {
+  const { home } = files
+  let hasAdopted = false
   return {
+    home,
     async keepUp(signal, onError) {
       await clock.sleep(firstScanDelay, signal)
       while (!signal.aborted) {
@@ -52,6 +64,8 @@ export function fileIndex({ store, clock }: { store: Store; clock: Clock }, file
 
   /** Compares all files with their rows and indexes the changed ones, most recently written first. */
   async function scan(signal: AbortSignal, mayGoOn: () => boolean): Promise<void> {
+    if (!hasAdopted && home !== '') await store.write('index', (tx) => adoptFiles(tx, home))
+    hasAdopted = true
     const known = await readIndexed(signal)
     const changed: HomeFile[] = []
     for await (const some of files.walk()) {
@@ -76,7 +90,7 @@ export function fileIndex({ store, clock }: { store: Store; clock: Clock }, file
   async function readIndexed(signal: AbortSignal): Promise<Map<string, KnownFile>> {
     const known = new Map<string, KnownFile>()
     for (let after = '', isMore = true; isMore && !signal.aborted; ) {
-      const page = await store.read((rows) => knownFiles(rows, after, pageSize))
+      const page = await store.read((rows) => knownFiles(rows, home, { after, limit: pageSize }))
       for (const file of page) known.set(file.path, file)
       after = page.at(-1)?.path ?? after
       isMore = page.length === pageSize
@@ -93,7 +107,9 @@ export function fileIndex({ store, clock }: { store: Store; clock: Clock }, file
     for (let isDone = false; !isDone && !signal.aborted; ) {
       const began = clock.monotonic()
       const now = clock.now()
-      isDone = await store.write('index', (tx) => (file ? indexStep(tx, file, passages, now) : dropStep(tx, path)))
+      isDone = await store.write('index', (tx) =>
+        file ? indexStep(tx, { ...file, home }, passages, now) : dropStep(tx, { home, path }),
+      )
       await clock.sleep(Math.min(maxPause, Math.max(minPause, clock.monotonic() - began)), signal)
     }
   }

@@ -9,6 +9,7 @@ import type { Reading } from '../store/store.ts'
 
 /** Min hits that are fetched before ranking by recency. */
 const minFetched = 50
+const maxFetched = 400
 /** A passage has the score of a new memory. */
 const score = 1
 
@@ -22,16 +23,17 @@ export interface RecalledPassage {
   words: string[]
 }
 
-/** Passages of the home's files that match a query, best first. No query is an error. */
+/** Passages of a home's files that match a query, best first. No query is an error. */
 export async function recallPassages(
   rows: Reading,
   question: string,
-  now: Millis,
-  limit: number,
+  { home, now, limit }: { home: string; now: Millis; limit: number },
 ): Promise<RecalledPassage[]> {
-  const total = await countPassages(rows)
-  if (total === 0) return []
-  const hits = await searchPassages(rows, searchWords(question), total, Math.max(limit, minFetched))
+  const { own, all } = await countPassages(rows, home)
+  if (own === 0) return []
+  // Homes that share the database share the index of words: as many more are fetched as belong to others.
+  const fetched = Math.min(maxFetched, Math.ceil((Math.max(limit, minFetched) * all) / own))
+  const hits = await searchPassages(rows, searchWords(question), all, fetched)
   const found = await passagesOf(
     rows,
     hits.map(({ id }) => id),
@@ -39,7 +41,7 @@ export async function recallPassages(
   return hits
     .flatMap(({ id, relevance, words }): RecalledPassage[] => {
       const passage = found.get(id)
-      if (!passage) return []
+      if (passage?.home !== home) return []
       return [
         { passage, relevance, words, rank: relevance * memoryWeight({ score, recalledAt: passage.modifiedAt }, now) },
       ]

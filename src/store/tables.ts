@@ -184,6 +184,7 @@ export interface Tables {
     hash: string
     passages: number
     indexed_at: number
+    home: Generated<string>
   }
   passages: {
     id: Generated<number>

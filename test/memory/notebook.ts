@@ -70,7 +70,7 @@ export async function newNotebook(database: Database): Promise<Notebook> {
       wholeLook({ store, clock }, files, signal),
     found: (question) =>
       runtime.store.read(async (rows) =>
-        (await recallPassages(rows, question, clock.now(), 10)).map(
+        (await recallPassages(rows, question, { home: '', now: clock.now(), limit: 10 })).map(
           ({ passage: { path, line, text } }) => `${path}:${line} ${text}`,
         ),
       ),

@@ -1,4 +1,3 @@
-import type { Millis } from '../../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import { passageLine } from '../../domain/text/passage.ts'
 import { wordsIn } from '../../domain/text/words.ts'
@@ -63,14 +62,19 @@ async function remindersFor(engine: Engine, { run, session, items }: Claimed, pr
     recalled: (await recall(rows, question, engine.clock.now(), maxShown, semantic)).filter(
       ({ relevance }) => relevance >= minRelevance,
     ),
-    passages: engine.memory.files ? await passagesNotIn(rows, question, engine.clock.now(), prompt) : [],
+    passages: engine.memory.files ? await passagesNotIn(rows, engine, question, prompt) : [],
     standing: session.headTurnId === null ? await latestStanding(rows, session.folder) : undefined,
   }))
 }
 
 /** Matching passages that are not in the prompt: prompt files are indexed, too. */
-async function passagesNotIn(rows: Reading, question: string, now: Millis, prompt: string): Promise<RecalledPassage[]> {
-  const found = await recallPassages(rows, question, now, maxPassagesChecked)
+async function passagesNotIn(
+  rows: Reading,
+  { clock, memory: { home = '' } }: Engine,
+  question: string,
+  prompt: string,
+): Promise<RecalledPassage[]> {
+  const found = await recallPassages(rows, question, { home, now: clock.now(), limit: maxPassagesChecked })
   const fitting = found.filter((each) => each.relevance >= minRelevance && matchesItself(each))
   if (fitting.length === 0) return []
   const promptLine = oneLine(prompt)

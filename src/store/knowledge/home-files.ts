@@ -30,26 +30,38 @@ export interface DigestedPassage extends Passage {
 /** A passage with its file. */
 export interface FoundPassage extends Passage {
   id: number
+  /** Identity of the home that has the file. */
+  home: string
   path: string
   modifiedAt: Millis
 }
 
-/** Indexed files in the order of their paths, starting after `after`. */
-export async function knownFiles(rows: Reading, after: string, limit: number): Promise<KnownFile[]> {
+/** Indexed files of a home in the order of their paths, starting after `after`. */
+export async function knownFiles(
+  rows: Reading,
+  home: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<KnownFile[]> {
   const found = await rows.all(
     rows.build
       .selectFrom('home_files')
       .select(['path', 'size', 'modified_at', 'indexed_at'])
-      .where('path', '>', after)
+      .where('home', '=', home)
+      .where('path', '>', storedPath(home, after))
       .orderBy('path')
       .limit(limit),
   )
   return found.map(({ path, size, modified_at, indexed_at }) => ({
-    path,
+    path: ownPath(home, path),
     size,
     modifiedAt: modified_at,
     indexedAt: indexed_at,
   }))
+}
+
+/** Gives files that were indexed before homes had an identity to this home; its next look corrects what is not its own. */
+export async function adoptFiles(tx: Tx, home: string): Promise<void> {
+  await tx.run(adopt({ home, prefix: storedPath(home, '') }))
 }
 
 /**
@@ -58,12 +70,13 @@ export async function knownFiles(rows: Reading, after: string, limit: number): P
  */
 export async function indexStep(
   tx: Tx,
-  file: Omit<ReadHomeFile, 'text'>,
+  file: Omit<ReadHomeFile, 'text'> & { home: string },
   passages: readonly DigestedPassage[],
   now: Millis,
 ): Promise<boolean> {
-  const { path, size, modifiedAt, hash } = file
-  const row = await tx.first(upsertAndLock({ path, now, ...unfinished }))
+  const { home, size, modifiedAt, hash } = file
+  const path = storedPath(home, file.path)
+  const row = await tx.first(upsertAndLock({ home, path, now, ...unfinished }))
   if (!row) throw new Error(`the row of ${path} is missing in the transaction that wrote it`)
   const stat = { size, modified_at: modifiedAt, indexed_at: now }
   if (row.hash === hash) {
@@ -89,8 +102,8 @@ export async function indexStep(
 }
 
 /** Runs one step of removing a file from the index and returns whether it is gone. */
-export async function dropStep(tx: Tx, path: string): Promise<boolean> {
-  const row = await tx.first(lockByPath({ path }))
+export async function dropStep(tx: Tx, { home, path }: { home: string; path: string }): Promise<boolean> {
+  const row = await tx.first(lockByPath({ path: storedPath(home, path) }))
   if (!row) return true
   const stored = await tx.all(passagesIn({ fileId: row.id }))
   const toRemove = stored.slice(0, maxRemoved).map(({ id }) => id)
@@ -104,21 +117,37 @@ export async function dropStep(tx: Tx, path: string): Promise<boolean> {
   return false
 }
 
-/** Number of indexed passages. */
-export async function countPassages(rows: Reading): Promise<number> {
-  return Number((await rows.first(count({})))?.count ?? 0)
+/** Number of indexed passages of a home, and of all homes. */
+export async function countPassages(rows: Reading, home: string): Promise<{ own: number; all: number }> {
+  const row = await rows.first(count({ home }))
+  return { own: Number(row?.own ?? 0), all: Number(row?.total ?? 0) }
 }
 
+/** Passages by their ids, of any home. */
 export async function passagesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, FoundPassage>> {
   if (ids.length === 0) return new Map()
   const found = await rows.all(
     rows.build
       .selectFrom('passages')
       .innerJoin('home_files', 'home_files.id', 'passages.file_id')
-      .select(['passages.id', 'path', 'modified_at', 'line', 'heading', 'text'])
+      .select(['passages.id', 'home', 'path', 'modified_at', 'line', 'heading', 'text'])
       .where('passages.id', 'in', ids),
   )
-  return new Map(found.map(({ modified_at, ...passage }) => [passage.id, { ...passage, modifiedAt: modified_at }]))
+  return new Map(
+    found.map(({ modified_at, path, ...passage }) => [
+      passage.id,
+      { ...passage, path: ownPath(passage.home, path), modifiedAt: modified_at },
+    ]),
+  )
+}
+
+/** The unique path of a file: that of a home with an identity begins with it. */
+function storedPath(home: string, path: string): string {
+  return home === '' ? path : `${home}:${path}`
+}
+
+function ownPath(home: string, stored: string): string {
+  return home === '' ? stored : stored.slice(home.length + 1)
 }
 
 interface Differences {
@@ -171,10 +200,18 @@ async function removePassages(tx: Tx, ids: readonly number[]): Promise<void> {
 }
 
 /** Inserts the row of a file or locks the existing one until the transaction ends. */
-const upsertAndLock = statement((db, arg: { path: string; now: Millis; size: number; hash: string }) =>
+const upsertAndLock = statement((db, arg: { home: string; path: string; now: Millis; size: number; hash: string }) =>
   db
     .insertInto('home_files')
-    .values({ path: arg.path, size: arg.size, modified_at: arg.now, hash: arg.hash, passages: 0, indexed_at: arg.now })
+    .values({
+      home: arg.home,
+      path: arg.path,
+      size: arg.size,
+      modified_at: arg.now,
+      hash: arg.hash,
+      passages: 0,
+      indexed_at: arg.now,
+    })
     .onConflict((taken) => taken.column('path').doUpdateSet({ path: arg.path }))
     .returning(['id', 'hash']),
 )
@@ -204,6 +241,17 @@ const insert = statement(
       .returning('id'),
 )
 
-const count = statement((db, _: object) =>
-  raw<{ count: number | null }>(db, sql`SELECT sum(passages) AS count FROM home_files`),
+const count = statement((db, arg: { home: string }) =>
+  raw<{ own: number | null; total: number | null }>(
+    db,
+    sql`SELECT sum(CASE WHEN home = ${arg.home} THEN passages ELSE 0 END) AS own, sum(passages) AS total FROM home_files`,
+  ),
+)
+
+const adopt = statement((db, arg: { home: string; prefix: string }) =>
+  raw<object>(
+    db,
+    sql`UPDATE home_files SET home = ${arg.home}, path = ${arg.prefix} || path
+        WHERE home = '' AND NOT EXISTS (SELECT 1 FROM home_files AS own WHERE own.path = ${arg.prefix} || home_files.path)`,
+  ),
 )

@@ -3,7 +3,7 @@ import { oneOf } from './one-of.ts'
 
 /**
  * Who a session is for, as a column; until now it was read out of the label's text, and is here for the last time. Events
- * name the session and the request that they are about.
+ * name the session and the request that they are about. Indexed files name their home: several may share a database.
  */
 export const kindsAndScopes: Migration = {
   id: 20,
@@ -34,5 +34,9 @@ export const kindsAndScopes: Migration = {
       root_run_id = (SELECT runs.root_run_id FROM turns JOIN runs ON runs.id = turns.run_id
                      WHERE turns.id = substr(events.subject, 6))
       WHERE kind = 'turn.added'`,
+
+    // Empty for a home that has the database for itself. The paths of others begin with their id, since paths are unique.
+    `ALTER TABLE home_files ADD COLUMN home ${text} NOT NULL DEFAULT ''`,
+    `CREATE INDEX home_files_by_home ON home_files (home, path)`,
   ],
 }

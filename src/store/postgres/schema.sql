@@ -134,10 +134,13 @@ CREATE TABLE home_files (
   hash text COLLATE "C" NOT NULL,
   passages bigint NOT NULL,
   indexed_at bigint NOT NULL,
+  home text COLLATE "C" NOT NULL DEFAULT ''::text,
   CONSTRAINT home_files_passages_check CHECK (passages >= 0),
   CONSTRAINT home_files_pkey PRIMARY KEY (id),
   CONSTRAINT home_files_path_key UNIQUE (path)
 );
+
+CREATE INDEX home_files_by_home ON home_files USING btree (home, path);
 
 CREATE TABLE id_tails (
   tail text COLLATE "C" NOT NULL,

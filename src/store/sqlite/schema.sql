@@ -106,7 +106,9 @@ CREATE TABLE home_files (
   hash        TEXT NOT NULL,
   passages    INTEGER NOT NULL CHECK (passages >= 0),
   indexed_at  INTEGER NOT NULL
-) STRICT;
+, home TEXT NOT NULL DEFAULT '') STRICT;
+
+CREATE INDEX home_files_by_home ON home_files (home, path);
 
 CREATE TABLE id_tails (
   tail TEXT NOT NULL,
