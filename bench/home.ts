@@ -10,6 +10,8 @@ import { lookUp } from './zero-latency.ts'
 export interface HomeSettings {
   home: string
   model: Model
+  /** A server that homes share; without it the home has a SQLite file. */
+  database?: string
   durability?: 'full' | 'normal'
   /** Who is spoken to. */
   agent?: '@general' | '@coordinator'
@@ -24,6 +26,7 @@ export interface HomeSettings {
 export async function openHome({
   home,
   model,
+  database,
   durability = 'full',
   agent = '@general',
   atOnce = 16,
@@ -39,6 +42,7 @@ export async function openHome({
       ...config,
       agent: { ...config.agent, default: agent },
       durability,
+      ...(database !== undefined && { database }),
       // A call that nobody waits for, and that no peer makes: it would only be noise here.
       memory: { ...config.memory, narratives: false },
       engine: { ...config.engine, maxRunning: atOnce },

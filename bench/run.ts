@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../src/domain/text/nearest.ts'
+import { access } from './access.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
 import { memory } from './memory.ts'
@@ -20,6 +21,7 @@ interface Benchmark {
 }
 
 const benchmarks: Record<string, Benchmark> = {
+  access: { about: 'lists in a home of ten thousand sessions; claims in another process on PostgreSQL', run: access },
   turns: { about: 'the tree of turns on SQLite against bare SQLite: append, fork, read, list, size', run: turns },
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },

@@ -7,11 +7,13 @@ import { explainPostgres, isSerializationFailure, TransactionMisuse } from '../f
 import { type Prepared, prepare } from '../statement.ts'
 import type { Hint, Reading, Store, StoreContext } from '../store.ts'
 import { type Executor, Transaction } from '../transaction.ts'
+import { hintChannel } from './hint-channel.ts'
 
 const writeTries = 10
 // Small: a row may hold megabytes, and a page is held in memory.
 const pageRows = 50
 const int8 = 20
+const connectionTimeoutMillis = 10_000
 // A process that is stopped or cut off inside a transaction keeps its locks and holds back all event followers. No body
 // idles this long, so the server may abort such a transaction.
 const idleInTransactionTimeout: Millis = 5000
@@ -30,6 +32,14 @@ export function openPostgresStore(settings: PostgresSettings, context: StoreCont
   const refuse = (error: unknown) => Promise.reject(explain(error))
   const reading = readingOn(executorOn(pool), explain)
   const gate = new DrainGate()
+  const deliver = (hint: Hint) => {
+    for (const listener of listeners) listener(hint)
+  }
+  const channel = hintChannel(
+    { connection: hintConnection(settings), schema: schemaOf(settings.url) },
+    context,
+    deliver,
+  )
   const connect = async () => serializeQueries(await pool.connect().catch(refuse))
 
   return {
@@ -64,7 +74,8 @@ export function openPostgresStore(settings: PostgresSettings, context: StoreCont
             await commit(client, tx)
             context.crash(`${area}.after_commit`)
             client.release()
-            for (const hint of tx.hints) for (const listener of listeners) listener(hint)
+            for (const hint of tx.hints) deliver(hint)
+            channel.send(tx.hints)
             return value
           } catch (error) {
             tx.end()
@@ -77,9 +88,14 @@ export function openPostgresStore(settings: PostgresSettings, context: StoreCont
       }),
     onHint(listener) {
       listeners.add(listener)
+      channel.listen()
       return () => listeners.delete(listener)
     },
-    close: () => gate.close(() => pool.end()),
+    close: () =>
+      gate.close(async () => {
+        await channel.close()
+        await pool.end()
+      }),
   }
 
   async function commit(client: Connection, tx: Transaction): Promise<void> {
@@ -125,7 +141,7 @@ export function connectPool({ url, poolSize = 10 }: PostgresSettings): pg.Pool {
   const pool = new pg.Pool({
     connectionString: withoutSchema(url),
     max: poolSize,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis,
     options: `-c search_path=${schemaOf(url)} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout}`,
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
@@ -136,6 +152,15 @@ export function connectPool({ url, poolSize = 10 }: PostgresSettings): pg.Pool {
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
+}
+
+/** The connection that carries hints; its name tells it from the pool's for whoever looks at the server. */
+function hintConnection({ url }: PostgresSettings): pg.ClientConfig {
+  return {
+    connectionString: withoutSchema(url),
+    connectionTimeoutMillis,
+    application_name: `heddle hints ${schemaOf(url)}`.slice(0, 63),
+  }
 }
 
 /** Schema of our tables: `?schema=name` of the URL, default `heddle`. */
