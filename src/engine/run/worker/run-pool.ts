@@ -74,13 +74,13 @@ export class RunPool {
   /** Enforces timeout and deadline, whatever a model or a tool does. A timeout of 0 means none. */
   #watchTime({ run }: Claimed, stop: AbortController, ended: AbortSignal): void {
     const { clock, limits } = this.#engine
-    const limit = run.timeoutMs ?? limits.timeoutMs
+    const { timeoutMs: limit = limits.timeoutMs, deadline } = run.options
     const expire = (left: Millis, reason: string) =>
       clock.sleep(Math.max(0, left), ended).then(() => {
         if (!ended.aborted) stop.abort(new Stop('timeout', reason))
       })
     if (limit > 0) void expire(limit - run.activeMs, `it ran for ${Math.round(limit / 1000)} s, its limit`)
-    if (run.deadline !== null) void expire(run.deadline - clock.now(), 'its deadline passed')
+    if (deadline !== undefined) void expire(deadline - clock.now(), 'its deadline passed')
   }
 
   /** Stops all runs in good order, including follow-up runs, and resolves when none is left. */
