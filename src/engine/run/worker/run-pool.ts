@@ -6,7 +6,7 @@ import { findRun } from '../../../store/rows/runs.ts'
 import type { Engine } from '../../runtime.ts'
 import { Stop } from '../active-run.ts'
 import type { Claimant, Claimed } from '../claimed.ts'
-import { Lanes } from '../lanes.ts'
+import { KeyedQueue } from '../keyed-queue.ts'
 import { executeRun } from '../loop.ts'
 import type { Lease } from './lease.ts'
 import { type Crash, releaseRun } from './recover.ts'
@@ -25,7 +25,7 @@ export interface PoolOptions {
 export class RunPool {
   readonly #engine: Engine
   readonly #options: PoolOptions
-  readonly #lanes = new Lanes()
+  readonly #fileQueue = new KeyedQueue()
   /** By claim: a run may be claimed again before this process notices the end of its last claim. */
   readonly #busy = new Map<string, { runId: string; stop: AbortController; done: Promise<void> }>()
   /** Claims that this process still owns in the database and must release. */
@@ -52,7 +52,7 @@ export class RunPool {
     // A cancel that was requested while an earlier owner had the run.
     if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
     this.#watchTime(claimed, stop, ended.signal)
-    const worker = { signal: stop.signal, leaseAtRisk: () => lease.atRisk, claimant, lanes: this.#lanes }
+    const worker = { signal: stop.signal, leaseAtRisk: () => lease.atRisk, claimant, fileQueue: this.#fileQueue }
     const done = executeRun(this.#engine, claimed, worker)
       .then((next) => next && this.start(next))
       .catch((error) => {
