@@ -168,6 +168,7 @@ export async function nextRun(
       now: next.now,
     }),
     ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
+    ...(continued && { lane: continued.lane }),
     // The run continues its session's task for the original requester.
     ...(before && {
       parentRunId: before.parentRunId,
