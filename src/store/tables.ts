@@ -6,7 +6,7 @@ import type { Integrity } from '../domain/label.ts'
 import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
-import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
+import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
 import type { CostState } from '../domain/spending.ts'
 import type { TurnType } from '../domain/turn.ts'
 
@@ -59,6 +59,7 @@ export interface Tables {
     created_at: number
     finished_at: number | null
     via: RunOrigin
+    lane: Lane
     root_run_id: string
     parent_run_id: string | null
     depth: number
@@ -66,6 +67,8 @@ export interface Tables {
     requester_session_id: string | null
     agent: string | null
     model_requested: string | null
+    options_json: string
+    /** Of the options, for the order of the queue. */
     priority: number
     requested_at: number
     owner_id: string | null
@@ -74,7 +77,7 @@ export interface Tables {
     crashes_alone: Generated<number>
     tries: number
     active_ms: number
-    timeout_ms: number | null
+    /** Of the options, to find late runs. */
     deadline: number | null
     waiting_for: Wait | null
     wake_at: number | null

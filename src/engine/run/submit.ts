@@ -4,7 +4,7 @@ import { tail } from '../../domain/id.ts'
 import type { InboxItem, NarrationRequest } from '../../domain/inbox.ts'
 import type { Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
-import { newRun, type Run, type RunOrigin } from '../../domain/run.ts'
+import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
 import { requestCancel } from '../../store/rows/cancels.ts'
@@ -157,16 +157,18 @@ export async function nextRun(
   const waiting = await waitingItems(tx, next.session.id)
   const before = await previousChildRun(tx, next.session.id, waiting)
   const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
-  const options = mergeRunOptions(waiting)
-  await insertRun(tx, {
+  // The run of this session whose work it continues.
+  const continued = before ?? (request?.sessionId === next.session.id ? request : undefined)
+  const run: Run = {
     ...newRun({
       id: next.runId,
       kind: before?.kind ?? 'turn',
-      via: next.via ?? before?.via ?? 'user',
+      via: next.via ?? continued?.via ?? 'user',
       sessionId: next.session.id,
       now: next.now,
     }),
     ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
+    ...(continued && { lane: continued.lane }),
     // The run continues its session's task for the original requester.
     ...(before && {
       parentRunId: before.parentRunId,
@@ -175,12 +177,11 @@ export async function nextRun(
       toolCallId: before.toolCallId,
       taskId: before.taskId,
     }),
-    agent: options.agent ?? before?.agent ?? (await answeringAgent(tx, next.session, request)),
-    priority: options.priority ?? 0,
-    modelRequested: options.model ?? null,
-    timeoutMs: options.timeoutMs ?? null,
-    deadline: options.deadline ?? null,
-  })
+    agent: before?.agent ?? (await answeringAgent(tx, next.session, request)),
+  }
+  // The inputs of a retry carry all options of the run that is tried again.
+  const options = mergeRunOptions(waiting, next.via === 'retry' ? {} : continued?.options)
+  await insertRun(tx, setRunOptions(run, options))
   await recordEvent(tx, {
     at: next.now,
     kind: 'run.queued',
