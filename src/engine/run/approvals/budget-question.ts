@@ -21,7 +21,7 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
   if (before.some(({ approval }) => approval.answer === 'no') || !(await isAttended(run))) throw spent
   await run.park(async (tx) => {
     const id = await ask(tx, run, spent, `${budgetTool}-${before.length + 1}`)
-    await parkRun(tx, claimed.run.id, 'budget', null, run.tries)
+    await parkRun(tx, claimed.run.id, { waitingFor: 'budget', tries: run.tries })
     const payload = { for: 'budget', approvals: [id] }
     await recordEvent(tx, { at: engine.clock.now(), kind: 'run.waiting', subject: `run:${claimed.run.id}`, payload })
     tx.hint('runs')
