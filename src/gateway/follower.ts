@@ -1,7 +1,8 @@
 import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
-import type { Event } from '../domain/event.ts'
+import { type Event, isAboutRun } from '../domain/event.ts'
 import type { Dropped, LiveDelta, Refusal, StreamItem, StreamQuery } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import type { LiveTexts } from './live-texts.ts'
@@ -41,15 +42,15 @@ export class Follower {
   #changed = Promise.withResolvers<void>()
 
   constructor(
-    app: Pick<App, 'events' | 'listen'>,
-    { hub, live }: { hub: EventHub; live: Pick<LiveTexts, 'whole'> },
+    app: Pick<App, 'events'>,
+    { heddle, hub, live }: { heddle: Pick<Heddle, 'listen'>; hub: EventHub; live: Pick<LiveTexts, 'whole'> },
     query: Omit<StreamQuery, 'signal'>,
     { clock, followerLimits }: { clock: Clock; followerLimits: FollowerLimits },
   ) {
     this.#limits = followerLimits
     this.#run = query.run
     this.#cursor = query.after ?? null
-    for (const stop of [app.listen((delta) => this.#pushDelta(delta)), hub.listen(() => this.#wake())])
+    for (const stop of [heddle.listen((delta) => this.#pushDelta(delta)), hub.listen(() => this.#wake())])
       this.#gone.signal.addEventListener('abort', stop)
     for (const delta of live.whole()) this.#pushDelta(delta)
     void this.#pushEvents(app, hub)
@@ -106,8 +107,8 @@ export class Follower {
     this.#cursor = event.cursor
   }
 
-  #concerns({ subject, payload }: Event): boolean {
-    return this.#run === undefined || subject === `run:${this.#run}` || payload['run'] === this.#run
+  #concerns(event: Event): boolean {
+    return this.#run === undefined || isAboutRun(event, this.#run)
   }
 
   #pushDelta(delta: LiveDelta): void {

@@ -19,6 +19,7 @@ import { money } from './migrations/0016-money.ts'
 import { crashesAlone } from './migrations/0017-crashes-alone.ts'
 import { assumedPrices } from './migrations/0018-assumed-prices.ts'
 import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
+import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   crashesAlone,
   assumedPrices,
   runOptionsAndLanes,
+  kindsAndScopes,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

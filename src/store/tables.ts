@@ -7,6 +7,7 @@ import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
+import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
 import type { TurnType } from '../domain/turn.ts'
 
@@ -50,6 +51,8 @@ export interface Tables {
     persona_id: string | null
     updated_at: number
     archived_at: number | null
+    kind: SessionKind
+    narrates_id: string | null
   }
   runs: {
     id: string
@@ -325,6 +328,8 @@ export interface Tables {
     kind: EventKind
     subject: string
     payload_json: string
+    session_id: string | null
+    root_run_id: string | null
   }
   migrations: { id: number; name: string; applied_at: number }
 }

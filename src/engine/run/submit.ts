@@ -14,7 +14,7 @@ import { agentOfSession, findRun, insertRun, lastChildRun, liveRunOf, lockRun } 
 import { findSessions, lockSessionByLabel } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
-import { retryIfTaken, startSession } from '../turns/append.ts'
+import { assertTakesInput, retryIfTaken, startSession } from '../turns/append.ts'
 import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
 import { claimAtOnce } from './claim.ts'
 import type { Claimant, Claimed } from './claimed.ts'
@@ -106,10 +106,16 @@ async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1]): Pro
   const label = checkLabel(await targetLabel(tx, input.label))
   const existing = await lockSessionByLabel(tx, input.folder, label)
   if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
+  if (existing && !input.tells) assertTakesInput(existing)
   const { sessionId, segmentId } = input.ids
+  const { folder, parentTurnId, now, tells } = input
   return existing
     ? assignMainPersona(tx, existing)
-    : startSession(tx, { ...input, label, sessionId, segmentId, now: input.now })
+    : startSession(tx, {
+        ...{ folder, label, sessionId, segmentId, now },
+        ...(parentTurnId !== undefined && { parentTurnId }),
+        ...(tells && { narratesId: tells.sessionId }),
+      })
 }
 
 function labelExists(label: string, turnId: string): HeddleError {
@@ -187,6 +193,7 @@ export async function nextRun(
     kind: 'run.queued',
     subject: `run:${next.runId}`,
     payload: { session: next.session.label, folder: next.session.folder },
+    scope: { sessionId: next.session.id, rootRunId: request?.id ?? next.runId },
   })
   tx.hint('runs')
   return next.runId

@@ -68,6 +68,8 @@ CREATE TABLE events (
   kind text COLLATE "C" NOT NULL,
   subject text COLLATE "C" NOT NULL,
   payload_json text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C",
+  root_run_id text COLLATE "C",
   CONSTRAINT events_pkey PRIMARY KEY (xid, seq)
 );
 
@@ -512,6 +514,10 @@ CREATE TABLE sessions (
   persona_id text COLLATE "C",
   updated_at bigint NOT NULL,
   archived_at bigint,
+  kind text COLLATE "C" NOT NULL DEFAULT 'person'::text,
+  narrates_id text COLLATE "C",
+  CONSTRAINT sessions_check CHECK (narrates_id IS NULL OR kind = 'narrator'::text),
+  CONSTRAINT sessions_kind_check CHECK (kind = 'person'::text OR kind = 'agent'::text OR kind = 'narrator'::text OR kind = 'cron'::text OR kind = 'hook'::text),
   CONSTRAINT sessions_head_turn_id_fkey FOREIGN KEY (head_turn_id) REFERENCES threads(turn_id) DEFERRABLE,
   CONSTRAINT sessions_persona_id_fkey FOREIGN KEY (persona_id) REFERENCES personas(id) DEFERRABLE,
   CONSTRAINT sessions_segment_id_fkey FOREIGN KEY (segment_id) REFERENCES segments(id) DEFERRABLE,
@@ -519,6 +525,8 @@ CREATE TABLE sessions (
   CONSTRAINT sessions_folder_label_key UNIQUE (folder, label),
   CONSTRAINT sessions_segment_id_key UNIQUE (segment_id)
 );
+
+CREATE UNIQUE INDEX sessions_by_narrated ON sessions USING btree (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE TABLE steps (
   run_id text COLLATE "C" NOT NULL,

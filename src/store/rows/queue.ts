@@ -1,7 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import { type Lane, lanes, type Run } from '../../domain/run.ts'
-import { narratorLabel } from '../../domain/session.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { type Query, statement } from '../statement.ts'
@@ -150,7 +149,7 @@ const inOrder = (db: Builder, arg: QueueArg) =>
 function queued(db: Builder, filter: QueueFilter): Query<RunRow> {
   const { sessionId, priority, skipRequests } = filter
   const arg = queueArg(filter)
-  const work = sessionId === undefined ? undefined : { sessionId, narrator: narratorLabel(sessionId) }
+  const work = sessionId === undefined ? undefined : { sessionId }
   if (priority === undefined && skipRequests === undefined)
     return work ? firstOfSession({ ...arg, ...work }) : first(arg)
   let query = inOrder(db, arg)
@@ -165,14 +164,12 @@ const first = statement(inOrder)
 
 const firstOfSession = statement((db, arg: QueueArg & SessionWork) => inOrder(db, arg).where(isWorkOf(arg)))
 
-/** A session, and the label of its narrator's session. */
 interface SessionWork {
   sessionId: string
-  narrator: string
 }
 
 const isWorkOf =
-  ({ sessionId, narrator }: SessionWork) =>
+  ({ sessionId }: SessionWork) =>
   ({ or, eb, exists, selectFrom, and }: ExpressionBuilder<Tables, 'runs'>) =>
     or([
       eb('session_id', '=', sessionId),
@@ -192,7 +189,7 @@ const isWorkOf =
             .select('aside.id')
             .whereRef('aside.id', '=', 'runs.session_id')
             .where('talk.id', '=', sessionId)
-            .where(sql<boolean>`(runs.epoch <= runs.crashes OR aside.label = ${narrator})`),
+            .where(sql<boolean>`(runs.epoch <= runs.crashes OR aside.narrates_id = ${sessionId})`),
         ),
       ]),
     ])

@@ -53,7 +53,7 @@ CREATE TABLE events (
   kind         TEXT NOT NULL,
   subject      TEXT NOT NULL,
   payload_json TEXT NOT NULL
-) STRICT;
+, session_id TEXT, root_run_id TEXT) STRICT;
 
 CREATE INDEX events_of_pauses ON events (subject) WHERE kind IN ('run.waiting', 'run.fallback');
 
@@ -396,9 +396,12 @@ CREATE TABLE sessions (
   head_turn_id TEXT REFERENCES threads (turn_id) DEFERRABLE,
   persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
   updated_at   INTEGER NOT NULL,
-  archived_at  INTEGER,
+  archived_at  INTEGER, kind TEXT NOT NULL DEFAULT 'person'
+  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'),
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE TABLE "steps" (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
