@@ -9,6 +9,8 @@ export interface UserPrincipal {
   kind: 'user'
   id: string
   role: UserRole
+  /** What the token is limited to; undefined for all that the role allows. */
+  scopes?: readonly string[]
 }
 
 /** On whose behalf something is done. A run acts with the rights of its request's principal, never with more. */

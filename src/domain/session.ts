@@ -14,6 +14,8 @@ export interface Session {
   personaId: string | null
   updatedAt: Millis
   archivedAt: Millis | null
+  /** Text form of the principal whose session it is. */
+  principalId: string
 }
 
 const labelPattern = /^[\p{L}\p{N}@_][\p{L}\p{N}@_.:+-]{0,79}$/u

@@ -18,6 +18,7 @@ import { replacedMemories } from './migrations/0015-replaced-memories.ts'
 import { money } from './migrations/0016-money.ts'
 import { crashesAlone } from './migrations/0017-crashes-alone.ts'
 import { assumedPrices } from './migrations/0018-assumed-prices.ts'
+import { principals } from './migrations/0021-principals.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   money,
   crashesAlone,
   assumedPrices,
+  principals,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

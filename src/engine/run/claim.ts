@@ -83,8 +83,8 @@ async function claimRun(
   const mayReserve = await tryLockPool(tx, candidate)
   const run = await lockRun(tx, candidate.id)
   if (run?.state !== 'queued') return undefined
-  // A new run takes all waiting inputs; one that continues after a crash or a pause keeps those it started with.
-  if (run.epoch === 0) await bindItems(tx, session.id, run.id)
+  // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
+  if (run.epoch === 0) await bindItems(tx, run, session.id)
   const items = await deferUnrelatedResults(tx, run, await itemsOfRun(tx, run.id))
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
   const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)

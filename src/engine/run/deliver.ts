@@ -165,5 +165,6 @@ function notice(
     runId: null,
     consumedByTurn: null,
     createdAt: now,
+    principal: run.principal,
   }
 }

@@ -85,6 +85,7 @@ export async function beginChild(
     folder: parentSession.folder,
     label: `agent:${work.agent}:subagent:${runId}`,
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
+    principalId: parent.principal,
     now,
   })
   await insertRun(tx, {
@@ -94,6 +95,7 @@ export async function beginChild(
       via: 'spawn_agent',
       sessionId: session.id,
       now,
+      principal: parent.principal,
     }),
     rootRunId: parent.rootRunId,
     parentRunId: parent.id,
@@ -121,6 +123,7 @@ export async function beginChild(
     runId: null,
     consumedByTurn: null,
     createdAt: now,
+    principal: parent.principal,
   }
   await insertItem(tx, item, null)
   await recordEvent(tx, {

@@ -2,6 +2,7 @@ import type { WriteArea } from '../../domain/crash-points.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
+import { ownerText } from '../../domain/principal.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -21,6 +22,8 @@ export interface AppendInput {
   parentTurnId?: string
   /** Persona of a new session; an existing session must already have it. */
   personaId?: string
+  /** Text form of the principal who adds it, and whose a new session is; the owner by default. */
+  principal?: string
 }
 
 export interface Appended {
@@ -40,13 +43,14 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
     const existing = await lockSessionByLabel(tx, input.folder, label)
     const session = existing
       ? await assignMainPersona(tx, existing)
-      : await startSession(tx, { ...input, label, ...fresh, now })
+      : await startSession(tx, { ...input, principalId: input.principal ?? ownerText, label, ...fresh, now })
     if (input.personaId !== undefined && input.personaId !== session.personaId)
       throw otherPersona(session, input.personaId)
     if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
     if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
     const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
-    const turn = await writeJournal(tx, made, { sessionId: session.id, parent })
+    const place = { sessionId: session.id, parent, principal: input.principal ?? ownerText }
+    const turn = await writeJournal(tx, made, place)
     const { depth } = await insertPlacedTurn(
       tx,
       { segmentId: session.segmentId, parent, personaId: session.personaId },
@@ -86,6 +90,8 @@ interface NewSession {
   label: string
   parentTurnId?: string
   personaId?: string
+  /** Whose session it is. */
+  principalId: string
   now: number
 }
 
@@ -101,6 +107,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     personaId: start.personaId ?? below?.personaId ?? (await personaOfLabel(tx, start.label)),
     updatedAt: start.now,
     archivedAt: null,
+    principalId: start.principalId,
   }
   await insertSegment(tx, { id: session.segmentId, below })
   await insertSession(tx, session)

@@ -1,4 +1,5 @@
 import { tail } from '../../domain/id.ts'
+import { ownerText } from '../../domain/principal.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
@@ -12,10 +13,13 @@ export interface ForkInput {
   label?: string
   /** Persona of the fork; default: the turn's. */
   personaId?: string
+  /** Text form of the principal whose the fork is; the owner by default. */
+  principal?: string
 }
 
 /** Starts a session at any turn. The sessions that already point there keep their heads. */
-export async function fork(runtime: Runtime, { folder, turnId, label, personaId }: ForkInput): Promise<Session> {
+export async function fork(runtime: Runtime, input: ForkInput): Promise<Session> {
+  const { folder, turnId, label, personaId, principal = ownerText } = input
   const wanted = label === undefined ? undefined : checkLabel(label)
   const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   const now = runtime.clock.now()
@@ -27,6 +31,7 @@ export async function fork(runtime: Runtime, { folder, turnId, label, personaId 
       folder,
       label: chosen,
       parentTurnId: turnId,
+      principalId: principal,
       now,
       ...(personaId !== undefined && { personaId }),
     })

@@ -214,6 +214,7 @@ const insert = statement((db, row: RunRow) =>
     sources_json: row.sources_json,
     error_json: row.error_json,
     task_id: row.task_id,
+    principal: row.principal,
   }),
 )
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { firstIdAt } from '../../domain/id.ts'
@@ -12,7 +12,7 @@ import type { Tables } from '../tables.ts'
 
 const maxRecent = 100
 
-type SessionRow = Tables['sessions']
+type SessionRow = Selectable<Tables['sessions']>
 
 /** Inserts a session. Its segment must exist and be written by this session only. */
 export async function insertSession(tx: Tx, session: Session): Promise<void> {
@@ -202,6 +202,7 @@ function sessionRow(session: Session): SessionRow {
     persona_id: session.personaId,
     updated_at: session.updatedAt,
     archived_at: session.archivedAt,
+    principal_id: session.principalId,
   }
 }
 
@@ -215,5 +216,6 @@ function sessionFrom(row: SessionRow): Session {
     personaId: row.persona_id,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
+    principalId: row.principal_id,
   }
 }
