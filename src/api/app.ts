@@ -7,7 +7,7 @@ import type { SessionApp } from './sessions.ts'
 import type { TurnApp } from './turns.ts'
 import type { FileSearch, MemoryApp } from './views/memory.ts'
 
-/** The whole API of a Heddle, the same in-process and through the daemon. */
+/** All that a client can ask for, the same in this process and through the daemon. */
 export interface App
   extends SessionApp,
     TurnApp,
@@ -19,5 +19,4 @@ export interface App
     MemoryApp,
     FileSearch {
   backup(file: string): Promise<{ bytes: number; turns: number }>
-  close(): Promise<void>
 }

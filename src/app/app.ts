@@ -1,10 +1,14 @@
 import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Config } from '../config/config.ts'
+import { HeddleError } from '../domain/errors.ts'
 import { idSource } from '../domain/id.ts'
 import type { Model } from '../domain/model.ts'
+import { owner, type Principal } from '../domain/principal.ts'
 import { liveFeed } from '../domain/stream-delta.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import type { Runtime } from '../engine/runtime.ts'
+import { realFolder } from '../home/folder.ts'
 import { userHomeOf } from '../home/home.ts'
 import { homeFiles } from '../home/home-files.ts'
 import { identityFilesOf } from '../home/identity.ts'
@@ -47,7 +51,7 @@ export interface AppSettings extends StoreSettings {
 }
 
 /** Opens a Heddle: the one place where every room is wired. */
-export async function openApp(settings: AppSettings): Promise<App> {
+export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { config, paths, tell } = settings
   const context = contextOf(settings)
   const store = await openHomeStore(settings, context)
@@ -88,19 +92,31 @@ export async function openApp(settings: AppSettings): Promise<App> {
   const app: App = {
     ...sessionApp(runtime, known),
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder }),
-    ...runApp(engine, { agents, worker, live, defaults: defaultsOf(settings), noteFolder }),
+    ...runApp(engine, { agents, worker, defaults: defaultsOf(settings), noteFolder }),
     ...planApp(engine),
     ...approvalApp(runtime),
     ...eventApp(store, context, config.retention.eventDays * day),
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
     backup: (file) => writeBackup(store, file, backupOptions(context)),
+  }
+  const everything = withRealFolders(app, { userHome: userHomeOf(settings.env), home: paths.home })
+  return {
+    as: () => everything,
+    identify,
+    work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
+    listen: live.listen,
     async close() {
       runtime.meaning?.close()
       await store.close()
     },
   }
-  return withRealFolders(app, { userHome: userHomeOf(settings.env), home: paths.home })
+}
+
+/** Tokens do not exist yet: without one it is the owner, whose process or private socket this is. */
+async function identify(token: string | undefined): Promise<Principal> {
+  if (token === undefined) return owner
+  throw new HeddleError('unknown_token', 'no user has this token', 'leave it out: only the owner has access')
 }
 
 function defaultsOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {

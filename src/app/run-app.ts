@@ -6,7 +6,6 @@ import { clientKey } from '../domain/inbox.ts'
 import { asUserCancellation } from '../domain/plan.ts'
 import { parseReference } from '../domain/reference.ts'
 import { checkUserLabel } from '../domain/session.ts'
-import type { LiveFeed } from '../domain/stream-delta.ts'
 import { undo } from '../engine/files/undo.ts'
 import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
 import { cancelPlan, cancelTask, changeTask } from '../engine/plans/steer-plan.ts'
@@ -27,7 +26,6 @@ import type { ProcessWorker } from './process-worker.ts'
 export interface RunAppContext {
   agents: AppAgents
   worker: ProcessWorker
-  live: LiveFeed
   /** The default model and the daily budget, as `status` shows them. */
   defaults: { model: string | null; dayLimitUsd: number }
   /** Notes that runs may work in this folder. */
@@ -36,16 +34,14 @@ export interface RunAppContext {
 
 export function runApp(engine: AppEngine, context: RunAppContext): RunApp & AgentApp {
   const { store, clock } = engine
-  const { worker, live, agents, defaults } = context
+  const { worker, agents, defaults } = context
   return {
     async submit(folder, question) {
       const submission = await toSubmission(engine, context, folder, question)
       const { itemId, runId, session, queuedBehind } = await worker.submit(submission)
       return { itemId, runId, session: session.label, ...(queuedBehind !== undefined && { queuedBehind }) }
     },
-    listen: live.listen,
     answer: (folder, itemId, signal) => answer(engine, folder, itemId, signal),
-    work: (only) => worker.start(only),
     runs: (filter) => store.read((rows) => listRuns(rows, clock.now(), filter)),
     cancel: (reference, reason) => cancelByReference(engine, reference, reason),
     retry: (reference) => retryByReference(engine, reference),

@@ -1,4 +1,5 @@
 import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import type { Event } from '../domain/event.ts'
@@ -41,15 +42,15 @@ export class Follower {
   #changed = Promise.withResolvers<void>()
 
   constructor(
-    app: Pick<App, 'events' | 'listen'>,
-    { hub, live }: { hub: EventHub; live: Pick<LiveTexts, 'whole'> },
+    app: Pick<App, 'events'>,
+    { heddle, hub, live }: { heddle: Pick<Heddle, 'listen'>; hub: EventHub; live: Pick<LiveTexts, 'whole'> },
     query: Omit<StreamQuery, 'signal'>,
     { clock, followerLimits }: { clock: Clock; followerLimits: FollowerLimits },
   ) {
     this.#limits = followerLimits
     this.#run = query.run
     this.#cursor = query.after ?? null
-    for (const stop of [app.listen((delta) => this.#pushDelta(delta)), hub.listen(() => this.#wake())])
+    for (const stop of [heddle.listen((delta) => this.#pushDelta(delta)), hub.listen(() => this.#wake())])
       this.#gone.signal.addEventListener('abort', stop)
     for (const delta of live.whole()) this.#pushDelta(delta)
     void this.#pushEvents(app, hub)

@@ -3,6 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Clock } from '../domain/clock.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import { type Health, routeNames } from './api.ts'
@@ -32,6 +33,7 @@ const maxBodyBytes = 32 * 1024 * 1024
 
 /** Dependencies of the routes. */
 export interface RouteContext {
+  heddle: Heddle
   health: Health
   clock: Clock
   hub: EventHub

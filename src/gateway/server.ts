@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
+import { owner } from '../domain/principal.ts'
 import type { Health } from './api.ts'
 import { EventHub } from './event-hub.ts'
 import { defaultFollowerLimits, type Follower, type FollowerLimits } from './follower.ts'
@@ -27,13 +28,14 @@ export interface Server {
 }
 
 /** Serves on a unix socket that only this user can open. Nothing listens on a network. */
-export async function serve(app: App, settings: ServerSettings): Promise<Server> {
+export async function serve(heddle: Heddle, settings: ServerSettings): Promise<Server> {
   const { clock, onError, followerLimits = defaultFollowerLimits } = settings
+  const app = heddle.as(owner)
   const hub = await EventHub.open(app, clock)
-  const live = liveTexts(app, hub)
+  const live = liveTexts(heddle, hub)
   const followers = new Set<Follower>()
   const health = { ok: true as const, ...settings.health }
-  const http = routes(app, { health, clock, hub, live, followerLimits, onError, followers })
+  const http = routes(app, { heddle, health, clock, hub, live, followerLimits, onError, followers })
   const server = createServer(
     {
       headersTimeout: headersTimeout,

@@ -137,7 +137,7 @@ test('one that takes nothing between two beats is dropped, and let go when it do
   const patience = { messages: 10, characters: 1000, heartbeatEvery: 1000 }
   const { itemId } = await say('one')
   await gateway.door.answer(folder, itemId, never)
-  const around = { hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
+  const around = { heddle: gateway.app, hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
   const follower = new Follower(gateway.app, around, {}, { clock, followerLimits: patience })
   const first = await follower.next()
   expect(first?.kind).toBe('event')
@@ -160,7 +160,7 @@ test('one that takes nothing between two beats is dropped, and let go when it do
 test('an idle follower is sent signs of life', async () => {
   gateway = await newGateway([])
   const clock = manualClock()
-  const around = { hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
+  const around = { heddle: gateway.app, hub: await EventHub.open(gateway.app, systemClock), live: { whole: () => [] } }
   const patience = { messages: 10, characters: 1000, heartbeatEvery: 1000 }
   const follower = new Follower(gateway.app, around, {}, { clock, followerLimits: patience })
   const beat = follower.next()

@@ -4,6 +4,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
 import type { StreamItem } from '../../gateway/api.ts'
 import type { Daemon } from '../../gateway/client.ts'
+import type { LocalClient } from '../../gateway/local-client.ts'
 import { homePaths } from '../../home/home.ts'
 import type { CommandContext } from '../command.ts'
 import { exitCodeOf } from '../exit-codes.ts'
@@ -55,7 +56,7 @@ export class ChatSession {
   #interruptedAt = Number.NEGATIVE_INFINITY
   #code = 0
 
-  constructor(here: CommandContext, app: App, daemon: Daemon | undefined, settings: ChatSettings) {
+  constructor(here: CommandContext, app: LocalClient, daemon: Daemon | undefined, settings: ChatSettings) {
     this.#here = here
     this.#isTyped = here.io.stdin.isTTY === true
     this.#app = app
