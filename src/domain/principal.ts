@@ -22,6 +22,15 @@ export type Principal =
   | { kind: 'job'; id: string }
   | { kind: 'run'; id: string; of: Principal }
 
+/** Rights of the principal on whose behalf a run acts, as they are at its claim. */
+export interface RunAccess {
+  principal: Principal
+  /** The owner's choice of tools for the user, instead of those of the role. */
+  tools: readonly string[] | null
+  /** The owner asks in a session of the owner: only such a run sees what is private to the owner. */
+  isPrivate: boolean
+}
+
 export const owner: Principal = { kind: 'owner' }
 
 /** Text form of the owner, which is also the default of every column that holds a principal. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Rank } from './actions.ts'
 import { UsageError } from './errors.ts'
 import { thinkingLevels } from './message.ts'
 import { isStorable } from './text/storable.ts'
@@ -29,6 +30,20 @@ export function pickRunOptions(input: RunOptions): RunOptions {
   const picked = runOptions.safeParse(Object.fromEntries(known))
   if (picked.success) return picked.data
   throw new UsageError('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')
+}
+
+/**
+ * The options as far as they are the sender's to choose. Only the owner and admins may go before others, run for longer than
+ * the default, and be asked questions: nobody else can answer them.
+ */
+export function clampRunOptions(options: RunOptions, rank: Rank, maxTimeoutMs: number): RunOptions {
+  if (rank === 'owner' || rank === 'admin') return options
+  const { attended: _, waitsForBudget: __, priority, timeoutMs, ...free } = options
+  return {
+    ...free,
+    ...(priority !== undefined && { priority: Math.min(priority, 0) }),
+    ...(timeoutMs !== undefined && { timeoutMs: timeoutMs === 0 ? maxTimeoutMs : Math.min(timeoutMs, maxTimeoutMs) }),
+  }
 }
 
 /** The options of a run that answers several inputs: the last of each counts, and the highest priority. */

@@ -10,7 +10,10 @@ import {
   type Principal,
   parsePrincipal,
   principalText,
+  type RunAccess,
 } from '../../domain/principal.ts'
+import type { Run } from '../../domain/run.ts'
+import type { Session } from '../../domain/session.ts'
 import type { User } from '../../domain/user.ts'
 import { findUser } from '../../store/rows/users.ts'
 import type { Reading } from '../../store/store.ts'
@@ -25,6 +28,18 @@ export async function resolvePrincipal(rows: Reading, text: string): Promise<Pri
 /** Whether the principal of a stored text form may do this now. */
 export async function mayNow(rows: Reading, text: string, action: Action, resource: Resource): Promise<boolean> {
   return text === ownerText || authorize(await resolvePrincipal(rows, text), action, resource)
+}
+
+/** Rights of a run's principal now. A run of the owner in a session of another shows that one nothing private. */
+export async function accessOf(
+  rows: Reading,
+  { principal: text, id }: Pick<Run, 'principal' | 'id'>,
+  session: Pick<Session, 'principalId'>,
+): Promise<RunAccess> {
+  const isPrivate = text === ownerText && session.principalId === ownerText
+  const of = await resolvePrincipal(rows, text)
+  const tools = (await userOf(rows, text))?.tools ?? null
+  return { principal: { kind: 'run', id, of }, tools, isPrivate }
 }
 
 /** The user that a stored text form names; undefined for other principals. */

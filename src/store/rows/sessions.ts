@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { firstIdAt } from '../../domain/id.ts'
+import { ownerText } from '../../domain/principal.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { ConstraintViolated } from '../failures.ts'
@@ -61,7 +62,7 @@ export async function findSessions(
   return (await rows.all(query)).map(sessionFrom)
 }
 
-/** Sessions that got turns of a user's request since a time, most recent first; optionally of one folder. */
+/** Sessions of the owner that got turns of a request since a time, most recent first; optionally of one folder. */
 export async function sessionsSince(rows: Reading, since: Millis, folder?: string): Promise<Session[]> {
   // Ids begin with their time: the range finds the newest turns by the primary key.
   const recent = rows.build
@@ -72,7 +73,8 @@ export async function sessionsSince(rows: Reading, since: Millis, folder?: strin
     .where('runs.depth', '=', 0)
     .where('runs.kind', '<>', 'import')
     .where('runs.via', '<>', 'narrator')
-  let query = rows.build.selectFrom('sessions').selectAll().where('id', 'in', recent)
+  const sessions = rows.build.selectFrom('sessions').selectAll().where('principal_id', '=', ownerText)
+  let query = sessions.where('id', 'in', recent)
   if (folder !== undefined) query = query.where('folder', '=', folder)
   return (await rows.all(query.orderBy('updated_at', 'desc').limit(maxRecent))).map(sessionFrom)
 }
