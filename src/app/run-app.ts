@@ -71,7 +71,7 @@ async function toSubmission(
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
   return {
     folder,
-    label: checkUserLabel(session),
+    label: session,
     content,
     ...more,
     ...(parent && { parentTurnId: parent.turnId }),

@@ -2,6 +2,7 @@ import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { PlanView, TaskView } from '../api/views/plan.ts'
 import type { RunView } from '../api/views/run.ts'
+import { isAboutRun } from '../domain/event.ts'
 import type { Client, StreamItem, StreamQuery } from './api.ts'
 
 /** Client of an engine in this process: it can ask for everything, without a wire. */
@@ -38,8 +39,7 @@ async function* streamOf(
   void (async () => {
     const until = AbortSignal.any([signal, own.signal])
     for await (const event of app.follow({ ...(after !== undefined && { after }), signal: until }))
-      if (run === undefined || event.subject === `run:${run}` || event.payload['run'] === run)
-        add({ kind: 'event', event })
+      if (run === undefined || isAboutRun(event, run)) add({ kind: 'event', event })
   })().catch((error) => {
     failure = { error }
     add()

@@ -8,6 +8,7 @@ import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { UserRole } from '../domain/principal.ts'
 import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
+import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
 import type { TurnType } from '../domain/turn.ts'
 
@@ -53,6 +54,8 @@ export interface Tables {
     archived_at: number | null
     /** Whose session it is. */
     principal_id: Generated<string>
+    kind: SessionKind
+    narrates_id: string | null
   }
   runs: {
     id: string
@@ -330,6 +333,8 @@ export interface Tables {
     kind: EventKind
     subject: string
     payload_json: string
+    session_id: string | null
+    root_run_id: string | null
   }
   users: {
     id: string

@@ -125,7 +125,8 @@ export async function recordTaskChange(
   { id, planId, status }: Pick<Task, 'id' | 'planId' | 'status'>,
 ) {
   const payload = { plan: planId, status }
-  await recordEvent(tx, { at: clock.now(), kind: 'task.changed', subject: `task:${id}`, payload })
+  const scope = (await findPlan(tx, planId)) ?? null
+  await recordEvent(tx, { at: clock.now(), kind: 'task.changed', subject: `task:${id}`, payload, scope })
 }
 
 /** Records an event: the plan's status changed. */
@@ -134,7 +135,8 @@ export async function recordPlanChange(
   { clock }: Runtime,
   { id, status }: Pick<Plan, 'id' | 'status'>,
 ): Promise<void> {
-  await recordEvent(tx, { at: clock.now(), kind: 'plan.changed', subject: `plan:${id}`, payload: { status } })
+  const scope = (await findPlan(tx, id)) ?? null
+  await recordEvent(tx, { at: clock.now(), kind: 'plan.changed', subject: `plan:${id}`, payload: { status }, scope })
 }
 
 /** Task counts as text: `3 completed, 1 failed`. */

@@ -274,6 +274,7 @@ export class ActiveRun implements RunHandle<Engine> {
       kind: 'run.step',
       subject: `run:${step.runId}`,
       payload: { seq: step.seq, kind: step.kind, ...stepEventFields(step) },
+      scope: this.claimed.run,
     })
   }
 }

@@ -100,6 +100,7 @@ async function claimRun(
     kind: 'run.started',
     subject: `run:${run.id}`,
     payload: { session: session.label, folder: session.folder, epoch: run.epoch + 1 },
+    scope: run,
   })
   return {
     claim: { runId: run.id, ownerId, epoch: run.epoch + 1 },

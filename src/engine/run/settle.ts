@@ -153,8 +153,9 @@ async function notifyRequester(end: Settlement): Promise<Session[]> {
 
 async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, depth: number): Promise<void> {
   const payload = { session: session.label, folder: session.folder, depth, run: run.id }
-  await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload })
-  await recordEvent(tx, { at: now, kind: 'run.ended', subject: `run:${run.id}`, payload: { state: ending.state } })
+  await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload, scope: run })
+  const ended = { kind: 'run.ended' as const, subject: `run:${run.id}`, payload: { state: ending.state } }
+  await recordEvent(tx, { at: now, ...ended, scope: run })
   tx.hint('runs')
   tx.hint(`ended:${run.rootRunId}`)
 }

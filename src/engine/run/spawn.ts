@@ -1,7 +1,7 @@
 import type { InboxItem } from '../../domain/inbox.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { newRun, type Run } from '../../domain/run.ts'
-import type { Session } from '../../domain/session.ts'
+import { type Session, subagentLabel } from '../../domain/session.ts'
 import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
@@ -83,7 +83,8 @@ export async function beginChild(
     sessionId: runtime.newId(),
     segmentId: runtime.newId(),
     folder: parentSession.folder,
-    label: `agent:${work.agent}:subagent:${runId}`,
+    label: subagentLabel(work.agent, runId),
+    kind: 'agent',
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
     principalId: parent.principal,
     now,
@@ -131,6 +132,7 @@ export async function beginChild(
     kind: 'run.queued',
     subject: `run:${runId}`,
     payload: { session: session.label, folder: session.folder, parent: parent.id, agent: work.agent },
+    scope: { sessionId: session.id, rootRunId: parent.rootRunId },
   })
   tx.hint('runs')
   return { runId, session }

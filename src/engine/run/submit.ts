@@ -16,7 +16,7 @@ import { agentOfSession, findRun, insertRun, lastChildRun, liveRunOf, lockRun } 
 import { findSessions, lockSessionByLabel } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
-import { retryIfTaken, startSession } from '../turns/append.ts'
+import { assertTakesInput, retryIfTaken, startSession } from '../turns/append.ts'
 import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
 import { notFound } from '../turns/route.ts'
 import { claimAtOnce } from './claim.ts'
@@ -121,10 +121,16 @@ async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1], send
   const existing = await lockSessionByLabel(tx, input.folder, label)
   if (existing && !authorize(sender, 'run.ask', { principal: existing.principalId })) throw notFound('session', label)
   if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
+  if (existing && !input.tells) assertTakesInput(existing)
   const { sessionId, segmentId } = input.ids
+  const { folder, parentTurnId, now, tells } = input
   return existing
     ? assignMainPersona(tx, existing)
-    : startSession(tx, { ...input, label, sessionId, segmentId, principalId: principalText(sender) })
+    : startSession(tx, {
+        ...{ folder, label, sessionId, segmentId, now, principalId: principalText(sender) },
+        ...(parentTurnId !== undefined && { parentTurnId }),
+        ...(tells && { narratesId: tells.sessionId }),
+      })
 }
 
 /** Steering and interrupting need the right to the run under way, which may be another's. */
@@ -218,6 +224,7 @@ export async function nextRun(
     kind: 'run.queued',
     subject: `run:${next.runId}`,
     payload: { session: next.session.label, folder: next.session.folder },
+    scope: { sessionId: next.session.id, rootRunId: request?.id ?? next.runId },
   })
   tx.hint('runs')
   return next.runId

@@ -209,7 +209,13 @@ function nextTries({ chain, tries }: ActiveRun, { retry, retryAfter = 0 }: Model
 }
 
 function emitRunEvent(tx: Tx, { engine, claimed }: ActiveRun, kind: EventKind, payload: Record<string, unknown>) {
-  return recordEvent(tx, { at: engine.clock.now(), kind, subject: `run:${claimed.run.id}`, payload })
+  return recordEvent(tx, {
+    at: engine.clock.now(),
+    kind,
+    subject: `run:${claimed.run.id}`,
+    payload,
+    scope: claimed.run,
+  })
 }
 
 /** Exponential backoff, with a jitter derived from the run id so that runs do not retry all at once. */

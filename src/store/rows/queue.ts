@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Run } from '../../domain/run.ts'
-import { narratorLabel } from '../../domain/session.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
@@ -43,9 +42,7 @@ export async function firstQueued(rows: Reading, filter: QueueFilter): Promise<R
     suspects: filter.skipSuspects ? 0 : 1,
     aside: filter.skipBackground ? 0 : 1,
   }
-  const row = await rows.first(
-    sessionId === undefined ? queued(flags) : queuedOf({ ...flags, sessionId, telling: narratorLabel(sessionId) }),
-  )
+  const row = await rows.first(sessionId === undefined ? queued(flags) : queuedOf({ ...flags, sessionId }))
   return row && runFrom(row)
 }
 
@@ -107,32 +104,31 @@ const someQueued = statement((db, arg: { limit: number }) =>
 
 const queued = statement(inOrder)
 
-const queuedOf = statement(
-  (db, arg: { anyone: number; suspects: number; aside: number; sessionId: string; telling: string }) =>
-    inOrder(db, arg).where(({ or, eb, exists, selectFrom }) =>
-      or([
-        eb('session_id', '=', arg.sessionId),
+const queuedOf = statement((db, arg: { anyone: number; suspects: number; aside: number; sessionId: string }) =>
+  inOrder(db, arg).where(({ or, eb, exists, selectFrom }) =>
+    or([
+      eb('session_id', '=', arg.sessionId),
+      exists(
+        selectFrom('runs as root')
+          .select('root.id')
+          .whereRef('root.id', '=', 'runs.root_run_id')
+          .where('root.session_id', '=', arg.sessionId),
+      ),
+      // A session also runs the narrators of its folder: there may be no other process. A narrator that was started and
+      // released is left to its own session or to a daemon: it may take longer than this process lives.
+      eb.and([
+        eb('via', '=', sql.lit('narrator')),
         exists(
-          selectFrom('runs as root')
-            .select('root.id')
-            .whereRef('root.id', '=', 'runs.root_run_id')
-            .where('root.session_id', '=', arg.sessionId),
+          selectFrom('sessions as aside')
+            .innerJoin('sessions as talk', 'talk.folder', 'aside.folder')
+            .select('aside.id')
+            .whereRef('aside.id', '=', 'runs.session_id')
+            .where('talk.id', '=', arg.sessionId)
+            .where(sql<boolean>`(runs.epoch <= runs.crashes OR aside.narrates_id = ${arg.sessionId})`),
         ),
-        // A session also runs the narrators of its folder: there may be no other process. A narrator that was started and
-        // released is left to its own session or to a daemon: it may take longer than this process lives.
-        eb.and([
-          eb('via', '=', sql.lit('narrator')),
-          exists(
-            selectFrom('sessions as aside')
-              .innerJoin('sessions as talk', 'talk.folder', 'aside.folder')
-              .select('aside.id')
-              .whereRef('aside.id', '=', 'runs.session_id')
-              .where('talk.id', '=', arg.sessionId)
-              .where(sql<boolean>`(runs.epoch <= runs.crashes OR aside.label = ${arg.telling})`),
-          ),
-        ]),
       ]),
-    ),
+    ]),
+  ),
 )
 
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))

@@ -31,22 +31,12 @@ CREATE TABLE approvals (
   asked_at      INTEGER NOT NULL,
   answer        TEXT CHECK (answer = 'once' OR answer = 'session' OR answer = 'agent' OR answer = 'no'),
   answer_reason TEXT,
-  answered_at   INTEGER, facts_json TEXT NOT NULL DEFAULT '[]', coverage_json TEXT, asked_again INTEGER NOT NULL DEFAULT 0, baseline TEXT, answered_by TEXT,
+  answered_at   INTEGER, facts_json TEXT NOT NULL DEFAULT '[]', coverage_json TEXT, asked_again INTEGER NOT NULL DEFAULT 0, baseline TEXT,
   UNIQUE (run_id, call_id),
   CHECK ((answer IS NULL) = (answered_at IS NULL))
 ) STRICT;
 
 CREATE INDEX approvals_open ON approvals (run_id) WHERE answer IS NULL;
-
-CREATE TABLE audit (
-  seq       INTEGER PRIMARY KEY AUTOINCREMENT,
-  at        INTEGER NOT NULL,
-  principal TEXT NOT NULL,
-  action    TEXT NOT NULL,
-  resource  TEXT,
-  outcome   TEXT NOT NULL,
-  detail    TEXT
-) STRICT;
 
 CREATE TABLE embedders (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -63,7 +53,7 @@ CREATE TABLE events (
   kind         TEXT NOT NULL,
   subject      TEXT NOT NULL,
   payload_json TEXT NOT NULL
-) STRICT;
+, session_id TEXT, root_run_id TEXT) STRICT;
 
 CREATE INDEX events_of_pauses ON events (subject) WHERE kind IN ('run.waiting', 'run.fallback');
 
@@ -102,7 +92,7 @@ CREATE TABLE grants (
   pattern     TEXT NOT NULL,
   approval_id INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
-  revoked_at  INTEGER, cwd TEXT NOT NULL DEFAULT '', confinement TEXT CHECK (confinement = 'sandbox' OR confinement = 'network' OR confinement = 'none'), lapsed_why TEXT, granted_by TEXT NOT NULL DEFAULT 'owner',
+  revoked_at  INTEGER, cwd TEXT NOT NULL DEFAULT '', confinement TEXT CHECK (confinement = 'sandbox' OR confinement = 'network' OR confinement = 'none'), lapsed_why TEXT,
   CHECK ((scope = 'session') = (session_id IS NOT NULL))
 ) STRICT;
 
@@ -137,7 +127,7 @@ CREATE TABLE inbox (
   root_run_id      TEXT,
   run_id           TEXT REFERENCES runs (id) DEFERRABLE,
   consumed_by_turn TEXT REFERENCES turns (id) DEFERRABLE,
-  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE, principal TEXT NOT NULL DEFAULT 'owner',
+  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE,
   CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
 ) STRICT;
 
@@ -365,7 +355,7 @@ CREATE TABLE runs (
   state       TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting' OR state = 'completed' OR state = 'failed' OR state = 'timeout' OR state = 'cancelled'),
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
-  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0, principal TEXT NOT NULL DEFAULT 'owner',
+  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0,
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
@@ -400,11 +390,12 @@ CREATE TABLE sessions (
   head_turn_id TEXT REFERENCES threads (turn_id) DEFERRABLE,
   persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
   updated_at   INTEGER NOT NULL,
-  archived_at  INTEGER, principal_id TEXT NOT NULL DEFAULT 'owner',
+  archived_at  INTEGER, kind TEXT NOT NULL DEFAULT 'person'
+  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'),
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX sessions_by_principal ON sessions (principal_id, updated_at) WHERE principal_id <> 'owner';
+CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE TABLE "steps" (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -465,18 +456,6 @@ CREATE TABLE threads (
   CHECK ((parent_turn_id IS NULL) = (depth = 1))
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE tokens (
-  id          INTEGER PRIMARY KEY AUTOINCREMENT,
-  user_id     TEXT NOT NULL REFERENCES users (id),
-  hash        TEXT NOT NULL UNIQUE,
-  scopes_json TEXT,
-  created_at  INTEGER NOT NULL,
-  expires_at  INTEGER,
-  revoked_at  INTEGER
-) STRICT;
-
-CREATE INDEX tokens_by_user ON tokens (user_id);
-
 CREATE TABLE turns (
   id                    TEXT NOT NULL PRIMARY KEY,
   run_id                TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -512,25 +491,12 @@ CREATE TABLE "usage" (
   cached_tokens INTEGER NOT NULL,
   cost_usd      REAL NOT NULL,
   at            INTEGER NOT NULL,
-  counted       INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'), price_assumed INTEGER NOT NULL DEFAULT 0 CHECK (price_assumed IN (0, 1)), principal TEXT NOT NULL DEFAULT 'owner',
+  counted       INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'), price_assumed INTEGER NOT NULL DEFAULT 0 CHECK (price_assumed IN (0, 1)),
   PRIMARY KEY (run_id, call)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX usage_by_principal ON usage (principal, at, cost_usd) WHERE principal <> 'owner';
 
 CREATE INDEX usage_by_request ON usage (root_run_id);
 
 CREATE INDEX usage_by_time ON usage (at, cost_usd);
 
 CREATE INDEX usage_uncounted ON usage (root_run_id) WHERE counted = 0;
-
-CREATE TABLE users (
-  id          TEXT PRIMARY KEY,
-  role        TEXT NOT NULL CHECK (role = 'public' OR role = 'operator' OR role = 'admin'),
-  trusted     INTEGER NOT NULL DEFAULT 0 CHECK (trusted IN (0, 1)),
-  tools_json  TEXT,
-  folder      TEXT,
-  per_day_usd REAL,
-  created_at  INTEGER NOT NULL,
-  removed_at  INTEGER
-) STRICT;

@@ -23,8 +23,8 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
   await run.park(async (tx) => {
     const id = await ask(tx, run, spent, `${budgetTool}-${before.length + 1}`)
     await parkRun(tx, claimed.run.id, 'budget', null, run.tries)
-    const payload = { for: 'budget', approvals: [id] }
-    await recordEvent(tx, { at: engine.clock.now(), kind: 'run.waiting', subject: `run:${claimed.run.id}`, payload })
+    const waiting = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
+    await recordEvent(tx, { at: engine.clock.now(), ...waiting, payload: { for: 'budget', approvals: [id] } })
     tx.hint('runs')
     // The client that waits for this request may have to show the question.
     tx.hint(`ended:${claimed.run.rootRunId}`)
@@ -66,7 +66,8 @@ async function ask(
     coverage: null,
     baseline: null,
   })
-  const payload = { run: claimed.run.id, root: claimed.run.rootRunId, tool: budgetTool, session: claimed.session.label }
-  await recordEvent(tx, { at: askedAt, kind: 'approval.asked', subject: `approval:${id}`, payload })
+  const payload = { run: claimed.run.id, tool: budgetTool, session: claimed.session.label }
+  const scope = claimed.run
+  await recordEvent(tx, { at: askedAt, kind: 'approval.asked', subject: `approval:${id}`, payload, scope })
   return id
 }
