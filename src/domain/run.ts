@@ -1,5 +1,6 @@
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
+import type { RunOptions } from './run-options.ts'
 
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
 export type RunKind = (typeof runKinds)[number]
@@ -99,7 +100,8 @@ export interface Run {
   requesterSessionId: string | null
   agent: string | null
   modelRequested: string | null
-  priority: number
+  /** As it was asked for; its agent and model are resolved at the first claim. A run that continues it has the same. */
+  options: RunOptions
   /** When the request was made: children keep their root's place in the queue. */
   requestedAt: Millis
   createdAt: Millis
@@ -115,8 +117,6 @@ export interface Run {
   tries: number
   /** Running time so far; queueing and waiting do not count. */
   activeMs: Millis
-  timeoutMs: Millis | null
-  deadline: Millis | null
   waitingFor: Wait | null
   /** Earliest time at which it may be claimed. */
   wakeAt: Millis | null
@@ -152,7 +152,7 @@ export function newRun(begin: {
     requesterSessionId: null,
     agent: null,
     modelRequested: null,
-    priority: 0,
+    options: {},
     requestedAt: begin.now,
     createdAt: begin.now,
     finishedAt: null,
@@ -162,8 +162,6 @@ export function newRun(begin: {
     crashesAlone: 0,
     tries: 0,
     activeMs: 0,
-    timeoutMs: null,
-    deadline: null,
     waitingFor: null,
     wakeAt: null,
     cancelReason: null,
@@ -173,6 +171,11 @@ export function newRun(begin: {
     taskId: null,
     principal: begin.principal,
   }
+}
+
+/** Sets the options of a run that was not claimed yet. */
+export function setRunOptions(run: Run, options: RunOptions): Run {
+  return { ...run, options, agent: options.agent ?? run.agent, modelRequested: options.model ?? run.modelRequested }
 }
 
 export interface Step {

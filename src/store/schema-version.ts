@@ -18,6 +18,7 @@ import { replacedMemories } from './migrations/0015-replaced-memories.ts'
 import { money } from './migrations/0016-money.ts'
 import { crashesAlone } from './migrations/0017-crashes-alone.ts'
 import { assumedPrices } from './migrations/0018-assumed-prices.ts'
+import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
 import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
 
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   money,
   crashesAlone,
   assumedPrices,
+  runOptionsAndLanes,
   kindsAndScopes,
   principals,
 ]

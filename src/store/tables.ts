@@ -72,6 +72,8 @@ export interface Tables {
     requester_session_id: string | null
     agent: string | null
     model_requested: string | null
+    options_json: string
+    /** Of the options, for the order of the queue. */
     priority: number
     requested_at: number
     owner_id: string | null
@@ -80,7 +82,7 @@ export interface Tables {
     crashes_alone: Generated<number>
     tries: number
     active_ms: number
-    timeout_ms: number | null
+    /** Of the options, to find late runs. */
     deadline: number | null
     waiting_for: Wait | null
     wake_at: number | null

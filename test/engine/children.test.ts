@@ -20,7 +20,8 @@ function spawnTool(of: () => TestEngine): Tool<{ task: string }> {
     inputSchema: { type: 'object' },
     effect: 'transactional',
     parse: (input) => ({ ok: true, value: input as { task: string } }),
-    write: (tx, { task }, call) => spawnChild(tx as Tx, of().engine, call, { content: task, agent: 'general' }),
+    write: (tx, { task }, call) =>
+      spawnChild(tx as Tx, of().engine, call, { content: task, via: 'spawn_agent', agent: 'general' }),
   }
 }
 

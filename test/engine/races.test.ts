@@ -52,7 +52,7 @@ describe('two processes on PostgreSQL', () => {
       effect: 'transactional',
       parse: (value) => ({ ok: true, value }),
       write: (tx, task, call) =>
-        spawnChild(tx as Tx, under.engine, call, { content: task as string, agent: 'general' }),
+        spawnChild(tx as Tx, under.engine, call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
     }
     under = await newEngine('postgres', family, { tools: [spawn], limits: { maxRunning: 2, maxChildren: 2 } })
     race = await newRace(under)
@@ -273,7 +273,7 @@ describe('two processes on PostgreSQL', () => {
         tx,
         a.engine,
         { runId: id, callId: 'call', folder, protect: nothingProtected, signal: never },
-        { content: 'help', agent: 'general' },
+        { content: 'help', via: 'spawn_agent', agent: 'general' },
       ),
     )
 })

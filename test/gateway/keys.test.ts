@@ -1,9 +1,11 @@
+import type { Insertable } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { clientKey, type InboxItem } from '../../src/domain/inbox.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { openStore } from '../../src/store/open.ts'
 import { insertItem } from '../../src/store/rows/inbox.ts'
 import { migrations } from '../../src/store/schema-version.ts'
+import type { Tables } from '../../src/store/tables.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
@@ -49,7 +51,7 @@ describe.each(databases)('keys of clients on %s', (database) => {
     await old.write('submit', async (tx) => {
       await tx.run(tx.build.insertInto('segments').values({ id: 'segment', parent_id: null, fork_depth: 0 }))
       const session = { id: 'talk', folder, label: 'main', segment_id: 'segment', updated_at: 1 }
-      await tx.run(tx.build.insertInto('sessions').values(session))
+      await tx.run(tx.build.insertInto('sessions').values(session as Insertable<Tables['sessions']>))
       const item = {
         session_id: 'talk',
         kind: 'message',

@@ -2,7 +2,7 @@ import { rankOf } from '../../domain/authorize.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Model, recordedName } from '../../domain/model.ts'
 import type { Persona } from '../../domain/persona.ts'
-import type { Run } from '../../domain/run.ts'
+import { type Run, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -171,13 +171,5 @@ function resolveAgent(engine: Engine, run: Run, { folder, access }: RunScope): R
 
 /** Applies the options of all inputs that joined the run before its first claim. */
 function withRunOptions(run: Run, items: InboxItem[]): Run {
-  if (run.epoch > 0) return run
-  const { agent, model, timeoutMs, deadline } = mergeRunOptions(items)
-  return {
-    ...run,
-    agent: agent ?? run.agent,
-    modelRequested: model ?? run.modelRequested,
-    timeoutMs: timeoutMs ?? run.timeoutMs,
-    deadline: deadline ?? run.deadline,
-  }
+  return run.epoch > 0 ? run : setRunOptions(run, mergeRunOptions(items, run.options))
 }

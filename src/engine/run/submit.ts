@@ -6,7 +6,7 @@ import { type InboxItem, itemsOfPrincipal, type NarrationRequest, nextPrincipal 
 import { joinLabels, type Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
 import { owner, type Principal, principalText } from '../../domain/principal.ts'
-import { newRun, type Run, type RunOrigin } from '../../domain/run.ts'
+import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
 import { requestCancel } from '../../store/rows/cancels.ts'
@@ -194,12 +194,13 @@ export async function nextRun(
   const waiting = itemsOfPrincipal(all, principal)
   const before = await previousChildRun(tx, next.session.id, waiting)
   const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
-  const options = mergeRunOptions(waiting)
-  await insertRun(tx, {
+  // The run of this session whose work it continues.
+  const continued = before ?? (request?.sessionId === next.session.id ? request : undefined)
+  const run: Run = {
     ...newRun({
       id: next.runId,
       kind: before?.kind ?? 'turn',
-      via: next.via ?? before?.via ?? 'user',
+      via: next.via ?? continued?.via ?? 'user',
       sessionId: next.session.id,
       now: next.now,
       principal,
@@ -213,12 +214,11 @@ export async function nextRun(
       toolCallId: before.toolCallId,
       taskId: before.taskId,
     }),
-    agent: options.agent ?? before?.agent ?? (await answeringAgent(tx, next.session, request)),
-    priority: options.priority ?? 0,
-    modelRequested: options.model ?? null,
-    timeoutMs: options.timeoutMs ?? null,
-    deadline: options.deadline ?? null,
-  })
+    agent: before?.agent ?? (await answeringAgent(tx, next.session, request)),
+  }
+  // The inputs of a retry carry all options of the run that is tried again.
+  const options = mergeRunOptions(waiting, next.via === 'retry' ? {} : continued?.options)
+  await insertRun(tx, setRunOptions(run, options))
   await recordEvent(tx, {
     at: next.now,
     kind: 'run.queued',

@@ -4,10 +4,9 @@ import type { InboxItem } from '../../domain/inbox.ts'
 import type { ThinkingConfig } from '../../domain/message.ts'
 import { type Delta, ModelFailure, recordedName } from '../../domain/model.ts'
 import type { Step } from '../../domain/run.ts'
-import { mergeRunOptions } from '../../domain/run-options.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItem, waitingItems } from '../../store/rows/inbox.ts'
-import { countRetrying, parkRun, setTries } from '../../store/rows/runs.ts'
+import { countRetrying, markAttended, parkRun, setTries } from '../../store/rows/runs.ts'
 import { settleUsage } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { acceptReply, type ReceivedReply } from '../model/accept-reply.ts'
@@ -33,7 +32,7 @@ export async function think(run: ActiveRun): Promise<ReceivedReply | NoReply> {
   // A call that was reserved with the claim skips steering; it is picked up at the next step.
   const call = (await takeReservation(run)) ?? (await reserveBudget(run, () => run.modelInput, 'steer'))
   if (call === 'parked') return call
-  const { thinking } = mergeRunOptions(run.claimed.items)
+  const { thinking } = run.claimed.run.options
   return ask(run, call, run.modelInput, { isAside: false, ...(thinking && { thinking }) })
 }
 
@@ -149,6 +148,8 @@ async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): P
     })),
   } satisfies SteerStep
   for (const item of steering) await bindItem(tx, item.id, run.claimed.run.id)
+  // The user who steers watches, and can be asked from now on.
+  if (steering.some(({ options }) => options.attended)) await markAttended(tx, run.claimed.run)
   await run.insert(tx, steerStep)
   return steerStep
 }

@@ -3,7 +3,7 @@ import type { TurnDraft } from '../../domain/draft.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { ownerText } from '../../domain/principal.ts'
-import { checkLabel, checkUserLabel, type Session, type SessionKind } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, type Session, type SessionKind } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { liveRunOf } from '../../store/rows/runs.ts'
@@ -104,7 +104,7 @@ interface NewSession {
 /** Inserts a session, at a turn or at the root, and the segment it will write. The only way to a new session. */
 export async function startSession(tx: Tx, start: NewSession): Promise<Session> {
   const kind = start.narratesId === undefined ? (start.kind ?? 'person') : 'narrator'
-  if (kind === 'person') checkUserLabel(start.label)
+  if (kind === 'person') checkLabelOf(start.principalId, start.label)
   const below = start.parentTurnId === undefined ? null : await headOf(tx, start.parentTurnId)
   const session: Session = {
     id: start.sessionId,

@@ -1,6 +1,6 @@
 import { tail } from '../../domain/id.ts'
 import { ownerText } from '../../domain/principal.ts'
-import { checkLabel, checkUserLabel, type Session } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, type Session } from '../../domain/session.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
@@ -20,7 +20,7 @@ export interface ForkInput {
 /** Starts a session at any turn. The sessions that already point there keep their heads. */
 export async function fork(runtime: Runtime, input: ForkInput): Promise<Session> {
   const { folder, turnId, label, personaId, principal = ownerText } = input
-  const wanted = label === undefined ? undefined : checkUserLabel(checkLabel(label))
+  const wanted = label === undefined ? undefined : checkLabelOf(principal, checkLabel(label))
   const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   const now = runtime.clock.now()
   const body = async (tx: Tx) => {

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Run } from '../../domain/run.ts'
+import type { RunOptions } from '../../domain/run-options.ts'
 import type { Tables } from '../tables.ts'
 
 export type RunRow = Selectable<Tables['runs']>
@@ -21,7 +22,7 @@ export function runRow(run: Run): RunRow {
     requester_session_id: run.requesterSessionId,
     agent: run.agent,
     model_requested: run.modelRequested,
-    priority: run.priority,
+    ...optionColumns(run.options),
     requested_at: run.requestedAt,
     owner_id: run.ownerId,
     epoch: run.epoch,
@@ -29,8 +30,6 @@ export function runRow(run: Run): RunRow {
     crashes_alone: run.crashesAlone,
     tries: run.tries,
     active_ms: run.activeMs,
-    timeout_ms: run.timeoutMs,
-    deadline: run.deadline,
     waiting_for: run.waitingFor,
     wake_at: run.wakeAt,
     cancel_reason: run.cancelReason,
@@ -40,6 +39,15 @@ export function runRow(run: Run): RunRow {
     error_json: run.error && JSON.stringify(run.error),
     task_id: run.taskId,
     principal: run.principal,
+  }
+}
+
+/** The options of a run, whole and as columns that statements compare. */
+export function optionColumns(options: RunOptions): Pick<RunRow, 'options_json' | 'priority' | 'deadline'> {
+  return {
+    options_json: JSON.stringify(options),
+    priority: options.priority ?? 0,
+    deadline: options.deadline ?? null,
   }
 }
 
@@ -57,7 +65,7 @@ export function runFrom(row: RunRow): Run {
     requesterSessionId: row.requester_session_id,
     agent: row.agent,
     modelRequested: row.model_requested,
-    priority: row.priority,
+    options: JSON.parse(row.options_json),
     requestedAt: row.requested_at,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
@@ -67,8 +75,6 @@ export function runFrom(row: RunRow): Run {
     crashesAlone: row.crashes_alone,
     tries: row.tries,
     activeMs: row.active_ms,
-    timeoutMs: row.timeout_ms,
-    deadline: row.deadline,
     waitingFor: row.waiting_for,
     wakeAt: row.wake_at,
     cancelReason: row.cancel_reason,

@@ -2,8 +2,7 @@ import { budgetTool } from '../../../domain/approval.ts'
 import { insertApproval } from '../../../store/rows/approvals.ts'
 import { type BudgetQuestion, budgetQuestions, isDayBudget } from '../../../store/rows/budget-questions.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
-import { itemsOfRun } from '../../../store/rows/inbox.ts'
-import { parkRun } from '../../../store/rows/runs.ts'
+import { findRun, parkRun } from '../../../store/rows/runs.ts'
 import { spendingBy } from '../../../store/rows/usage.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { ActiveRun } from '../active-run.ts'
@@ -34,10 +33,10 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
 }
 
 /** Whether a user waits for this request and can be asked. */
-function isAttended({ engine, claimed }: ActiveRun): Promise<boolean> {
-  return engine.store.read(async (rows) =>
-    (await itemsOfRun(rows, claimed.run.rootRunId)).some(({ options }) => options.attended || options.waitsForBudget),
-  )
+async function isAttended({ engine, claimed }: ActiveRun): Promise<boolean> {
+  // Read again: a user who steers it may watch since its claim.
+  const run = await engine.store.read((rows) => findRun(rows, claimed.run.id))
+  return run?.options.attended === true || run?.options.waitsForBudget === true
 }
 
 async function ask(

@@ -102,7 +102,8 @@ export async function wakeDue(engine: Engine): Promise<void> {
 }
 
 function wake(engine: Engine, due: Run, now: Millis): Promise<void> {
-  const isLate = due.deadline !== null && due.deadline <= now
+  const { deadline } = due.options
+  const isLate = deadline !== undefined && deadline <= now
   return engine.store.write('recover', async (tx) => {
     const found = await lockRunWithSessions(tx, due)
     if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
