@@ -129,7 +129,13 @@ async function reserveFirst(
     (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(toolSpecs(engine, run))
   const max = maxUsage(bytes, maxOutput(engine, model, run), model)
   const first = 1
-  const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: recordedName(model) }
+  const call = {
+    runId: run.id,
+    call: first,
+    rootRunId: run.rootRunId,
+    model: recordedName(model),
+    principal: run.principal,
+  }
   return (await reserve(tx, engine, call, max)) ? undefined : first
 }
 

@@ -103,7 +103,8 @@ async function reserveBudget(run: ActiveRun, input: () => ModelInput, steering?:
   signal.throwIfAborted()
   const { model } = run
   const call = run.nextCall()
-  const reservation = { runId: claimed.run.id, call, rootRunId: claimed.run.rootRunId, model: recordedName(model) }
+  const { id: runId, rootRunId, principal } = claimed.run
+  const reservation = { runId, call, rootRunId, model: recordedName(model), principal }
   let steerStep: Step | undefined
   const refusal = await engine.store.write('step', async (tx) => {
     await lockPool(tx, claimed.run)

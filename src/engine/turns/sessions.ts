@@ -4,6 +4,7 @@ import type { EventKind } from '../../domain/event.ts'
 import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
 import { checkLabel, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { putPersona } from '../../store/rows/personas.ts'
 import { assignPersona, findSessions, lockSession, renameSession, setArchived } from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
@@ -13,7 +14,7 @@ import { assertTakesInput } from './append.ts'
 import { notFound, resolveSession } from './route.ts'
 
 /** Sessions, most recently used first. */
-export async function listSessions(rows: Reading, filter: { folder?: string } = {}): Promise<SessionView[]> {
+export async function listSessions(rows: Reading, filter: OwnedBy & { folder?: string } = {}): Promise<SessionView[]> {
   return Promise.all((await findSessions(rows, filter)).map((session) => viewSession(rows, session)))
 }
 

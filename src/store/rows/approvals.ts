@@ -4,6 +4,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 
 /** A new approval. */
 export interface NewApproval
@@ -92,7 +93,10 @@ export async function approvalsOf(rows: Reading, runId: string): Promise<Approva
 }
 
 /** Open approvals of unfinished runs, or of one request, oldest first. */
-export async function openApprovals(rows: Reading, rootRunId?: string): Promise<Approval[]> {
+export async function openApprovals(
+  rows: Reading,
+  { rootRunId, principal }: OwnedBy & { rootRunId?: string } = {},
+): Promise<Approval[]> {
   let query = rows.build
     .selectFrom('approvals')
     .innerJoin('runs', 'runs.id', 'approvals.run_id')
@@ -100,6 +104,7 @@ export async function openApprovals(rows: Reading, rootRunId?: string): Promise<
     .where('approvals.answer', 'is', null)
     .where('runs.finished_at', 'is', null)
   if (rootRunId !== undefined) query = query.where('runs.root_run_id', '=', rootRunId)
+  if (principal !== undefined) query = query.where('runs.session_id', 'in', ownSessions(rows.build, principal))
   // Sorted here: with ORDER BY SQLite would scan all answered approvals.
   return oneOfEachBudget((await rows.all(query)).map(approvalFrom).sort((a, b) => a.id - b.id))
 }

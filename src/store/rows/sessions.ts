@@ -10,6 +10,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import type { OwnedBy } from './own-sessions.ts'
 
 const maxRecent = 100
 
@@ -53,12 +54,13 @@ export async function moveHead(tx: Tx, session: Session, headTurnId: string, now
 
 export async function findSessions(
   rows: Reading,
-  filter: { id?: string; folder?: string; label?: string; narratesId?: string } = {},
+  filter: OwnedBy & { id?: string; folder?: string; label?: string; narratesId?: string } = {},
 ): Promise<Session[]> {
   let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
   if (filter.id !== undefined) query = query.where('id', '=', filter.id)
   if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
+  if (filter.principal !== undefined) query = query.where('principal_id', '=', filter.principal)
   if (filter.narratesId !== undefined) query = query.where('narrates_id', '=', filter.narratesId)
   return (await rows.all(query)).map(sessionFrom)
 }
