@@ -36,14 +36,14 @@ export function pickRunOptions(input: RunOptions): RunOptions {
  * The options as far as they are the sender's to choose. Only the owner and admins may go before others, run for longer than
  * the default, and be asked questions: nobody else can answer them.
  */
-export function clampRunOptions(options: RunOptions, rank: Rank, maxTimeoutMs: number): RunOptions {
-  if (rank === 'owner' || rank === 'admin') return options
-  const { attended: _, waitsForBudget: __, priority, timeoutMs, ...free } = options
-  return {
-    ...free,
-    ...(priority !== undefined && { priority: Math.min(priority, 0) }),
-    ...(timeoutMs !== undefined && { timeoutMs: timeoutMs === 0 ? maxTimeoutMs : Math.min(timeoutMs, maxTimeoutMs) }),
-  }
+export function clampRunOptions<T extends RunOptions>(input: T, rank: Rank, maxTimeoutMs: number): T {
+  if (rank === 'owner' || rank === 'admin') return input
+  const clamped = { ...input }
+  delete clamped.attended
+  delete clamped.waitsForBudget
+  if (clamped.priority !== undefined) clamped.priority = Math.min(clamped.priority, 0)
+  if (clamped.timeoutMs !== undefined) clamped.timeoutMs = Math.min(clamped.timeoutMs || maxTimeoutMs, maxTimeoutMs)
+  return clamped
 }
 
 /**

@@ -49,8 +49,9 @@ export function isReservedLabel(label: string): boolean {
  * word names each one's own session; `owner:LABEL` names the owner's. Rights are never read out of it.
  */
 export function labelFor(principal: string, label: string): string {
-  if (principal === ownerText || label.startsWith('user:')) return label
-  return label.startsWith(`${ownerText}:`) ? label.slice(ownerText.length + 1) : `${principal}:${label}`
+  if (principal === ownerText) return label
+  if (label.startsWith(`${ownerText}:`)) return label.slice(ownerText.length + 1)
+  return isReservedLabel(label) ? label : `${principal}:${label}`
 }
 
 /** Refuses labels that only the runtime gives out; a principal's own prefix is left to that principal. */

@@ -9,8 +9,8 @@ export interface User {
   isTrusted: boolean
   /** Tools of the user's runs instead of those of the role: names and patterns. Null for those of the role. */
   tools: string[] | null
-  /** Folder of the user's sessions; null for the owner's workspace. */
-  folder: string | null
+  /** The one folder in which the user's sessions lie; an admin may choose others. */
+  folder: string
   /** Max cost of the user's runs in a day; null for no limit besides the budget of all. */
   perDayUsd: number | null
   createdAt: Millis

@@ -344,8 +344,8 @@ export interface Tables {
     trusted: number
     /** Tool names and patterns instead of those of the role; null for those. */
     tools_json: string | null
-    /** Folder of the user's sessions; null for the owner's workspace. */
-    folder: string | null
+    /** Folder of the user's sessions. */
+    folder: string
     per_day_usd: number | null
     created_at: number
     removed_at: number | null

@@ -23,7 +23,7 @@ describe.each(databases)('principals on %s', (database) => {
 
   const user = async (id: string, role: UserRole, more: Partial<User> = {}): Promise<Principal> => {
     const made: User = {
-      ...{ id, role, isTrusted: false, tools: null, folder: null, perDayUsd: null, createdAt: 1, removedAt: null },
+      ...{ id, role, isTrusted: false, tools: null, folder: '/here', perDayUsd: null, createdAt: 1, removedAt: null },
       ...more,
     }
     await under.runtime.store.write('access', (tx) => insertUser(tx, made))

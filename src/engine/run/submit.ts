@@ -5,7 +5,7 @@ import { tail } from '../../domain/id.ts'
 import { type InboxItem, itemsOfPrincipal, type NarrationRequest, nextPrincipal } from '../../domain/inbox.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
-import { owner, type Principal, principalText } from '../../domain/principal.ts'
+import { actingFor, owner, type Principal, principalText } from '../../domain/principal.ts'
 import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
@@ -101,7 +101,7 @@ export async function acceptInput(
   const { ids, now } = input
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
-  const sender = input.principal ?? owner
+  const sender = actingFor(input.principal ?? owner)
   const label = joinLabels([await senderLabel(tx, sender), ...(input.trust ? [input.trust] : [])])
   const session = await sessionFor(tx, input, sender)
   if (input.kind === 'steer' || input.kind === 'interrupt') await assertMayDisturb(tx, session, sender, input.kind)

@@ -2,7 +2,7 @@ import type { SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/event.ts'
 import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
-import { checkLabel, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { putPersona } from '../../store/rows/personas.ts'
@@ -33,9 +33,11 @@ export async function viewSession(rows: Reading, session: Session): Promise<Sess
 }
 
 export function rename(runtime: Runtime, folder: string, name: string, label: string): Promise<SessionView> {
-  const wanted = checkUserLabel(checkLabel(label))
+  const wanted = checkLabel(label)
+  if (!wanted.startsWith('user:')) checkUserLabel(wanted)
   return change(runtime, folder, name, 'session.renamed', { label: wanted }, (tx, session) => {
     assertTakesInput(session)
+    checkLabelOf(session.principalId, wanted)
     return renameSession(tx, session, wanted, runtime.clock.now())
   })
 }

@@ -25,7 +25,7 @@ export const principals: Migration = {
       role        ${text} NOT NULL CHECK ${oneOf('role', [...userRoles])},
       trusted     ${int} NOT NULL DEFAULT 0 CHECK (trusted IN (0, 1)),
       tools_json  ${text},
-      folder      ${text},
+      folder      ${text} NOT NULL,
       per_day_usd ${real},
       created_at  ${int} NOT NULL,
       removed_at  ${int}
