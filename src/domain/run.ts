@@ -20,6 +20,24 @@ export const runOrigins = [
 ] as const
 export type RunOrigin = (typeof runOrigins)[number]
 
+/** Lanes of the queue. Each has a limit of its own, so that work of one kind does not keep another from running. */
+export const lanes = ['main', 'agents', 'subagents', 'cron', 'background'] as const
+export type Lane = (typeof lanes)[number]
+
+/** The lane of a new run. A run that continues another one stays in its lane. */
+export const laneOf: Record<RunOrigin, Lane> = {
+  user: 'main',
+  webhook: 'main',
+  channel: 'main',
+  retry: 'main',
+  import: 'main',
+  spawn_agent: 'agents',
+  delegate: 'agents',
+  sessions_spawn: 'subagents',
+  cron: 'cron',
+  narrator: 'background',
+}
+
 export const runStates = ['queued', 'running', 'waiting', 'completed', 'failed', 'timeout', 'cancelled'] as const
 export type RunState = (typeof runStates)[number]
 
@@ -87,6 +105,7 @@ export interface Run {
   id: string
   kind: RunKind
   via: RunOrigin
+  lane: Lane
   state: RunState
   sessionId: string | null
   /** The request: the run that a user's or trigger's input started. */
@@ -143,6 +162,7 @@ export function newRun(begin: {
     id: begin.id,
     kind: begin.kind,
     via: begin.via,
+    lane: laneOf[begin.via],
     state: 'queued',
     sessionId: begin.sessionId,
     rootRunId: begin.id,

@@ -7,7 +7,7 @@ import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { UserRole } from '../domain/principal.ts'
-import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
+import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
 import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
 import type { TurnType } from '../domain/turn.ts'
@@ -65,6 +65,7 @@ export interface Tables {
     created_at: number
     finished_at: number | null
     via: RunOrigin
+    lane: Lane
     root_run_id: string
     parent_run_id: string | null
     depth: number

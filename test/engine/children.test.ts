@@ -53,7 +53,7 @@ describe.each(databases)('children on %s', (database) => {
   }
 
   test('ten children make one wake: each result is heard once, and the last turn is the answer', async () => {
-    await begin(family(10), { maxChildren: 4, maxRunning: 8 })
+    await begin(family(10), { lanes: { agents: 4 }, maxRunning: 8 })
     const { itemId } = await under.say('go')
     const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
     const turns = await under.turns(2)
@@ -105,7 +105,7 @@ describe.each(databases)('children on %s', (database) => {
     const gates = new Map(Array.from({ length: 4 }, (_, n) => [`child ${n + 1}`, gate()]))
     await begin(
       family(4, (task) => gates.get(task)),
-      { maxChildren: 2, maxRunning: 2 },
+      { lanes: { agents: 2 }, maxRunning: 2 },
     )
     await under.say('go')
     await under.turns(1)

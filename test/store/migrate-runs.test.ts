@@ -8,13 +8,13 @@ import { databases } from '../setup/places.ts'
 import { emptyPlace, openWorld } from './filled-world.ts'
 
 describe.each(databases)('runs of an earlier version on %s', (database) => {
-  test('keep their options, which were columns and options of their inputs', async () => {
+  test('keep their options, which were columns and options of their inputs, and get a lane', async () => {
     const place = emptyPlace(database)
     const before = await openWorld(place, { migrations: migrations.filter(({ id }) => id < 19) })
     await before.store.write('submit', async (tx) => {
-      await insertRun(tx, { id: 'root', root: 'root', priority: 2, timeout: 4000, deadline: null })
-      await insertRun(tx, { id: 'child', root: 'root', priority: 2, timeout: null, deadline: 7000 })
-      await insertRun(tx, { id: 'other', root: 'other', priority: 0, timeout: null, deadline: null })
+      await insertRun(tx, { ...old, id: 'root', priority: 2, timeout: 4000 })
+      await insertRun(tx, { ...old, id: 'child', parent: 'root', via: 'spawn_agent', priority: 2, deadline: 7000 })
+      await insertRun(tx, { ...old, id: 'other', via: 'narrator' })
       await insertItem(tx, 'root', { content: 'hello', wishes: { attended: true, thinking: { level: 'high' } } })
       await insertItem(tx, 'other', {
         content: 'say ,"wishes":{"attended":true,"thinking":{"level":"low"}}',
@@ -24,24 +24,30 @@ describe.each(databases)('runs of an earlier version on %s', (database) => {
     await before.store.close()
 
     const { store } = await openWorld(place)
-    const options = async (id: string) => (await store.read((rows) => findRun(rows, id)))?.options
-    expect({ root: await options('root'), child: await options('child'), other: await options('other') }).toEqual({
-      root: { priority: 2, timeoutMs: 4000, attended: true, thinking: { level: 'high' } },
-      child: { priority: 2, deadline: 7000, attended: true },
-      other: { priority: 0 },
+    const found = async (id: string) => {
+      const run = await store.read((rows) => findRun(rows, id))
+      return { ...run?.options, lane: run?.lane }
+    }
+    expect({ root: await found('root'), child: await found('child'), other: await found('other') }).toEqual({
+      root: { priority: 2, timeoutMs: 4000, attended: true, thinking: { level: 'high' }, lane: 'main' },
+      child: { priority: 2, deadline: 7000, attended: true, lane: 'agents' },
+      other: { priority: 0, lane: 'background' },
     })
   })
 })
 
 interface OldRun {
   id: string
-  root: string
+  parent: string | null
+  via: string
   priority: number
   timeout: number | null
   deadline: number | null
 }
 
-async function insertRun(tx: Tx, { id, root, priority, timeout, deadline }: OldRun): Promise<void> {
+const old = { parent: null, via: 'user', priority: 0, timeout: null, deadline: null }
+
+async function insertRun(tx: Tx, { id, parent, via, priority, timeout, deadline }: OldRun): Promise<void> {
   await tx.run(raw(tx.build, sql`INSERT INTO segments (id, parent_id, fork_depth) VALUES (${id}, NULL, 0)`))
   await tx.run(
     raw(
@@ -52,8 +58,9 @@ async function insertRun(tx: Tx, { id, root, priority, timeout, deadline }: OldR
   await tx.run(
     raw(
       tx.build,
-      sql`INSERT INTO runs (id, kind, state, session_id, created_at, root_run_id, priority, timeout_ms, deadline)
-          VALUES (${id}, 'turn', 'queued', ${id}, 1, ${root}, ${priority}, ${timeout}, ${deadline})`,
+      sql`INSERT INTO runs (id, kind, state, session_id, created_at, via, root_run_id, parent_run_id, priority,
+                            timeout_ms, deadline)
+          VALUES (${id}, 'turn', 'queued', ${id}, 1, ${via}, ${parent ?? id}, ${parent}, ${priority}, ${timeout}, ${deadline})`,
     ),
   )
 }

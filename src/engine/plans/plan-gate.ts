@@ -44,7 +44,7 @@ export async function planPreview(rows: Reading, engine: Engine, plan: Plan, roo
   const listed = tasks.map((task) => taskLine(engine, task, numbers, folder))
   const warnings = targetWarnings(tasks, engine.agents, folder)
   const facts = [
-    { name: 'plan', value: `${plan.id}, ${tasks.length} tasks, at most ${engine.limits.maxChildren} at a time` },
+    { name: 'plan', value: `${plan.id}, ${tasks.length} tasks, at most ${engine.limits.lanes.agents} at a time` },
     { name: 'costs', value: costLine(engine, tasks, folder) },
     {
       name: 'spent',

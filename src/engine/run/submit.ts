@@ -206,6 +206,7 @@ export async function nextRun(
       principal,
     }),
     ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
+    ...(continued && { lane: continued.lane }),
     // The run continues its session's task for the original requester.
     ...(before && {
       parentRunId: before.parentRunId,

@@ -125,7 +125,7 @@ async function waitForOthers(run: ActiveRun): Promise<'parked'> {
   await run.park(async (tx) => {
     // A woken run may have to park again, so the pause grows with the number of runs that wait.
     const before = await countRetrying(tx, claimed.run.rootRunId)
-    const pause = Math.min(minPause * (1 + Math.floor(before / engine.limits.maxChildren)), maxPause)
+    const pause = Math.min(minPause * (1 + Math.floor(before / engine.limits.lanes[run.claimed.run.lane])), maxPause)
     return park(tx, run, { pause, tries, error: 'budget_in_use' })
   })
   return 'parked'

@@ -1,10 +1,11 @@
 import type { Migration } from '../migration.ts'
+import { oneOf } from './one-of.ts'
 
 /** Whether an input of the run's request asks for this: quotes inside texts are escaped, so only an option matches. */
 const asks = (run: string, option: string) =>
   `EXISTS (SELECT 1 FROM inbox WHERE inbox.run_id = runs.${run} AND payload_json LIKE '%,"wishes":{%${option}%')`
 
-/** A run stores its options whole, instead of some in columns and some in its inputs. */
+/** A run stores its options whole, instead of some in columns and some in its inputs, and its lane of the queue. */
 export const runOptionsAndLanes: Migration = {
   id: 19,
   name: 'run_options_and_lanes',
@@ -19,6 +20,15 @@ export const runOptionsAndLanes: Migration = {
       || '}'
       WHERE kind <> 'import'`,
     `ALTER TABLE runs DROP COLUMN timeout_ms`,
+
+    `ALTER TABLE runs ADD COLUMN lane ${text} NOT NULL DEFAULT 'main'
+      CHECK ${oneOf('lane', ['main', 'agents', 'subagents', 'cron', 'background'])}`,
+    `UPDATE runs SET lane = CASE WHEN via = 'narrator' THEN 'background' ELSE 'agents' END
+      WHERE via = 'narrator' OR parent_run_id IS NOT NULL`,
+    // Lane and request are in the index, so that runs of full lanes are skipped without a look at their rows.
+    `DROP INDEX runs_queued`,
+    `CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id, lane, root_run_id)
+      WHERE state = 'queued'`,
   ],
 }
 

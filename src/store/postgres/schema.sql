@@ -477,12 +477,14 @@ CREATE TABLE runs (
   task_id bigint,
   crashes_alone bigint NOT NULL DEFAULT 0,
   options_json text COLLATE "C" NOT NULL DEFAULT '{}'::text,
+  lane text COLLATE "C" NOT NULL DEFAULT 'main'::text,
   principal text COLLATE "C" NOT NULL DEFAULT 'owner'::text,
   CONSTRAINT runs_check CHECK ((finished_at IS NULL) = (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text)),
   CONSTRAINT runs_check1 CHECK ((state = 'running'::text) = (owner_id IS NOT NULL)),
   CONSTRAINT runs_check2 CHECK ((state = 'waiting'::text) = (waiting_for IS NOT NULL)),
   CONSTRAINT runs_integrity_check CHECK (integrity = 'trusted'::text OR integrity = 'untrusted'::text),
   CONSTRAINT runs_kind_check CHECK (kind = 'turn'::text OR kind = 'task'::text OR kind = 'spawn'::text OR kind = 'delegate'::text OR kind = 'cron'::text OR kind = 'import'::text),
+  CONSTRAINT runs_lane_check CHECK (lane = 'main'::text OR lane = 'agents'::text OR lane = 'subagents'::text OR lane = 'cron'::text OR lane = 'background'::text),
   CONSTRAINT runs_state_check CHECK (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text OR state = 'completed'::text OR state = 'failed'::text OR state = 'timeout'::text OR state = 'cancelled'::text),
   CONSTRAINT runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) DEFERRABLE,
   CONSTRAINT runs_pkey PRIMARY KEY (id)
@@ -498,7 +500,7 @@ CREATE INDEX runs_of_children ON runs USING btree (session_id) WHERE parent_run_
 
 CREATE INDEX runs_owned ON runs USING btree (owner_id) WHERE owner_id IS NOT NULL;
 
-CREATE INDEX runs_queued ON runs USING btree (priority DESC, requested_at, created_at, id) WHERE state = 'queued'::text;
+CREATE INDEX runs_queued ON runs USING btree (priority DESC, requested_at, created_at, id, lane, root_run_id) WHERE state = 'queued'::text;
 
 CREATE INDEX runs_unfinished ON runs USING btree (root_run_id) WHERE finished_at IS NULL;
 
@@ -703,7 +705,7 @@ CREATE TABLE users (
   role text COLLATE "C" NOT NULL,
   trusted bigint NOT NULL DEFAULT 0,
   tools_json text COLLATE "C",
-  folder text COLLATE "C",
+  folder text COLLATE "C" NOT NULL,
   per_day_usd double precision,
   created_at bigint NOT NULL,
   removed_at bigint,

@@ -198,6 +198,7 @@ const insert = statement((db, row: RunRow) =>
     created_at: row.created_at,
     finished_at: row.finished_at,
     via: row.via,
+    lane: row.lane,
     root_run_id: row.root_run_id,
     parent_run_id: row.parent_run_id,
     depth: row.depth,
