@@ -137,14 +137,14 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     },
   },
   show: {
-    action: 'turn.read',
+    action: (_, reference) => readActions[parseReference(reference).kind ?? 'turn'] ?? 'turn.read',
     async args(checks, folder, reference) {
       const at = await checks.folder(folder)
       return [at, await checks.named(reference, at)]
     },
   },
   why: {
-    action: 'turn.explain',
+    action: (_, reference) => (isPrivate(reference) ? 'memory.read' : 'turn.explain'),
     async args(checks, folder, reference, options) {
       // Files, and what followed from a thing, lead into the sessions of others.
       if (checks.reach !== 'all' && (options?.forward || parseReference(reference).kind === 'file')) checks.refuse()
@@ -239,6 +239,18 @@ const askActions = {
   steer: 'run.steer',
   interrupt: 'run.interrupt',
 } as const satisfies Record<string, Action>
+
+/** What looking at a thing needs, where it is not a turn, a run or what belongs to one. */
+const readActions: Partial<Record<ReferenceKind, Action>> = {
+  memory: 'memory.read',
+  narrative: 'memory.read',
+  persona: 'persona.list',
+  approval: 'approval.list',
+}
+
+function isPrivate(reference: string): boolean {
+  return readActions[parseReference(reference).kind ?? 'turn'] === 'memory.read'
+}
 
 async function inFolder<T extends { folder?: string }>(checks: Checks, filter: T | undefined): Promise<T | undefined> {
   return filter?.folder === undefined ? filter : { ...filter, folder: await checks.folder(filter.folder) }

@@ -1,4 +1,5 @@
 import type { Shown, TurnApp } from '../api/turns.ts'
+import { isOwner } from '../domain/principal.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
@@ -63,7 +64,7 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     async show(folder, reference) {
       const looks = { now: clock.now(), agents, protect, limits: budget }
       const shown = await store.read((rows) => show(rows, reference, folder, looks))
-      return caller.reach('turn.read') === 'all' ? shown : withoutPrompt(shown)
+      return isOwner(caller.principal) ? shown : withoutPrivate(shown)
     },
     why: (folder, reference, options) => why({ store, protect, budget }, folder, reference, options),
     diff: (folder, a, b) =>
@@ -75,9 +76,11 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
   }
 }
 
-/** The system prompt is made of the owner's files: shown to those who may see everything. */
-function withoutPrompt(shown: Shown): Shown {
-  return shown.kind === 'turn' ? { ...shown, thread: { ...shown.thread, systemPrompt: null } } : shown
+/** Leaves out what is private to the owner: the prompt, which is made of the owner's files, and what was recalled. */
+function withoutPrivate(shown: Shown): Shown {
+  if (shown.kind !== 'turn') return shown
+  const thread = { ...shown.thread, systemPrompt: null }
+  return { ...shown, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
 }
 
 async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {

@@ -53,8 +53,8 @@ export const actions = {
   'session.archive': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
 
   'turn.read': { own: 'public', any: 'admin', scope: 'read' },
-  /** Explains where something comes from, across sessions and files. */
-  'turn.explain': { own: 'operator', any: 'admin', scope: 'read' },
+  /** Explains where something comes from, across sessions, files and memories. */
+  'turn.explain': { own: 'operator', any: 'owner', scope: 'read' },
   'turn.fork': { own: 'public', any: 'admin', scope: 'ask', changes: true },
   /** Adds a hand-made turn, with words in the model's mouth. */
   'turn.append': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
