@@ -45,6 +45,12 @@ function measureSharing(callers: string[], write: (caller: string) => Promise<un
 /** The least that `store.write` can be asked for. */
 function writeOneRow({ store, clock }: Runtime, label: string): Promise<void> {
   return store.write('session', (tx) =>
-    recordEvent(tx, { at: clock.now(), kind: 'session.renamed', subject: `session:${label}`, payload: {} }),
+    recordEvent(tx, {
+      at: clock.now(),
+      kind: 'session.renamed',
+      subject: `session:${label}`,
+      payload: {},
+      scope: null,
+    }),
   )
 }

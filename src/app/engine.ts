@@ -28,6 +28,8 @@ import { runMoments } from './moments.ts'
 import { askFirst } from './permission-names.ts'
 
 const defaultPromptBytes = 4000
+const maxCronRuns = 4
+const maxBackgroundRuns = 2
 const pace = { shortest: 150, longest: 400 }
 
 export interface EngineSettings {
@@ -137,7 +139,13 @@ export function engineOf(
     },
     limits: {
       maxRunning: config.engine.maxRunning,
-      maxChildren: config.agents.maxConcurrent,
+      lanes: {
+        main: config.engine.maxRunning,
+        agents: config.agents.maxConcurrent,
+        subagents: config.tools.subagents.maxConcurrent,
+        cron: maxCronRuns,
+        background: maxBackgroundRuns,
+      },
       leaseMs: config.engine.leaseSeconds * 1000,
       maxSteps: config.budgets.perRequest.steps,
       maxSpawnsPerTurn: config.tools.subagents.maxPerTurn,

@@ -85,6 +85,6 @@ export class ProcessWorker {
 
 /** Records that commands run without a sandbox, so that it can be found later. */
 function auditUnconfined({ store, clock }: Runtime): Promise<void> {
-  const event = { kind: 'sandbox.off' as const, subject: `process:${process.pid}`, payload: {} }
+  const event = { kind: 'sandbox.off' as const, subject: `process:${process.pid}`, payload: {}, scope: null }
   return store.write('owner', (tx) => recordEvent(tx, { at: clock.now(), ...event }))
 }

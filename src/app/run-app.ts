@@ -5,7 +5,6 @@ import { builtInAgents } from '../domain/agent.ts'
 import { clientKey } from '../domain/inbox.ts'
 import { asUserCancellation } from '../domain/plan.ts'
 import { parseReference } from '../domain/reference.ts'
-import { checkUserLabel } from '../domain/session.ts'
 import { undo } from '../engine/files/undo.ts'
 import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
 import { cancelPlan, cancelTask, changeTask } from '../engine/plans/steer-plan.ts'
@@ -71,7 +70,7 @@ async function toSubmission(
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
   return {
     folder,
-    label: checkUserLabel(session),
+    label: session,
     content,
     ...more,
     ...(parent && { parentTurnId: parent.turnId }),

@@ -7,7 +7,24 @@ export interface Event {
   kind: EventKind
   /** A reference, `turn:…` or `session:…`. */
   subject: string
+  /** What is about a session or a run has `sessionId` and `root` here, whatever else it has. */
   payload: Record<string, unknown>
+}
+
+/** The session that an event is about, and the request: its root run. A run is its own scope. */
+export interface EventScope {
+  sessionId: string | null
+  rootRunId: string | null
+}
+
+/** An event to record; one about the whole home has no scope. */
+export interface NewEvent extends Omit<Event, 'cursor'> {
+  scope: EventScope | null
+}
+
+/** Whether an event is about this run or, if a request began with it, about anything that the request caused. */
+export function isAboutRun({ subject, payload }: Event, runId: string): boolean {
+  return subject === `run:${runId}` || payload['run'] === runId || payload['root'] === runId
 }
 
 export const eventKinds = [

@@ -3,11 +3,21 @@ import { UsageError } from './errors.ts'
 import { tail } from './id.ts'
 import { parseReference } from './reference.ts'
 
+/**
+ * Who a session is for: a person talks in it, an agent works for another, the narrator summarises another session. A
+ * label says nothing of it. `cron` and `hook` have reserved labels already, and nothing starts such sessions yet.
+ */
+export const sessionKinds = ['person', 'agent', 'narrator', 'cron', 'hook'] as const
+export type SessionKind = (typeof sessionKinds)[number]
+
 /** A stable label in a folder that points at a head turn and moves as turns are added. */
 export interface Session {
   id: string
   folder: string
   label: string
+  kind: SessionKind
+  /** The session that it summarises, for a narrator's. */
+  narratesId: string | null
   /** The segment into which only this session writes its next turn. */
   segmentId: string
   headTurnId: string | null
@@ -18,22 +28,38 @@ export interface Session {
 
 const labelPattern = /^[\p{L}\p{N}@_][\p{L}\p{N}@_.:+-]{0,79}$/u
 
-/** Whether it is an agent's own session: a subagent's, or the narrator's. */
-export function isAgentSession(label: string): boolean {
-  return /^agent:[^:]+:(?:subagent|session):/.test(label)
+/** First words of labels that only the runtime gives out. */
+const reservedWords: readonly string[] = ['agent', 'subagent', 'cron', 'hook', 'telegram']
+
+/** Whether a label or persona beginning with this word would look like one of the runtime's. */
+export function isReservedWord(word: string): boolean {
+  return reservedWords.includes(word.toLowerCase())
 }
 
-/** Short display name: agent and id suffix for an agent's own session, the label for any other. */
-export function shortLabel(label: string): string {
-  const [, agent, , id] = isAgentSession(label) ? label.split(':') : []
-  return agent === undefined || id === undefined ? label : `@${agent} ${tail(id)}`
+/** Whether only the runtime gives out such labels. */
+export function isReservedLabel(label: string): boolean {
+  return label.includes(':') && isReservedWord(label.slice(0, label.indexOf(':')))
 }
 
-/** Refuses labels of narrator sessions, which only the runtime creates. */
+/** Refuses labels that only the runtime gives out. */
 export function checkUserLabel(label: string): string {
-  if (narratedSessionId(label) !== undefined)
-    throw new UsageError(`"${label}" is reserved for the narrator`, 'choose another label', 'bad_label')
+  if (isReservedLabel(label))
+    throw new UsageError(
+      `"${label}" cannot be chosen: labels that begin with ${label.slice(0, label.indexOf(':') + 1)} are Heddle's own`,
+      `choose another label, such as ${unreservedLabel(label)}`,
+      'bad_label',
+    )
   return label
+}
+
+/** The nearest label that a person may choose. */
+export function unreservedLabel(label: string): string {
+  return isReservedLabel(label) ? label.replaceAll(':', '-') : label
+}
+
+/** Label of a subagent's session. */
+export function subagentLabel(agent: string, runId: string): string {
+  return `agent:${agent}:subagent:${runId}`
 }
 
 /** Label of the narrator session of a user's session. */
@@ -41,9 +67,10 @@ export function narratorLabel(talkId: string): string {
   return `agent:narrator:session:${talkId}`
 }
 
-/** Id of the session that a narrator session summarises; undefined for other labels. */
-export function narratedSessionId(label: string): string | undefined {
-  return /^agent:narrator:session:(\w+)$/.exec(label)?.[1]
+/** Short display name: agent and id suffix where the label was made of them, any other label as it is. */
+export function shortLabel(label: string): string {
+  const [, agent, id] = /^agent:([^:]+):(?:subagent|session):([^:]+)/.exec(label) ?? []
+  return agent === undefined || id === undefined ? label : `@${agent} ${tail(id)}`
 }
 
 /** Refuses labels that could be mistaken for a reference, a flag or a path. */

@@ -3,7 +3,7 @@ import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Model } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
-import type { Run } from '../domain/run.ts'
+import type { Lane, Run } from '../domain/run.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { SafeFetch } from '../domain/tools/fetch.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
@@ -24,10 +24,10 @@ export interface Runtime {
 
 /** Limits on concurrency, time, retries and cost. */
 export interface Limits {
-  /** Max concurrent runs, over all processes. */
+  /** Max concurrent runs, over all processes and lanes. */
   maxRunning: number
-  /** Max concurrent child runs, within `maxRunning`. */
-  maxChildren: number
+  /** Max concurrent runs of each lane, within `maxRunning`. Background runs come on top of it. */
+  lanes: Record<Lane, number>
   /** Time without a heartbeat after which other workers may take over an owner's runs. */
   leaseMs: Millis
   /** Max model calls of one request, over all its runs. */

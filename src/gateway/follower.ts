@@ -2,7 +2,7 @@ import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
-import type { Event } from '../domain/event.ts'
+import { type Event, isAboutRun } from '../domain/event.ts'
 import type { Dropped, LiveDelta, Refusal, StreamItem, StreamQuery } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import type { LiveTexts } from './live-texts.ts'
@@ -127,8 +127,8 @@ export class Follower {
     this.#cursor = event.cursor
   }
 
-  #concerns({ subject, payload }: Event): boolean {
-    return this.#run === undefined || subject === `run:${this.#run}` || payload['run'] === this.#run
+  #concerns(event: Event): boolean {
+    return this.#run === undefined || isAboutRun(event, this.#run)
   }
 
   #pushDelta(delta: LiveDelta): void {

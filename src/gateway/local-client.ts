@@ -1,5 +1,6 @@
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
+import { isAboutRun } from '../domain/event.ts'
 import type { Client, StreamItem, StreamQuery } from './api.ts'
 import { namedViews } from './named-views.ts'
 
@@ -32,8 +33,7 @@ async function* streamOf(
   void (async () => {
     const until = AbortSignal.any([signal, own.signal])
     for await (const event of app.follow({ ...(after !== undefined && { after }), signal: until }))
-      if (run === undefined || event.subject === `run:${run}` || event.payload['run'] === run)
-        add({ kind: 'event', event })
+      if (run === undefined || isAboutRun(event, run)) add({ kind: 'event', event })
   })().catch((error) => {
     failure = { error }
     add()

@@ -72,7 +72,8 @@ async function reviewPage(tx: Tx, now: number): Promise<{ isDone: boolean; repor
   await endReview(tx)
   const [first] = report.ids
   if (first === undefined) return { isDone: true }
-  await recordEvent(tx, { at: now, kind: 'memory.brought_back', subject: `memory:${first}`, payload: { ...report } })
+  const event = { kind: 'memory.brought_back' as const, subject: `memory:${first}`, payload: { ...report } }
+  await recordEvent(tx, { at: now, ...event, scope: null })
   return { isDone: true, report }
 }
 

@@ -112,7 +112,7 @@ export function createSemanticIndex(
     if (!isReported) {
       isReported = true
       const subject = `embedder:${embedder.name}`
-      const event = { kind: 'memory.words_only' as const, subject, payload: { code, message, remedy } }
+      const event = { kind: 'memory.words_only' as const, subject, payload: { code, message, remedy }, scope: null }
       // A failed event must not fail the search.
       await store.write('owner', (tx) => recordEvent(tx, { at: clock.now(), ...event })).catch(() => undefined)
     }

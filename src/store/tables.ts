@@ -6,7 +6,8 @@ import type { Integrity } from '../domain/label.ts'
 import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
-import type { Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
+import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
+import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
 import type { TurnType } from '../domain/turn.ts'
 
@@ -50,6 +51,8 @@ export interface Tables {
     persona_id: string | null
     updated_at: number
     archived_at: number | null
+    kind: SessionKind
+    narrates_id: string | null
   }
   runs: {
     id: string
@@ -59,6 +62,7 @@ export interface Tables {
     created_at: number
     finished_at: number | null
     via: RunOrigin
+    lane: Lane
     root_run_id: string
     parent_run_id: string | null
     depth: number
@@ -66,6 +70,8 @@ export interface Tables {
     requester_session_id: string | null
     agent: string | null
     model_requested: string | null
+    options_json: string
+    /** Of the options, for the order of the queue. */
     priority: number
     requested_at: number
     owner_id: string | null
@@ -74,7 +80,7 @@ export interface Tables {
     crashes_alone: Generated<number>
     tries: number
     active_ms: number
-    timeout_ms: number | null
+    /** Of the options, to find late runs. */
     deadline: number | null
     waiting_for: Wait | null
     wake_at: number | null
@@ -322,6 +328,8 @@ export interface Tables {
     kind: EventKind
     subject: string
     payload_json: string
+    session_id: string | null
+    root_run_id: string | null
   }
   migrations: { id: number; name: string; applied_at: number }
 }

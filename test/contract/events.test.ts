@@ -213,7 +213,7 @@ async function tell(store: Store, subjects: string[], at = 7): Promise<void> {
 }
 
 function happen(tx: Tx, subject: string, at = 7): Promise<void> {
-  return recordEvent(tx, { at, kind: 'turn.added', subject, payload: { a: ['é'] } })
+  return recordEvent(tx, { at, kind: 'turn.added', subject, payload: { a: ['é'] }, scope: null })
 }
 
 /** Each session was made and then grew turn by turn, and nothing was heard twice. */

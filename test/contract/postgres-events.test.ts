@@ -151,5 +151,5 @@ function newFollower(store: Store, cursor?: string) {
 }
 
 function happen(tx: Tx, subject: string): Promise<void> {
-  return recordEvent(tx, { at: 1, kind: 'turn.added', subject, payload: {} })
+  return recordEvent(tx, { at: 1, kind: 'turn.added', subject, payload: {}, scope: null })
 }

@@ -137,8 +137,17 @@ describe.each(databases)('rows on %s', (database) => {
         ['B', 5],
       ] as const) {
         await tx.run(tx.build.insertInto('segments').values({ ...segment, id }))
-        const row = { id, folder, label: id, segment_id: id, head_turn_id: null, persona_id: null }
-        await tx.run(tx.build.insertInto('sessions').values({ ...row, updated_at: at, archived_at: null }))
+        const row = {
+          id,
+          folder,
+          label: id,
+          segment_id: id,
+          head_turn_id: null,
+          persona_id: null,
+          kind: 'person',
+        } as const
+        const times = { updated_at: at, archived_at: null }
+        await tx.run(tx.build.insertInto('sessions').values({ ...row, ...times, narrates_id: null }))
       }
     })
     expect((await runtime.store.read(findSessions)).map(({ id }) => id)).toEqual(['b', 'B', 'a', 'c'])

@@ -31,7 +31,13 @@ export function loggedTools(log: string, onStall: () => void): Tool[] {
       effect: 'transactional',
       async write(tx, _input, { runId, callId }) {
         const payload = { note: callId }
-        await recordEvent(tx as Tx, { at: systemClock.now(), kind: 'run.step', subject: `run:${runId}`, payload })
+        await recordEvent(tx as Tx, {
+          at: systemClock.now(),
+          kind: 'run.step',
+          subject: `run:${runId}`,
+          payload,
+          scope: null,
+        })
         return done('note')
       },
     },

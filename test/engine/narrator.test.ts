@@ -71,7 +71,7 @@ describe.each(databases)('where a talk stands on %s', (database) => {
       },
     ])
     const [told] = await tellings()
-    expect(told).toMatchObject({ state: 'completed', via: 'narrator', priority: -1, effectiveTools: [] })
+    expect(told).toMatchObject({ state: 'completed', via: 'narrator', options: { priority: -1 }, effectiveTools: [] })
     const usage = await office.engine.store.read((rows) => allUsage(rows, 0))
     expect(usage.filter(({ run_id }) => run_id === told?.id)).toHaveLength(1)
     expect(answered.usage.inputTokens).toBe(usage.find(({ run_id }) => run_id === answered.runId)?.input)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SmartRoute } from '../../src/domain/smart-route.ts'
-import { append } from '../../src/engine/turns/append.ts'
+import { append, startSession } from '../../src/engine/turns/append.ts'
 import { routeSmart } from '../../src/engine/turns/route-smart.ts'
 import { archive } from '../../src/engine/turns/sessions.ts'
 import { manualClock } from '../../src/testing.ts'
@@ -107,7 +107,10 @@ describe.each(databases)('smart routing on %s', (database) => {
     await open(database)
     await say('put-away', 'the chain of my bike jumps')
     await archive(runtime, here, 'put-away', true)
-    await say('agent:researcher:subagent:x1', 'the chain of my bike jumps')
+    const label = 'agent:researcher:subagent:x1'
+    const ids = { sessionId: runtime.newId(), segmentId: runtime.newId() }
+    await runtime.store.write('step', (tx) => startSession(tx, { ...ids, folder: here, label, kind: 'agent', now: 1 }))
+    await say(label, 'the chain of my bike jumps')
     await say('elsewhere', 'the chain of my bike jumps', 'Measure it.', '/there')
     expect(await route('does the bike chain jump again?')).toEqual({ chosen: null, others: [] })
     expect((await route('does the bike chain jump again?', '')).chosen).toMatchObject({

@@ -91,7 +91,7 @@ describe.each(databases)('a run on %s', (database) => {
     held.open()
     const turns = await under.turns(2)
     const run = await under.runtime.store.read((rows) => findRun(rows, turns[1]?.turn.runId ?? ''))
-    expect(run).toMatchObject({ modelRequested: 'big', priority: 3, timeoutMs: 4000 })
+    expect(run).toMatchObject({ modelRequested: 'big', options: { model: 'big', priority: 3, timeoutMs: 4000 } })
   })
 
   test('an input that joins a queued run has its say about the model', async () => {

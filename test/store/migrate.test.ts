@@ -108,7 +108,7 @@ test('SQLite: a step may rebuild a table that rows of others refer to', async ()
       'ALTER TABLE rebuilt RENAME TO prompts',
     ],
   }
-  const found = await rowsIn(place, { migrations: [...laterMigrations.slice(0, schemaNow), rebuild] })
+  const found = await rowsIn(place, { migrations: [...laterMigrations.filter(({ id }) => id <= schemaNow), rebuild] })
   expect(found).toEqual(rows)
   expectSound(place)
 })

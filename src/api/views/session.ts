@@ -1,7 +1,10 @@
+import type { SessionKind } from '../../domain/session.ts'
+
 /** A session in a list. */
 export interface SessionView {
   label: string
   folder: string
+  sessionKind: SessionKind
   headTurnId: string | null
   depth: number
   persona: string | null

@@ -3,7 +3,7 @@ import type { SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
 import { parseReference } from '../../domain/reference.ts'
-import { checkLabel } from '../../domain/session.ts'
+import { checkLabel, checkUserLabel } from '../../domain/session.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import type { CommandContext } from '../command.ts'
 import { isTalk } from '../commands/sessions.ts'
@@ -52,7 +52,7 @@ export async function findChatSession(app: App, folder: string, label: string): 
 /** Label for a new session: the given one, or the next free one. */
 export async function freshLabel(app: App, folder: string, label: string | undefined): Promise<string> {
   const taken = new Set((await app.sessions({ folder })).map((session) => session.label))
-  let chosen = label === undefined ? '' : checkLabel(label)
+  let chosen = label === undefined ? '' : checkUserLabel(checkLabel(label))
   if (taken.has(chosen)) throw new UsageError(`session ${chosen} already exists`, `go there: /switch ${chosen}`)
   for (let number = 2; chosen === '' || taken.has(chosen); number++) chosen = `chat-${number}`
   return chosen

@@ -56,7 +56,9 @@ export const registerEvents: Register = (program, run) => {
 }
 
 function line(here: CommandContext, { at, kind, subject, payload }: Event): string {
-  const facts = Object.entries(payload).map(([name, value]) => `${name} ${printable(String(value))}`)
+  // Whole ids of what the subject is part of are for programs.
+  const { sessionId: _, root: __, ...told } = payload
+  const facts = Object.entries(told).map(([name, value]) => `${name} ${printable(String(value))}`)
   return [
     ago(new Date(at).toISOString(), here.clock.now()).padStart(8),
     kind.padEnd(16),

@@ -1,6 +1,5 @@
 import type { SessionView } from '../../api/views/session.ts'
 import { tail } from '../../domain/id.ts'
-import { isAgentSession } from '../../domain/session.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { ago, paint, printable, table } from '../terminal/screen.ts'
 
@@ -73,8 +72,8 @@ async function list(here: CommandContext, all: boolean) {
 }
 
 /** Whether it is a conversation of the user: not archived, and not an agent's own session. */
-export function isTalk({ label, archived }: Pick<SessionView, 'label' | 'archived'>): boolean {
-  return !archived && !isAgentSession(label)
+export function isTalk({ sessionKind, archived }: Pick<SessionView, 'sessionKind' | 'archived'>): boolean {
+  return !archived && sessionKind === 'person'
 }
 
 function listing(here: CommandContext, sessions: SessionView[], all: boolean): string {

@@ -146,7 +146,8 @@ async function recordUndo(
   const payload = { restored: restored.length, refused: refused.length }
   await store.write('undo', async (tx) => {
     await markUndone(tx, changes, at)
-    await recordEvent(tx, { at, kind: 'run.undone', subject: `run:${runId}`, payload })
+    const scope = (await findRun(tx, runId)) ?? null
+    await recordEvent(tx, { at, kind: 'run.undone', subject: `run:${runId}`, payload, scope })
   })
 }
 

@@ -1,6 +1,6 @@
 import { joinLabels, type Label } from '../../domain/label.ts'
 import type { Message } from '../../domain/message.ts'
-import { narratorLabel, type Session } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
 import { aboutWords } from '../../domain/text/words.ts'
 import type { PlacedTurn } from '../../domain/turn.ts'
 import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
@@ -82,9 +82,9 @@ async function isUnderWay(rows: Reading, session: Session, rootRunId: string): P
 /** The last turn the narrator was given, even if it found nothing worth noting; and whether it ran out of time. */
 async function lastNarration(
   rows: Reading,
-  { id, folder }: Session,
+  { id }: Session,
 ): Promise<{ turnId: string | undefined; wasSlow: boolean }> {
-  const [narration] = await findSessions(rows, { folder, label: narratorLabel(id) })
+  const [narration] = await findSessions(rows, { narratesId: id })
   const last = narration?.headTurnId ? await findTurn(rows, narration.headTurnId) : undefined
   const status = last?.turn.status
   if (!last || status !== 'completed')

@@ -1,5 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
-import { isAgentSession, narratorLabel, type Session } from '../../domain/session.ts'
+import { narratorLabel, type Session } from '../../domain/session.ts'
 import { activeNarratorRunIds } from '../../store/knowledge/narratives.ts'
 import { sessionsSince } from '../../store/rows/sessions.ts'
 import { narratorName } from '../model/role.ts'
@@ -95,8 +95,7 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
   }
 
   function pendingRuns(folder: string): Promise<string[]> {
-    const label = options.sessionId === undefined ? undefined : narratorLabel(options.sessionId)
-    return store.read((rows) => activeNarratorRunIds(rows, folder, label))
+    return store.read((rows) => activeNarratorRunIds(rows, folder, options.sessionId))
   }
 
   async function pollOnce(): Promise<void> {
@@ -119,8 +118,8 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
   async function candidates(): Promise<Session[]> {
     const found = await store.read((rows) => sessionsSince(rows, since - slack, options.folder))
     return found.filter(
-      ({ id, label, headTurnId, archivedAt }) =>
-        !isAgentSession(label) && archivedAt === null && headTurnId !== null && done.get(id) !== headTurnId,
+      ({ id, kind, headTurnId, archivedAt }) =>
+        kind === 'person' && archivedAt === null && headTurnId !== null && done.get(id) !== headTurnId,
     )
   }
 

@@ -63,8 +63,13 @@ export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<
       const room = roomFor(engine, reader)
       const resolved = await resolvePointers(tx, text, spawner.parentSession, room)
       if ('problems' in resolved) return refuseCall(resolved.problems.join('; '), 'point to results you were told of')
-      const label = joinLabels(resolved.labels)
-      return spawnChild(tx, engine, call, { content: resolved.text, agent: name, model: model ?? null, label })
+      return spawnChild(tx, engine, call, {
+        content: resolved.text,
+        via: 'spawn_agent',
+        agent: name,
+        label: joinLabels(resolved.labels),
+        ...(model !== undefined && { options: { model } }),
+      })
     },
   })
 }

@@ -35,8 +35,9 @@ export function sessionsSpawn(runtime: Runtime, limits: { children: number; know
         }
       return spawnChild(tx as Tx, runtime, call, {
         content: task,
+        via: 'sessions_spawn',
         agent: 'general',
-        model: model ?? null,
+        ...(model !== undefined && { options: { model } }),
       })
     },
   }) as Tool

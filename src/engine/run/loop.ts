@@ -89,6 +89,7 @@ function emitLimit(tx: Tx, { engine, claimed }: ActiveRun): Promise<void> {
     kind: 'run.limited',
     subject: `run:${claimed.run.id}`,
     payload: { why, setting: 'tools.subagents.maxPerTurn' },
+    scope: claimed.run,
   })
 }
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Message } from '../../domain/message.ts'
 import type { Ending } from '../../domain/run.ts'
-import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { Session } from '../../domain/session.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -87,7 +86,7 @@ async function writeTurn(end: Settlement): Promise<number> {
       queryMessages,
       responseMessage,
       model: { requested: run.modelRequested, actual: end.model },
-      thinkingConfig: mergeRunOptions(items).thinking ?? null,
+      thinkingConfig: run.options.thinking ?? null,
       toolCalls: journal.entries,
       tokenCount: estimateTokens([...queryMessages, responseMessage]),
       usage: await spendingBy(tx, { runId: run.id }),
@@ -153,8 +152,9 @@ async function notifyRequester(end: Settlement): Promise<Session[]> {
 
 async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, depth: number): Promise<void> {
   const payload = { session: session.label, folder: session.folder, depth, run: run.id }
-  await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload })
-  await recordEvent(tx, { at: now, kind: 'run.ended', subject: `run:${run.id}`, payload: { state: ending.state } })
+  await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload, scope: run })
+  const ended = { kind: 'run.ended' as const, subject: `run:${run.id}`, payload: { state: ending.state } }
+  await recordEvent(tx, { at: now, ...ended, scope: run })
   tx.hint('runs')
   tx.hint(`ended:${run.rootRunId}`)
 }

@@ -4,7 +4,7 @@ import { tail } from '../../domain/id.ts'
 import type { InboxItem, NarrationRequest } from '../../domain/inbox.ts'
 import type { Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
-import { newRun, type Run, type RunOrigin } from '../../domain/run.ts'
+import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
 import { requestCancel } from '../../store/rows/cancels.ts'
@@ -14,7 +14,7 @@ import { agentOfSession, findRun, insertRun, lastChildRun, liveRunOf, lockRun } 
 import { findSessions, lockSessionByLabel } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
-import { retryIfTaken, startSession } from '../turns/append.ts'
+import { assertTakesInput, retryIfTaken, startSession } from '../turns/append.ts'
 import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
 import { claimAtOnce } from './claim.ts'
 import type { Claimant, Claimed } from './claimed.ts'
@@ -106,10 +106,16 @@ async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1]): Pro
   const label = checkLabel(await targetLabel(tx, input.label))
   const existing = await lockSessionByLabel(tx, input.folder, label)
   if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
+  if (existing && !input.tells) assertTakesInput(existing)
   const { sessionId, segmentId } = input.ids
+  const { folder, parentTurnId, now, tells } = input
   return existing
     ? assignMainPersona(tx, existing)
-    : startSession(tx, { ...input, label, sessionId, segmentId, now: input.now })
+    : startSession(tx, {
+        ...{ folder, label, sessionId, segmentId, now },
+        ...(parentTurnId !== undefined && { parentTurnId }),
+        ...(tells && { narratesId: tells.sessionId }),
+      })
 }
 
 function labelExists(label: string, turnId: string): HeddleError {
@@ -157,16 +163,18 @@ export async function nextRun(
   const waiting = await waitingItems(tx, next.session.id)
   const before = await previousChildRun(tx, next.session.id, waiting)
   const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
-  const options = mergeRunOptions(waiting)
-  await insertRun(tx, {
+  // The run of this session whose work it continues.
+  const continued = before ?? (request?.sessionId === next.session.id ? request : undefined)
+  const run: Run = {
     ...newRun({
       id: next.runId,
       kind: before?.kind ?? 'turn',
-      via: next.via ?? before?.via ?? 'user',
+      via: next.via ?? continued?.via ?? 'user',
       sessionId: next.session.id,
       now: next.now,
     }),
     ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
+    ...(continued && { lane: continued.lane }),
     // The run continues its session's task for the original requester.
     ...(before && {
       parentRunId: before.parentRunId,
@@ -175,17 +183,17 @@ export async function nextRun(
       toolCallId: before.toolCallId,
       taskId: before.taskId,
     }),
-    agent: options.agent ?? before?.agent ?? (await answeringAgent(tx, next.session, request)),
-    priority: options.priority ?? 0,
-    modelRequested: options.model ?? null,
-    timeoutMs: options.timeoutMs ?? null,
-    deadline: options.deadline ?? null,
-  })
+    agent: before?.agent ?? (await answeringAgent(tx, next.session, request)),
+  }
+  // The inputs of a retry carry all options of the run that is tried again.
+  const options = mergeRunOptions(waiting, next.via === 'retry' ? {} : continued?.options)
+  await insertRun(tx, setRunOptions(run, options))
   await recordEvent(tx, {
     at: next.now,
     kind: 'run.queued',
     subject: `run:${next.runId}`,
     payload: { session: next.session.label, folder: next.session.folder },
+    scope: { sessionId: next.session.id, rootRunId: request?.id ?? next.runId },
   })
   tx.hint('runs')
   return next.runId

@@ -3,10 +3,9 @@ import type { EventKind } from '../../domain/event.ts'
 import type { ThinkingConfig } from '../../domain/message.ts'
 import { type Delta, ModelFailure, recordedName } from '../../domain/model.ts'
 import type { Step } from '../../domain/run.ts'
-import { mergeRunOptions } from '../../domain/run-options.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItem, waitingItems } from '../../store/rows/inbox.ts'
-import { countRetrying, parkRun, setTries } from '../../store/rows/runs.ts'
+import { countRetrying, markAttended, parkRun, setTries } from '../../store/rows/runs.ts'
 import { settleUsage } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import { acceptReply, type ReceivedReply } from '../model/accept-reply.ts'
@@ -31,7 +30,7 @@ export async function think(run: ActiveRun): Promise<ReceivedReply | NoReply> {
   // A call that was reserved with the claim skips steering; it is picked up at the next step.
   const call = (await takeReservation(run)) ?? (await reserveBudget(run, () => run.modelInput, 'steer'))
   if (call === 'parked') return call
-  const { thinking } = mergeRunOptions(run.claimed.items)
+  const { thinking } = run.claimed.run.options
   return ask(run, call, run.modelInput, { isAside: false, ...(thinking && { thinking }) })
 }
 
@@ -123,7 +122,7 @@ async function waitForOthers(run: ActiveRun): Promise<'parked'> {
   await run.park(async (tx) => {
     // A woken run may have to park again, so the pause grows with the number of runs that wait.
     const before = await countRetrying(tx, claimed.run.rootRunId)
-    const pause = Math.min(minPause * (1 + Math.floor(before / engine.limits.maxChildren)), maxPause)
+    const pause = Math.min(minPause * (1 + Math.floor(before / engine.limits.lanes[run.claimed.run.lane])), maxPause)
     return park(tx, run, { pause, tries, error: 'budget_in_use' })
   })
   return 'parked'
@@ -138,6 +137,8 @@ async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): P
     items: steering.map(({ id, content, parts }) => ({ id, content, ...(parts.length > 0 && { parts }) })),
   } satisfies SteerStep
   for (const item of steering) await bindItem(tx, item.id, run.claimed.run.id)
+  // The user who steers watches, and can be asked from now on.
+  if (steering.some(({ options }) => options.attended)) await markAttended(tx, run.claimed.run)
   await run.insert(tx, steerStep)
   return steerStep
 }
@@ -191,7 +192,13 @@ function nextTries({ chain, tries }: ActiveRun, { retry, retryAfter = 0 }: Model
 }
 
 function emitRunEvent(tx: Tx, { engine, claimed }: ActiveRun, kind: EventKind, payload: Record<string, unknown>) {
-  return recordEvent(tx, { at: engine.clock.now(), kind, subject: `run:${claimed.run.id}`, payload })
+  return recordEvent(tx, {
+    at: engine.clock.now(),
+    kind,
+    subject: `run:${claimed.run.id}`,
+    payload,
+    scope: claimed.run,
+  })
 }
 
 /** Exponential backoff, with a jitter derived from the run id so that runs do not retry all at once. */

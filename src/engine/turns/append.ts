@@ -1,8 +1,8 @@
 import type { WriteArea } from '../../domain/crash-points.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
-import { HeddleError } from '../../domain/errors.ts'
+import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
-import { checkLabel, type Session } from '../../domain/session.ts'
+import { checkLabel, checkUserLabel, type Session, type SessionKind } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { liveRunOf } from '../../store/rows/runs.ts'
@@ -38,6 +38,7 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
     const label = checkLabel(await targetLabel(tx, input.label))
     if (input.personaId !== undefined) await assertPersonaExists(tx, input.personaId)
     const existing = await lockSessionByLabel(tx, input.folder, label)
+    if (existing) assertTakesInput(existing)
     const session = existing
       ? await assignMainPersona(tx, existing)
       : await startSession(tx, { ...input, label, ...fresh, now })
@@ -58,6 +59,7 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
       kind: 'turn.added',
       subject: `turn:${turn.id}`,
       payload: { session: label, folder: input.folder, depth },
+      scope: { sessionId: session.id, rootRunId: turn.runId },
     })
     return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
   }
@@ -86,16 +88,24 @@ interface NewSession {
   label: string
   parentTurnId?: string
   personaId?: string
+  /** Default: a person's, which cannot have a label of the runtime. */
+  kind?: Exclude<SessionKind, 'narrator'>
+  /** The session that the new one summarises; it is then the narrator's. */
+  narratesId?: string
   now: number
 }
 
-/** Inserts a session, at a turn or at the root, and the segment it will write. */
+/** Inserts a session, at a turn or at the root, and the segment it will write. The only way to a new session. */
 export async function startSession(tx: Tx, start: NewSession): Promise<Session> {
+  const kind = start.narratesId === undefined ? (start.kind ?? 'person') : 'narrator'
+  if (kind === 'person') checkUserLabel(start.label)
   const below = start.parentTurnId === undefined ? null : await headOf(tx, start.parentTurnId)
   const session: Session = {
     id: start.sessionId,
     folder: start.folder,
     label: start.label,
+    kind,
+    narratesId: start.narratesId ?? null,
     segmentId: start.segmentId,
     headTurnId: below?.turnId ?? null,
     personaId: start.personaId ?? below?.personaId ?? (await personaOfLabel(tx, start.label)),
@@ -109,8 +119,15 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     kind: 'session.created',
     subject: `session:${start.label}`,
     payload: { folder: start.folder, headTurnId: session.headTurnId },
+    scope: { sessionId: session.id, rootRunId: null },
   })
   return session
+}
+
+/** Refuses input to the narrator's sessions: what it is told there comes from the session that it summarises. */
+export function assertTakesInput({ kind, label }: Session): void {
+  if (kind === 'narrator')
+    throw new UsageError(`session "${label}" belongs to the narrator`, 'choose another session', 'bad_label')
 }
 
 async function headOf(tx: Tx, turnId: string): Promise<Thread> {

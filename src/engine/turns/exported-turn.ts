@@ -5,6 +5,7 @@ import { integrities } from '../../domain/label.ts'
 import { roles, sources } from '../../domain/message.ts'
 import { type Persona, personaPattern } from '../../domain/persona.ts'
 import { outcomes, type Run, runKinds, runOrigins, runStates, stepKinds } from '../../domain/run.ts'
+import { type SessionKind, sessionKinds } from '../../domain/session.ts'
 import { callStatuses, type Turn, turnTypes } from '../../domain/turn.ts'
 
 /** A turn with its run, steps, prompt and persona: one line of an export. */
@@ -16,8 +17,8 @@ export interface ExportedTurn {
   /** System prompt of the turn; only with the first turn in the file that used it. */
   prompt: string | null
   persona: Persona | null
-  /** Sessions whose head this is. */
-  sessions: { folder: string; label: string; personaId: string | null }[]
+  /** Sessions whose head this is. Exports of earlier versions do not say their kind. */
+  sessions: { folder: string; label: string; personaId: string | null; kind?: SessionKind }[]
 }
 
 /** Exported fields of a run; leaves out its owner and retries. */
@@ -148,7 +149,14 @@ const exportedTurn = z.strictObject({
   persona: z
     .looseObject({ id: z.string().regex(personaPattern), identity: z.looseObject({}), permissions: z.looseObject({}) })
     .nullable(),
-  sessions: z.array(z.strictObject({ folder: plain, label: plain, personaId: plain.nullable() })),
+  sessions: z.array(
+    z.strictObject({
+      folder: plain,
+      label: plain,
+      personaId: plain.nullable(),
+      kind: z.enum(sessionKinds).exactOptional(),
+    }),
+  ),
 })
 
 // JSON.stringify overflows the stack at depths that JSON.parse still accepts.

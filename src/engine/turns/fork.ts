@@ -1,5 +1,5 @@
 import { tail } from '../../domain/id.ts'
-import { checkLabel, type Session } from '../../domain/session.ts'
+import { checkLabel, checkUserLabel, type Session } from '../../domain/session.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
@@ -16,7 +16,7 @@ export interface ForkInput {
 
 /** Starts a session at any turn. The sessions that already point there keep their heads. */
 export async function fork(runtime: Runtime, { folder, turnId, label, personaId }: ForkInput): Promise<Session> {
-  const wanted = label === undefined ? undefined : checkLabel(label)
+  const wanted = label === undefined ? undefined : checkUserLabel(checkLabel(label))
   const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   const now = runtime.clock.now()
   const body = async (tx: Tx) => {

@@ -1,6 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { Message } from '../../domain/message.ts'
-import { isAgentSession, type Session } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
 import { type Candidate, matchSessions, type SmartRoute } from '../../domain/smart-route.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findThread, readMessagesOnPath } from '../../store/rows/threads.ts'
@@ -25,8 +25,8 @@ export async function routeSmart(
 }
 
 /** Whether a session is a person's: not archived, and not one in which an agent works for another. */
-function isTalkedTo({ archivedAt, headTurnId, label }: Session): boolean {
-  return archivedAt === null && headTurnId !== null && !isAgentSession(label)
+function isTalkedTo({ archivedAt, headTurnId, kind }: Session): boolean {
+  return archivedAt === null && headTurnId !== null && kind === 'person'
 }
 
 async function readCandidate(rows: Reading, { folder, label, updatedAt, headTurnId }: Session): Promise<Candidate> {

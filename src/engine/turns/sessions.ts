@@ -2,13 +2,14 @@ import type { SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/event.ts'
 import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
-import { checkLabel, checkUserLabel, type Session } from '../../domain/session.ts'
+import { checkLabel, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { putPersona } from '../../store/rows/personas.ts'
 import { assignPersona, findSessions, lockSession, renameSession, setArchived } from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
+import { assertTakesInput } from './append.ts'
 import { notFound, resolveSession } from './route.ts'
 
 /** Sessions, most recently used first. */
@@ -21,6 +22,7 @@ export async function viewSession(rows: Reading, session: Session): Promise<Sess
   return {
     label: session.label,
     folder: session.folder,
+    sessionKind: session.kind,
     headTurnId: session.headTurnId,
     depth: head?.depth ?? 0,
     persona: session.personaId,
@@ -31,9 +33,10 @@ export async function viewSession(rows: Reading, session: Session): Promise<Sess
 
 export function rename(runtime: Runtime, folder: string, name: string, label: string): Promise<SessionView> {
   const wanted = checkUserLabel(checkLabel(label))
-  return change(runtime, folder, name, 'session.renamed', { label: wanted }, (tx, session) =>
-    renameSession(tx, session, wanted, runtime.clock.now()),
-  )
+  return change(runtime, folder, name, 'session.renamed', { label: wanted }, (tx, session) => {
+    assertTakesInput(session)
+    return renameSession(tx, session, wanted, runtime.clock.now())
+  })
 }
 
 /** Archives or restores a session. Archived sessions keep every turn; they only leave the list. */
@@ -49,6 +52,12 @@ export async function setPersona(runtime: Runtime, persona: Persona): Promise<vo
     throw new UsageError(
       `"${persona.id}" cannot be a persona's id`,
       'use 1 to 32 small letters, digits, _ and -, beginning with a letter or digit',
+      'bad_persona',
+    )
+  if (isReservedWord(persona.id))
+    throw new UsageError(
+      `"${persona.id}" cannot be a persona's id: labels that begin with ${persona.id}: are Heddle's own`,
+      `choose another id, such as my-${persona.id}`,
       'bad_persona',
     )
   await runtime.store.write('persona', async (tx) => {
@@ -75,6 +84,7 @@ async function change(
       kind,
       subject: `session:${session.label}`,
       payload: { folder: session.folder, ...payload },
+      scope: { sessionId: session.id, rootRunId: null },
     })
     const [after] = (await findSessions(tx, { folder: session.folder })).filter((other) => other.id === id)
     return viewSession(tx, after ?? session)

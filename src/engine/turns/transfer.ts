@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ImportReport } from '../../api/views/session.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { newRun, type Run } from '../../domain/run.ts'
-import { checkLabel, type Session } from '../../domain/session.ts'
+import { checkLabel, isReservedLabel, type Session, unreservedLabel } from '../../domain/session.ts'
 import type { PlacedTurn, Thread } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { reindexTailsFrom } from '../../store/rows/id-tails.ts'
@@ -143,6 +143,8 @@ async function importTurn(tx: Tx, runtime: Runtime, item: ExportedTurn, tips: Ma
     kind: 'turn.imported',
     subject: `turn:${turn.id}`,
     payload: { parentId: turn.parentTurnId },
+    // Its run worked elsewhere, in a session that is not here.
+    scope: null,
   })
   return { segmentId, sessions }
 }
@@ -150,14 +152,17 @@ async function importTurn(tx: Tx, runtime: Runtime, item: ExportedTurn, tips: Ma
 /** Recreates the sessions that pointed at this turn, under a free label if theirs is taken here. */
 async function importSessions(tx: Tx, runtime: Runtime, { turn, sessions }: ExportedTurn, fresh: Fresh) {
   const made: { folder: string; label: string }[] = []
-  for (const [index, { folder, label, personaId }] of sessions.entries()) {
-    const chosen = freeLabel(checkLabel(label), await findSessions(tx, { folder }))
+  for (const [index, { folder, label, personaId, kind }] of sessions.entries()) {
+    // Its narrated session, job or hook is not here: it comes as an agent's session, which starts nothing by itself.
+    const isAgents = kind === undefined ? isReservedLabel(label) : kind !== 'person'
+    const chosen = freeLabel(checkLabel(isAgents ? label : unreservedLabel(label)), await findSessions(tx, { folder }))
     await startSession(tx, {
       ...(fresh.sessions[index] as { sessionId: string; segmentId: string }),
       folder,
       label: chosen,
       parentTurnId: turn.id,
       now: runtime.clock.now(),
+      ...(isAgents && { kind: 'agent' as const }),
       ...(personaId !== null && (await findPersona(tx, personaId)) && { personaId }),
     })
     made.push({ folder, label: chosen })
@@ -196,7 +201,7 @@ async function exportTurn(
         ? ((await promptText(rows, turn.promptHash)) ?? null)
         : null,
     persona: personaId && isNew(`persona:${personaId}`) ? ((await findPersona(rows, personaId)) ?? null) : null,
-    sessions: sessions.map(({ folder, label, personaId }) => ({ folder, label, personaId })),
+    sessions: sessions.map(({ folder, label, personaId, kind }) => ({ folder, label, personaId, kind })),
   }
 }
 

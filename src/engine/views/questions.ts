@@ -80,8 +80,9 @@ export async function viewGrants(rows: Reading): Promise<GrantView[]> {
 export async function revoke({ store, clock }: Runtime, id: number): Promise<void> {
   await store.write('approve', async (tx) => {
     const at = clock.now()
-    if (!(await revokeGrant(tx, id, at)))
-      throw new UsageError(`there is no grant ${id}`, 'heddle grants lists those that hold', 'not_found')
-    await recordEvent(tx, { at, kind: 'grant.revoked', subject: `grant:${id}`, payload: {} })
+    const revoked = await revokeGrant(tx, id, at)
+    if (!revoked) throw new UsageError(`there is no grant ${id}`, 'heddle grants lists those that hold', 'not_found')
+    const scope = { sessionId: revoked.sessionId, rootRunId: null }
+    await recordEvent(tx, { at, kind: 'grant.revoked', subject: `grant:${id}`, payload: {}, scope })
   })
 }

@@ -3,7 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { withoutDate } from '../../domain/model.ts'
 import type { Run } from '../../domain/run.ts'
-import { narratedSessionId, type Session } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
 import { spendingOf, startOfDay, trialKindOf } from '../../domain/spending.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
 import { lastActivityAt, lastAnsweredCall } from '../../store/rows/run-activity.ts'
@@ -27,7 +27,7 @@ export async function listRuns(rows: Reading, now: number, { all = false } = {})
   return Promise.all(
     work.map(async (run) => {
       const session = sessions.get(run.sessionId ?? '')
-      const talk = sessions.get(narratedSessionId(session?.label ?? '') ?? '')
+      const talk = sessions.get(session?.narratesId ?? '')
       return { ...(await runLine(rows, run, session, now)), ...(talk && { tellsOf: talk.label }) }
     }),
   )

@@ -76,8 +76,8 @@ export async function latestOfSession(rows: Reading, sessionId: string): Promise
   return row && narrativeFrom(row)
 }
 
-/** Narrator runs of a folder that are queued or running, not waiting. */
-export async function activeNarratorRunIds(rows: Reading, folder: string, label?: string): Promise<string[]> {
+/** Narrator runs of a folder, or for one of its sessions, that are queued or running, not waiting. */
+export async function activeNarratorRunIds(rows: Reading, folder: string, sessionId?: string): Promise<string[]> {
   let query = rows.build
     .selectFrom('runs')
     .innerJoin('sessions', 'sessions.id', 'runs.session_id')
@@ -86,7 +86,7 @@ export async function activeNarratorRunIds(rows: Reading, folder: string, label?
     .where('runs.state', '<>', 'waiting')
     .where('runs.via', '=', 'narrator')
     .where('sessions.folder', '=', folder)
-  if (label !== undefined) query = query.where('sessions.label', '=', label)
+  if (sessionId !== undefined) query = query.where('sessions.narrates_id', '=', sessionId)
   return (await rows.all(query)).map(({ id }) => id)
 }
 

@@ -68,6 +68,8 @@ CREATE TABLE events (
   kind text COLLATE "C" NOT NULL,
   subject text COLLATE "C" NOT NULL,
   payload_json text COLLATE "C" NOT NULL,
+  session_id text COLLATE "C",
+  root_run_id text COLLATE "C",
   CONSTRAINT events_pkey PRIMARY KEY (xid, seq)
 );
 
@@ -450,7 +452,6 @@ CREATE TABLE runs (
   crashes bigint NOT NULL DEFAULT 0,
   tries bigint NOT NULL DEFAULT 0,
   active_ms bigint NOT NULL DEFAULT 0,
-  timeout_ms bigint,
   deadline bigint,
   waiting_for text COLLATE "C",
   wake_at bigint,
@@ -461,11 +462,14 @@ CREATE TABLE runs (
   error_json text COLLATE "C",
   task_id bigint,
   crashes_alone bigint NOT NULL DEFAULT 0,
+  options_json text COLLATE "C" NOT NULL DEFAULT '{}'::text,
+  lane text COLLATE "C" NOT NULL DEFAULT 'main'::text,
   CONSTRAINT runs_check CHECK ((finished_at IS NULL) = (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text)),
   CONSTRAINT runs_check1 CHECK ((state = 'running'::text) = (owner_id IS NOT NULL)),
   CONSTRAINT runs_check2 CHECK ((state = 'waiting'::text) = (waiting_for IS NOT NULL)),
   CONSTRAINT runs_integrity_check CHECK (integrity = 'trusted'::text OR integrity = 'untrusted'::text),
   CONSTRAINT runs_kind_check CHECK (kind = 'turn'::text OR kind = 'task'::text OR kind = 'spawn'::text OR kind = 'delegate'::text OR kind = 'cron'::text OR kind = 'import'::text),
+  CONSTRAINT runs_lane_check CHECK (lane = 'main'::text OR lane = 'agents'::text OR lane = 'subagents'::text OR lane = 'cron'::text OR lane = 'background'::text),
   CONSTRAINT runs_state_check CHECK (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text OR state = 'completed'::text OR state = 'failed'::text OR state = 'timeout'::text OR state = 'cancelled'::text),
   CONSTRAINT runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) DEFERRABLE,
   CONSTRAINT runs_pkey PRIMARY KEY (id)
@@ -481,7 +485,7 @@ CREATE INDEX runs_of_children ON runs USING btree (session_id) WHERE parent_run_
 
 CREATE INDEX runs_owned ON runs USING btree (owner_id) WHERE owner_id IS NOT NULL;
 
-CREATE INDEX runs_queued ON runs USING btree (priority DESC, requested_at, created_at, id) WHERE state = 'queued'::text;
+CREATE INDEX runs_queued ON runs USING btree (priority DESC, requested_at, created_at, id, lane, root_run_id) WHERE state = 'queued'::text;
 
 CREATE INDEX runs_unfinished ON runs USING btree (root_run_id) WHERE finished_at IS NULL;
 
@@ -506,6 +510,10 @@ CREATE TABLE sessions (
   persona_id text COLLATE "C",
   updated_at bigint NOT NULL,
   archived_at bigint,
+  kind text COLLATE "C" NOT NULL DEFAULT 'person'::text,
+  narrates_id text COLLATE "C",
+  CONSTRAINT sessions_check CHECK (narrates_id IS NULL OR kind = 'narrator'::text),
+  CONSTRAINT sessions_kind_check CHECK (kind = 'person'::text OR kind = 'agent'::text OR kind = 'narrator'::text OR kind = 'cron'::text OR kind = 'hook'::text),
   CONSTRAINT sessions_head_turn_id_fkey FOREIGN KEY (head_turn_id) REFERENCES threads(turn_id) DEFERRABLE,
   CONSTRAINT sessions_persona_id_fkey FOREIGN KEY (persona_id) REFERENCES personas(id) DEFERRABLE,
   CONSTRAINT sessions_segment_id_fkey FOREIGN KEY (segment_id) REFERENCES segments(id) DEFERRABLE,
@@ -513,6 +521,8 @@ CREATE TABLE sessions (
   CONSTRAINT sessions_folder_label_key UNIQUE (folder, label),
   CONSTRAINT sessions_segment_id_key UNIQUE (segment_id)
 );
+
+CREATE UNIQUE INDEX sessions_by_narrated ON sessions USING btree (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE TABLE steps (
   run_id text COLLATE "C" NOT NULL,

@@ -203,14 +203,15 @@ export async function revokeGrantsOf(tx: Tx, approvalId: number, at: Millis): Pr
   )
 }
 
-/** Revokes a grant; false when there is no such grant or it was already revoked. */
-export async function revokeGrant(tx: Tx, id: number, at: Millis): Promise<boolean> {
+/** Revokes a grant; undefined when there is no such grant or it was already revoked. */
+export async function revokeGrant(tx: Tx, id: number, at: Millis): Promise<{ sessionId: string | null } | undefined> {
   const query = tx.build
     .updateTable('grants')
     .set({ revoked_at: at })
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
-  return (await tx.run(query)) === 1
+    .returning('session_id as sessionId')
+  return tx.first(query)
 }
 
 const ofRun = statement((db, arg: { runId: string }) =>

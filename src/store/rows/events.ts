@@ -1,6 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import type { Event, EventKind } from '../../domain/event.ts'
+import type { Event, EventKind, NewEvent } from '../../domain/event.ts'
 import type { Position } from '../dialect.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Store, StoreContext, Tx } from '../store.ts'
@@ -13,10 +13,10 @@ const floorKey = 'events_floor'
 const beginning: Position = { xid: '0', seq: 0 }
 
 /** Adds an event in the transaction of the change; followers see it after COMMIT. */
-export async function recordEvent(tx: Tx, event: Omit<Event, 'cursor'>): Promise<void> {
-  await tx.run(
-    insert({ at: event.at, kind: event.kind, subject: event.subject, payload: JSON.stringify(event.payload) }),
-  )
+export async function recordEvent(tx: Tx, { at, kind, subject, payload, scope }: NewEvent): Promise<void> {
+  const sessionId = scope?.sessionId ?? null
+  const rootRunId = scope?.rootRunId ?? null
+  await tx.run(insert({ at, kind, subject, payload: JSON.stringify(payload), sessionId, rootRunId }))
   tx.hint('events')
 }
 
@@ -37,7 +37,11 @@ export async function readEvents(rows: Reading, after?: string, limit = pageSize
     at: row.at,
     kind: row.kind,
     subject: row.subject,
-    payload: JSON.parse(row.payload_json),
+    payload: {
+      ...(row.session_id !== null && { sessionId: row.session_id }),
+      ...(row.root_run_id !== null && { root: row.root_run_id }),
+      ...JSON.parse(row.payload_json),
+    },
   }))
 }
 
@@ -98,14 +102,39 @@ export async function pruneEvents(tx: Tx, before: Millis): Promise<number> {
   return tx.run(tx.build.deleteFrom('events').where(tx.dialect.events.upTo(position)))
 }
 
-const insert = statement((db, arg: { at: number; kind: EventKind; subject: string; payload: string }) =>
-  db.insertInto('events').values({ at: arg.at, kind: arg.kind, subject: arg.subject, payload_json: arg.payload }),
+interface EventColumns {
+  at: number
+  kind: EventKind
+  subject: string
+  payload: string
+  sessionId: string | null
+  rootRunId: string | null
+}
+
+const insert = statement((db, arg: EventColumns) =>
+  db.insertInto('events').values({
+    at: arg.at,
+    kind: arg.kind,
+    subject: arg.subject,
+    payload_json: arg.payload,
+    session_id: arg.sessionId,
+    root_run_id: arg.rootRunId,
+  }),
 )
 
 const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) =>
   db
     .selectFrom('events')
-    .select(['seq', 'at', 'kind', 'subject', 'payload_json', events.xidText.as('xid_text')])
+    .select([
+      'seq',
+      'at',
+      'kind',
+      'subject',
+      'payload_json',
+      'session_id',
+      'root_run_id',
+      events.xidText.as('xid_text'),
+    ])
     .where(events.after({ xid: arg.xid, seq: arg.seq }))
     .orderBy(events.order)
     .limit(arg.limit),

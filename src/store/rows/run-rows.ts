@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Run } from '../../domain/run.ts'
+import type { RunOptions } from '../../domain/run-options.ts'
 import type { Tables } from '../tables.ts'
 
 export type RunRow = Selectable<Tables['runs']>
@@ -14,6 +15,7 @@ export function runRow(run: Run): RunRow {
     created_at: run.createdAt,
     finished_at: run.finishedAt,
     via: run.via,
+    lane: run.lane,
     root_run_id: run.rootRunId,
     parent_run_id: run.parentRunId,
     depth: run.depth,
@@ -21,7 +23,7 @@ export function runRow(run: Run): RunRow {
     requester_session_id: run.requesterSessionId,
     agent: run.agent,
     model_requested: run.modelRequested,
-    priority: run.priority,
+    ...optionColumns(run.options),
     requested_at: run.requestedAt,
     owner_id: run.ownerId,
     epoch: run.epoch,
@@ -29,8 +31,6 @@ export function runRow(run: Run): RunRow {
     crashes_alone: run.crashesAlone,
     tries: run.tries,
     active_ms: run.activeMs,
-    timeout_ms: run.timeoutMs,
-    deadline: run.deadline,
     waiting_for: run.waitingFor,
     wake_at: run.wakeAt,
     cancel_reason: run.cancelReason,
@@ -42,11 +42,21 @@ export function runRow(run: Run): RunRow {
   }
 }
 
+/** The options of a run, whole and as columns that statements compare. */
+export function optionColumns(options: RunOptions): Pick<RunRow, 'options_json' | 'priority' | 'deadline'> {
+  return {
+    options_json: JSON.stringify(options),
+    priority: options.priority ?? 0,
+    deadline: options.deadline ?? null,
+  }
+}
+
 export function runFrom(row: RunRow): Run {
   return {
     id: row.id,
     kind: row.kind,
     via: row.via,
+    lane: row.lane,
     state: row.state,
     sessionId: row.session_id,
     rootRunId: row.root_run_id,
@@ -56,7 +66,7 @@ export function runFrom(row: RunRow): Run {
     requesterSessionId: row.requester_session_id,
     agent: row.agent,
     modelRequested: row.model_requested,
-    priority: row.priority,
+    options: JSON.parse(row.options_json),
     requestedAt: row.requested_at,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
@@ -66,8 +76,6 @@ export function runFrom(row: RunRow): Run {
     crashesAlone: row.crashes_alone,
     tries: row.tries,
     activeMs: row.active_ms,
-    timeoutMs: row.timeout_ms,
-    deadline: row.deadline,
     waitingFor: row.waiting_for,
     wakeAt: row.wake_at,
     cancelReason: row.cancel_reason,

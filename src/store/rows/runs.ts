@@ -5,7 +5,7 @@ import { type Outcome, type Run, type RunError, type RunState, statesBefore, typ
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import { type RunRow, runFrom, runRow } from './run-rows.ts'
+import { optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
 /** Right to write for a run: held by the process that claimed it last. */
 export interface Claim {
@@ -62,9 +62,15 @@ export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
 
 /** Assigns a queued run to an owner with its final settings; the new epoch fences off earlier claims. */
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
-  const { id, agent, modelRequested: model, timeoutMs, deadline } = run
-  const query = assign({ id, ownerId, agent, tools: JSON.stringify(run.effectiveTools), model, timeoutMs, deadline })
-  await move(tx, id, 'running', query)
+  const { id, agent, modelRequested: model } = run
+  const tools = JSON.stringify(run.effectiveTools)
+  await move(tx, id, 'running', assign({ id, ownerId, agent, tools, model, ...optionColumns(run.options) }))
+}
+
+/** Notes that a user watches a run since it was claimed. */
+export async function markAttended(tx: Tx, { id, options }: Run): Promise<void> {
+  const columns = optionColumns({ ...options, attended: true })
+  await tx.run(tx.build.updateTable('runs').set(columns).where('id', '=', id))
 }
 
 export async function finishRun(
@@ -190,6 +196,7 @@ const insert = statement((db, row: RunRow) =>
     created_at: row.created_at,
     finished_at: row.finished_at,
     via: row.via,
+    lane: row.lane,
     root_run_id: row.root_run_id,
     parent_run_id: row.parent_run_id,
     depth: row.depth,
@@ -197,6 +204,7 @@ const insert = statement((db, row: RunRow) =>
     requester_session_id: row.requester_session_id,
     agent: row.agent,
     model_requested: row.model_requested,
+    options_json: row.options_json,
     priority: row.priority,
     requested_at: row.requested_at,
     owner_id: row.owner_id,
@@ -204,7 +212,6 @@ const insert = statement((db, row: RunRow) =>
     crashes: row.crashes,
     tries: row.tries,
     active_ms: row.active_ms,
-    timeout_ms: row.timeout_ms,
     deadline: row.deadline,
     waiting_for: row.waiting_for,
     wake_at: row.wake_at,
@@ -305,14 +312,12 @@ const progress = statement((db, arg: { id: string }) =>
   db.updateTable('runs').set({ crashes: 0, crashes_alone: 0, tries: 0 }).where('id', '=', arg.id),
 )
 
-interface Assignment {
+interface Assignment extends ReturnType<typeof optionColumns> {
   id: string
   ownerId: string
   agent: string | null
   tools: string
   model: string | null
-  timeoutMs: number | null
-  deadline: number | null
 }
 
 const assign = statement((db, arg: Assignment) =>
@@ -325,7 +330,8 @@ const assign = statement((db, arg: Assignment) =>
       agent: arg.agent,
       effective_tools_json: arg.tools,
       model_requested: arg.model,
-      timeout_ms: arg.timeoutMs,
+      options_json: arg.options_json,
+      priority: arg.priority,
       deadline: arg.deadline,
       waiting_for: null,
       wake_at: null,

@@ -52,12 +52,13 @@ export async function moveHead(tx: Tx, session: Session, headTurnId: string, now
 
 export async function findSessions(
   rows: Reading,
-  filter: { id?: string; folder?: string; label?: string } = {},
+  filter: { id?: string; folder?: string; label?: string; narratesId?: string } = {},
 ): Promise<Session[]> {
   let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
   if (filter.id !== undefined) query = query.where('id', '=', filter.id)
   if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
+  if (filter.narratesId !== undefined) query = query.where('narrates_id', '=', filter.narratesId)
   return (await rows.all(query)).map(sessionFrom)
 }
 
@@ -202,6 +203,8 @@ function sessionRow(session: Session): SessionRow {
     persona_id: session.personaId,
     updated_at: session.updatedAt,
     archived_at: session.archivedAt,
+    kind: session.kind,
+    narrates_id: session.narratesId,
   }
 }
 
@@ -210,6 +213,8 @@ function sessionFrom(row: SessionRow): Session {
     id: row.id,
     folder: row.folder,
     label: row.label,
+    kind: row.kind,
+    narratesId: row.narrates_id,
     segmentId: row.segment_id,
     headTurnId: row.head_turn_id,
     personaId: row.persona_id,

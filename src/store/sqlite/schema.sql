@@ -53,7 +53,7 @@ CREATE TABLE events (
   kind         TEXT NOT NULL,
   subject      TEXT NOT NULL,
   payload_json TEXT NOT NULL
-) STRICT;
+, session_id TEXT, root_run_id TEXT) STRICT;
 
 CREATE INDEX events_of_pauses ON events (subject) WHERE kind IN ('run.waiting', 'run.fallback');
 
@@ -355,7 +355,8 @@ CREATE TABLE runs (
   state       TEXT NOT NULL CHECK (state = 'queued' OR state = 'running' OR state = 'waiting' OR state = 'completed' OR state = 'failed' OR state = 'timeout' OR state = 'cancelled'),
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
-  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, timeout_ms INTEGER, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0,
+  finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0, options_json TEXT NOT NULL DEFAULT '{}', lane TEXT NOT NULL DEFAULT 'main'
+  CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'),
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
@@ -369,7 +370,8 @@ CREATE INDEX runs_of_children ON runs (session_id) WHERE parent_run_id IS NOT NU
 
 CREATE INDEX runs_owned ON runs (owner_id) WHERE owner_id IS NOT NULL;
 
-CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id) WHERE state = 'queued';
+CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id, lane, root_run_id)
+WHERE state = 'queued';
 
 CREATE INDEX runs_unfinished ON runs (root_run_id) WHERE finished_at IS NULL;
 
@@ -390,9 +392,12 @@ CREATE TABLE sessions (
   head_turn_id TEXT REFERENCES threads (turn_id) DEFERRABLE,
   persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
   updated_at   INTEGER NOT NULL,
-  archived_at  INTEGER,
+  archived_at  INTEGER, kind TEXT NOT NULL DEFAULT 'person'
+  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'),
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE TABLE "steps" (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,

@@ -19,15 +19,16 @@ export async function putQuestion(tx: Tx, run: ActiveRun, { ready, lapsed, ...qu
   const id = await insertApproval(tx, { ...callFields, ...question, askedAt })
   for (const { id, why } of lapsed) {
     await lapseGrant(tx, id, askedAt, why)
-    await recordEvent(tx, { at: askedAt, kind: 'grant.lapsed', subject: `grant:${id}`, payload: { why } })
+    const event = { kind: 'grant.lapsed' as const, subject: `grant:${id}`, payload: { why }, scope: claimed.run }
+    await recordEvent(tx, { at: askedAt, ...event })
   }
   await emitAsked(tx, run, { id, tool })
 }
 
 function emitAsked(tx: Tx, { engine, claimed }: ActiveRun, { id, tool }: { id: number; tool: string }): Promise<void> {
   const { run, session } = claimed
-  const payload = { run: run.id, root: run.rootRunId, tool, session: session.label }
-  return recordEvent(tx, { at: engine.clock.now(), kind: 'approval.asked', subject: `approval:${id}`, payload })
+  const event = { kind: 'approval.asked' as const, subject: `approval:${id}`, scope: run }
+  return recordEvent(tx, { at: engine.clock.now(), ...event, payload: { run: run.id, tool, session: session.label } })
 }
 
 /** The user's answers about pending calls. */
@@ -109,7 +110,8 @@ export function waitForAnswers(run: ActiveRun): Promise<boolean> {
     if (approvals.some(({ answer }) => answer !== null)) return false
     await parkRun(tx, claimed.run.id, 'approval', null, run.tries)
     const payload = { for: 'approval', approvals: approvals.map(({ id }) => id) }
-    await recordEvent(tx, { at: engine.clock.now(), kind: 'run.waiting', subject: `run:${claimed.run.id}`, payload })
+    const parked = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
+    await recordEvent(tx, { at: engine.clock.now(), ...parked, payload })
     tx.hint('runs')
     // The client that waits for this request may have to show the question.
     tx.hint(`ended:${claimed.run.rootRunId}`)

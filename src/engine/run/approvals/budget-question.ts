@@ -2,8 +2,7 @@ import { budgetTool } from '../../../domain/approval.ts'
 import { insertApproval } from '../../../store/rows/approvals.ts'
 import { type BudgetQuestion, budgetQuestions, isDayBudget } from '../../../store/rows/budget-questions.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
-import { itemsOfRun } from '../../../store/rows/inbox.ts'
-import { parkRun } from '../../../store/rows/runs.ts'
+import { findRun, parkRun } from '../../../store/rows/runs.ts'
 import { spendingBy } from '../../../store/rows/usage.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { ActiveRun } from '../active-run.ts'
@@ -23,8 +22,8 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
   await run.park(async (tx) => {
     const id = await ask(tx, run, spent, `${budgetTool}-${before.length + 1}`)
     await parkRun(tx, claimed.run.id, 'budget', null, run.tries)
-    const payload = { for: 'budget', approvals: [id] }
-    await recordEvent(tx, { at: engine.clock.now(), kind: 'run.waiting', subject: `run:${claimed.run.id}`, payload })
+    const waiting = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
+    await recordEvent(tx, { at: engine.clock.now(), ...waiting, payload: { for: 'budget', approvals: [id] } })
     tx.hint('runs')
     // The client that waits for this request may have to show the question.
     tx.hint(`ended:${claimed.run.rootRunId}`)
@@ -34,10 +33,10 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
 }
 
 /** Whether a user waits for this request and can be asked. */
-function isAttended({ engine, claimed }: ActiveRun): Promise<boolean> {
-  return engine.store.read(async (rows) =>
-    (await itemsOfRun(rows, claimed.run.rootRunId)).some(({ options }) => options.attended || options.waitsForBudget),
-  )
+async function isAttended({ engine, claimed }: ActiveRun): Promise<boolean> {
+  // Read again: a user who steers it may watch since its claim.
+  const run = await engine.store.read((rows) => findRun(rows, claimed.run.id))
+  return run?.options.attended === true || run?.options.waitsForBudget === true
 }
 
 async function ask(
@@ -66,7 +65,8 @@ async function ask(
     coverage: null,
     baseline: null,
   })
-  const payload = { run: claimed.run.id, root: claimed.run.rootRunId, tool: budgetTool, session: claimed.session.label }
-  await recordEvent(tx, { at: askedAt, kind: 'approval.asked', subject: `approval:${id}`, payload })
+  const payload = { run: claimed.run.id, tool: budgetTool, session: claimed.session.label }
+  const scope = claimed.run
+  await recordEvent(tx, { at: askedAt, kind: 'approval.asked', subject: `approval:${id}`, payload, scope })
   return id
 }

@@ -86,8 +86,8 @@ export async function recordAnswer(
   const answer = decision.answer === 'tomorrow' ? 'once' : decision.answer
   const reason = decision.answer === 'tomorrow' ? decision.answer : decision.reason
   if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at }))) return false
-  const payload = { run: run.id, root: run.rootRunId, answer }
-  await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload })
+  const payload = { run: run.id, answer }
+  await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload, scope: run })
   if (decision.answer === 'tomorrow') await parkRun(tx, run.id, 'budget', nextDay(at), run.tries)
   else if (run.waitingFor === 'approval' || run.waitingFor === 'budget') await requeueRun(tx, run.id)
   tx.hint('runs')

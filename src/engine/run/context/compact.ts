@@ -100,6 +100,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
       kind: 'turn.added',
       subject: `turn:${id}`,
       payload: { session: session.label, folder: session.folder, depth, run: claimed.run.id, compaction: { from, to } },
+      scope: claimed.run,
     })
   })
 }

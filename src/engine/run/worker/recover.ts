@@ -1,7 +1,6 @@
 import type { Millis } from '../../../domain/clock.ts'
 import { joinLabels } from '../../../domain/label.ts'
 import type { Ending, Run } from '../../../domain/run.ts'
-import { narratorLabel } from '../../../domain/session.ts'
 import { bindItems } from '../../../store/rows/inbox.ts'
 import { listOwners, lostOwners, removeOwner } from '../../../store/rows/owners.ts'
 import { dueRuns } from '../../../store/rows/queue.ts'
@@ -78,7 +77,7 @@ async function isWorkOf(rows: Reading, runId: string, sessionId: string): Promis
   const root = await findRun(rows, run.rootRunId)
   if (root?.sessionId === sessionId) return true
   const [session] = run.sessionId === null ? [] : await findSessions(rows, { id: run.sessionId })
-  return session?.label === narratorLabel(sessionId)
+  return session?.narratesId === sessionId
 }
 
 /** Counts what became of the calls that dead workers were making. */
@@ -103,7 +102,8 @@ export async function wakeDue(engine: Engine): Promise<void> {
 }
 
 function wake(engine: Engine, due: Run, now: Millis): Promise<void> {
-  const isLate = due.deadline !== null && due.deadline <= now
+  const { deadline } = due.options
+  const isLate = deadline !== undefined && deadline <= now
   return engine.store.write('recover', async (tx) => {
     const found = await lockRunWithSessions(tx, due)
     if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
