@@ -39,12 +39,8 @@ export const actions = {
   /** Starts another agent. */
   'run.spawn': { own: 'operator', any: 'owner', scope: 'ask', changes: true },
   'run.list': { own: 'public', any: 'admin', scope: 'read' },
-  /** Follows the text of runs while it is written. */
-  'run.stream': { own: 'public', any: 'admin', scope: 'read' },
   'run.usage': { own: 'public', any: 'admin', scope: 'read' },
   'run.status': { own: 'public', any: 'admin', scope: 'read' },
-  /** Executes runs in this process. */
-  'run.work': { own: 'owner', any: 'owner', scope: 'manage' },
 
   'session.list': { own: 'public', any: 'admin', scope: 'read' },
   /** Finds the session that a message belongs to. */
@@ -70,6 +66,7 @@ export const actions = {
   'grant.list': { own: 'admin', any: 'admin', scope: 'read' },
   'grant.revoke': { own: 'admin', any: 'admin', scope: 'approve', changes: true },
 
+  /** Events and the text of runs, once or as a stream. */
   'event.read': { own: 'public', any: 'admin', scope: 'read' },
   'event.prune': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
