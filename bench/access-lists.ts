@@ -1,3 +1,4 @@
+import { ownerText } from '../src/domain/principal.ts'
 import { newRun } from '../src/domain/run.ts'
 import type { Runtime } from '../src/engine/runtime.ts'
 import { append } from '../src/engine/turns/append.ts'
@@ -43,9 +44,9 @@ async function addSession(runtime: Runtime, label: string): Promise<{ turnId: st
   const id = runtime.newId()
   const now = runtime.clock.now()
   await runtime.store.write('step', async (tx) => {
-    const run = newRun({ id, kind: 'turn', via: 'user', sessionId: appended.session.id, now })
+    const run = newRun({ id, kind: 'turn', via: 'user', sessionId: appended.session.id, principal: ownerText, now })
     await insertRun(tx, { ...run, state: 'completed', finishedAt: now })
-    await recordUsage(tx, { runId: id, call: 1, rootRunId: id, model: 'main' }, usage, now)
+    await recordUsage(tx, { runId: id, call: 1, rootRunId: id, principal: ownerText, model: 'main' }, usage, now)
   })
   return appended
 }

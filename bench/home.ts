@@ -1,9 +1,10 @@
 import type { App } from '../src/api/app.ts'
-import { type AppSettings, openApp } from '../src/app/app.ts'
+import type { AppSettings } from '../src/app/app.ts'
 import { loadConfig } from '../src/config/config.ts'
 import type { Model } from '../src/domain/model.ts'
 import type { Tool } from '../src/domain/tools/tool.ts'
 import { ensureHome, homePaths } from '../src/home/home.ts'
+import { type OwnerApp, openOwnerApp } from '../test/setup/owner-app.ts'
 import { folder } from './scratch.ts'
 import { lookUp } from './zero-latency.ts'
 
@@ -32,11 +33,11 @@ export async function openHome({
   atOnce = 16,
   tools = [lookUp],
   crash,
-}: HomeSettings): Promise<App> {
+}: HomeSettings): Promise<OwnerApp> {
   await ensureHome(home)
   const paths = homePaths(home)
   const config = await loadConfig(paths.config, {})
-  return openApp({
+  return openOwnerApp({
     paths,
     config: {
       ...config,

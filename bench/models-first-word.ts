@@ -42,7 +42,7 @@ export async function measureFirstWord(scratch: Scratch): Promise<Figure[]> {
   })
   const app = await openHome({ home: join(scratch.directory, 'first-word'), model })
   const work = await app.work()
-  const door = localClient(app)
+  const door = localClient(app, app)
   const times: number[] = []
   for (let round = 0; round < warmUp + questions; round++) {
     isShown = Promise.withResolvers<number>()

@@ -1,6 +1,4 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { App } from '../src/api/app.ts'
-import { openApp } from '../src/app/app.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { firstIdAt, idSource } from '../src/domain/id.ts'
 import type { Model } from '../src/domain/model.ts'
@@ -10,6 +8,7 @@ import { openStore } from '../src/store/open.ts'
 import { indexTails } from '../src/store/rows/id-tails.ts'
 import { linkMemory } from '../src/store/rows/results.ts'
 import { systemClock as clock, systemRandom as random } from '../src/system.ts'
+import { type OwnerApp, openOwnerApp } from '../test/setup/owner-app.ts'
 import { chanceFrom } from './memory-facts.ts'
 import { layered, outputOf, playedModel } from './plans-script.ts'
 
@@ -151,12 +150,12 @@ function openHomeStore(home: string) {
   return openStore(place, { clock, random, crash: () => undefined })
 }
 
-export async function openHome(home: string, model: Model): Promise<App> {
+export async function openHome(home: string, model: Model): Promise<OwnerApp> {
   await ensureHome(home)
   const paths = homePaths(home)
   const config = await loadConfig(paths.config, {})
   const tools = { ...config.tools, ask: [] }
   const agent = { ...config.agent, default: '@coordinator' }
   const memory = { ...config.memory, narratives: false }
-  return openApp({ paths, config: { ...config, agent, tools, memory, plans: 'auto' }, env: {}, models: [model] })
+  return openOwnerApp({ paths, config: { ...config, agent, tools, memory, plans: 'auto' }, env: {}, models: [model] })
 }

@@ -22,14 +22,36 @@ const failedParts = parts.filter(({ program, args }) => {
   return status !== 0
 })
 
-const tally = new Tally()
-const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
-await startVitest(filter, { ...options, run: true, reporters: ['default', tally] })
+const maxRetriedFiles = 3
 
+const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
+const tally = await runTests(filter)
+const unstable = await retryAlone(tally)
+
+for (const name of unstable) console.error(`unstable: ${name} failed beside other tests and passed alone`)
 for (const { name, repair } of failedParts) console.error(`failed: ${name} (${repair})`)
 // Setting up can fail before the first test, and then nothing was counted.
 const isUncounted = tally.passed + tally.failed === 0
-const passed = parts.length - failedParts.length + tally.passed
-const failed = failedParts.length + (isUncounted ? 1 : tally.failed)
+const passed = parts.length - failedParts.length + tally.passed + unstable.length
+const failed = failedParts.length + (isUncounted ? 1 : tally.failed - unstable.length)
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exit(failed === 0 && !process.exitCode ? 0 : 1)
+
+async function runTests(filter: string[], more: Partial<typeof options> = {}): Promise<Tally> {
+  const tally = new Tally()
+  await startVitest(filter, { ...options, ...more, run: true, reporters: ['default', tally] })
+  return tally
+}
+
+/**
+ * Runs the files of failed tests once more, one after another with nothing beside them, and returns the tests that passed
+ * then. Only if a few tests are all that failed: more than that is not chance.
+ */
+async function retryAlone({ failed, failedTests }: Tally): Promise<string[]> {
+  const files = [...new Set(failedTests.map(({ file }) => file))]
+  if (failed === 0 || failed > failedTests.length || files.length > maxRetriedFiles) return []
+  process.exitCode = undefined
+  const again = await runTests(files, { maxWorkers: 1 })
+  const isGreen = again.failed === 0 && again.passed > 0
+  return isGreen ? failedTests.map(({ name }) => name) : []
+}

@@ -38,6 +38,7 @@ if (chosen.length === 0 || chosenModes.length === 0 || databases.length === 0) {
   console.error(usage)
   process.exit(2)
 }
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 const wanted = values.cycles === undefined ? undefined : Number(values.cycles)
 const figures: Record<string, Figures> = {}
 for (const name of databases) {

@@ -2,10 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { App } from './api/app.ts'
+import type { Heddle } from './api/heddle.ts'
 import { openApp } from './app/app.ts'
 import { loadConfig } from './config/config.ts'
 import type { Clock, Millis, Random } from './domain/clock.ts'
 import type { Model } from './domain/model.ts'
+import { owner } from './domain/principal.ts'
 import type { Tool } from './domain/tools/tool.ts'
 import { ensureHome, homePaths } from './home/home.ts'
 import { type ScriptedModel, scriptedModel } from './models/scripted.ts'
@@ -48,8 +50,8 @@ export type {
   WireName,
 } from './testing/provider-wire.ts'
 
-/** A whole heddle in a temporary home, on SQLite, for tests of programs that use one. */
-export interface TestApp extends App {
+/** A whole Heddle in a temporary home, on SQLite, and the owner's App, for tests of programs that use one. */
+export interface TestApp extends Heddle, App {
   home: string
   /** Closes it and removes its home. */
   remove(): Promise<void>
@@ -80,12 +82,13 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     agent: { ...usual.agent, default: `@${agent}` },
     memory: { ...usual.memory, narratives },
   }
-  const app = await openApp({ paths, config, env: {}, models, tools, context })
+  const heddle = await openApp({ paths, config, env: {}, models, tools, context })
   return {
-    ...app,
+    ...heddle,
+    ...heddle.as(owner),
     home,
     async remove() {
-      await app.close()
+      await heddle.close()
       rmSync(join(home, '..'), { recursive: true, force: true })
     },
   }

@@ -1,4 +1,5 @@
 import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { PlanView, TaskView } from '../api/views/plan.ts'
 import type { Answered } from '../api/views/question.ts'
 import type { ToolCall } from '../domain/turn.ts'
@@ -17,9 +18,13 @@ export interface AgentTask {
 }
 
 /** Gives an agent its task and waits for the outcome; cancels the run on abort. */
-export async function askAgent(app: App, { folder, agent, task, model, signal }: AgentTask): Promise<Answered> {
+export async function askAgent(
+  heddle: Heddle,
+  app: App,
+  { folder, agent, task, model, signal }: AgentTask,
+): Promise<Answered> {
   const { itemId, session } = await app.submit(folder, { session: 'main', content: task, agent, model })
-  const work = await app.work({ folder, session })
+  const work = await heddle.work({ folder, session })
   try {
     for (;;) {
       const now = await app.answer(folder, itemId, signal)

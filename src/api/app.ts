@@ -1,3 +1,4 @@
+import type { AccessApp } from './access.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
 import type { EventApp } from './events.ts'
@@ -7,7 +8,7 @@ import type { SessionApp } from './sessions.ts'
 import type { TurnApp } from './turns.ts'
 import type { FileSearch, MemoryApp } from './views/memory.ts'
 
-/** The whole API of a Heddle, the same in-process and through the daemon. */
+/** All that a client can ask for, the same in this process and through the daemon. */
 export interface App
   extends SessionApp,
     TurnApp,
@@ -17,7 +18,7 @@ export interface App
     ApprovalApp,
     EventApp,
     MemoryApp,
-    FileSearch {
+    FileSearch,
+    AccessApp {
   backup(file: string): Promise<{ bytes: number; turns: number }>
-  close(): Promise<void>
 }

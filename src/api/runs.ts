@@ -1,11 +1,10 @@
 import type { Millis } from '../domain/clock.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { RunState } from '../domain/run.ts'
-import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { PageOptions } from './views/page.ts'
 import type { Answered, Question, SubmitResult } from './views/question.ts'
 import type { UndoReport } from './views/result.ts'
-import type { RunFilter, RunLine, SpendingKey, UsageReport, WorkInProgress } from './views/run.ts'
+import type { RunFilter, RunLine, SpendingKey, UsageReport } from './views/run.ts'
 import type { StatusView } from './views/status.ts'
 
 /** Inputs, the runs that answer them, and what they cost. `folder` is the caller's working directory. */
@@ -14,10 +13,6 @@ export interface RunApp {
   submit(folder: string, question: Question): Promise<SubmitResult>
   /** Resolves when all work caused by the input is done, or with `waiting` on abort or when an approval is needed. */
   answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
-  /** Streams the text of this process's runs; the returned function stops it. */
-  listen(listener: (delta: StreamDelta) => void): () => void
-  /** Starts a worker in this process, for one session or for all; a home has only one worker for all. */
-  work(options?: { folder: string; session: string }): Promise<WorkInProgress>
   /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
   runs(filter?: RunFilter): Promise<RunLine[]>
   /** Cancels a run with all runs it started, a `task:` with its run, or a `plan:` with all its tasks. */

@@ -14,6 +14,7 @@ import type { Config } from '../config/config.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
+import { owner } from '../domain/principal.ts'
 import type { Spending } from '../domain/spending.ts'
 import { nothingProtected } from '../domain/tools/path-handle.ts'
 import { ensureHome, type HomePaths, homePaths } from '../home/home.ts'
@@ -97,20 +98,21 @@ async function ask(measuring: Measuring, { home, folder }: Scratch) {
   const copy = installAgent(home, agent.path, readFileSync(agent.path), agent.name)
   const scratch = { paths: homePaths(home), config: scratchConfig(measuring) }
   carryTrust(measuring.paths, { ...scratch, clock }, copy)
-  const app = await openApp({ ...scratch, env })
+  const heddle = await openApp({ ...scratch, env })
+  const app = heddle.as(owner)
   const seconds = fixture.timeoutSeconds ?? config.agents.defaultTimeout
   const over = new AbortController()
   const late = new AbortController()
   void clock.sleep(seconds * 1000, over.signal).then(() => late.abort())
   try {
     const signal = AbortSignal.any([stopped, late.signal])
-    const answered = await askAgent(app, { folder, agent: agent.name, task: fixture.task, model, signal })
+    const answered = await askAgent(heddle, app, { folder, agent: agent.name, task: fixture.task, model, signal })
     if (stopped.aborted) throw cancelled()
     const { total: usage } = await app.usage('model')
     return { answered, usage, ...(await leftBy(app, fixture, answered, late.signal.aborted ? seconds : undefined)) }
   } finally {
     over.abort()
-    await app.close()
+    await heddle.close()
   }
 }
 

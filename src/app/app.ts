@@ -1,10 +1,12 @@
 import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Config } from '../config/config.ts'
 import { idSource } from '../domain/id.ts'
 import type { Model } from '../domain/model.ts'
 import { liveFeed } from '../domain/stream-delta.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import type { Runtime } from '../engine/runtime.ts'
+import { folderToWorkIn, realFolder } from '../home/folder.ts'
 import { userHomeOf } from '../home/home.ts'
 import { homeFiles } from '../home/home-files.ts'
 import { homeId } from '../home/home-id.ts'
@@ -19,10 +21,13 @@ import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
+import { accessApp, identify } from './access-app.ts'
 import { noteFolders, openAppAgents } from './agents.ts'
 import { approvalApp } from './approval-app.ts'
+import { type Caller, onePerPrincipal } from './caller.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
+import { guarded } from './guard.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
@@ -48,7 +53,7 @@ export interface AppSettings extends StoreSettings {
 }
 
 /** Opens a Heddle: the one place where every room is wired. */
-export async function openApp(settings: AppSettings): Promise<App> {
+export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { config, paths, tell } = settings
   const context = contextOf(settings)
   const store = await openHomeStore(settings, context)
@@ -89,22 +94,33 @@ export async function openApp(settings: AppSettings): Promise<App> {
   for (const error of permissionErrors({ tools: config.tools, personas }, known.tools)) tell?.(error)
   const noteFolder = (folder: string) => noteFolders(paths, [folder])
   const worker = new ProcessWorker(engine, { ...settings, runDirectory: paths.run, agents, files, embedding })
-  const app: App = {
-    ...sessionApp(runtime, known),
-    ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder }),
-    ...runApp(engine, { agents, worker, live, defaults: defaultsOf(settings), noteFolder }),
-    ...planApp(engine),
-    ...approvalApp(runtime),
-    ...eventApp(store, context, config.retention.eventDays * day),
+  const own = { userHome: userHomeOf(settings.env), home: paths.home }
+  const defaults = defaultsOf(settings)
+  const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
-    backup: (file) => writeBackup(store, file, backupOptions(context)),
+    ...accessApp(runtime, { random, realFolder: (folder) => folderToWorkIn(folder, own) }),
+    backup: (file: string) => writeBackup(store, file, backupOptions(context)),
+  }
+  const appFor = (caller: Caller): App => ({
+    ...sessionApp(runtime, known, caller),
+    ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
+    ...runApp(engine, { agents, worker, defaults, noteFolder, caller }),
+    ...planApp(engine, caller),
+    ...approvalApp(runtime, caller),
+    ...eventApp(store, context, config.retention.eventDays * day, caller),
+    ...shared,
+  })
+  return {
+    as: onePerPrincipal((caller) => guarded(withRealFolders(appFor(caller), own), caller, runtime)),
+    identify: (token) => identify(runtime, token),
+    work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
+    listen: live.listen,
     async close() {
       runtime.meaning?.close()
       await store.close()
     },
   }
-  return withRealFolders(app, { userHome: userHomeOf(settings.env), home: paths.home })
 }
 
 function defaultsOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {

@@ -28,6 +28,8 @@ import { runMoments } from './moments.ts'
 import { askFirst } from './permission-names.ts'
 
 const defaultPromptBytes = 4000
+const maxCronRuns = 4
+const maxBackgroundRuns = 2
 const pace = { shortest: 150, longest: 400 }
 
 export interface EngineSettings {
@@ -111,13 +113,13 @@ export function engineOf(
     memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
-    toolsFor(run, { persona, folder, parent }) {
-      const rights = { role: roleOf(engine, run, folder), persona, ...(parent && { parent }) }
-      return effectiveTools(policy, [...known.keys()], run, rights)
+    toolsFor(run, { persona, folder, access, parent }) {
+      const rights = { role: roleOf(engine, run, folder), persona, access, ...(parent && { parent }) }
+      return effectiveTools(policy, known, run, rights)
     },
     mustAsk: (tool, run, { persona, folder }) =>
       approvalReason(policy, tool, { role: roleOf(engine, run, folder), persona }),
-    async prompt(run, { persona, folder }) {
+    async prompt(run, { persona, folder, access }) {
       const files = await identityFiles()
       const role = roleOf(engine, run, folder)
       // Reading agent files has a cost: only runs that delegate need the list.
@@ -125,6 +127,7 @@ export function engineOf(
       const text = systemPrompt({
         role,
         identity: persona?.identity ?? null,
+        isPrivate: access.isPrivate,
         isChild: run.depth > 0,
         files,
         tools: run.effectiveTools,
@@ -140,7 +143,13 @@ export function engineOf(
     },
     limits: {
       maxRunning: config.engine.maxRunning,
-      maxChildren: config.agents.maxConcurrent,
+      lanes: {
+        main: config.engine.maxRunning,
+        agents: config.agents.maxConcurrent,
+        subagents: config.tools.subagents.maxConcurrent,
+        cron: maxCronRuns,
+        background: maxBackgroundRuns,
+      },
       leaseMs: config.engine.leaseSeconds * 1000,
       maxSteps: config.budgets.perRequest.steps,
       maxSpawnsPerTurn: config.tools.subagents.maxPerTurn,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Client } from '../gateway/api.ts'
@@ -19,8 +19,10 @@ export interface CommandContext {
   /** The user's home folder, which `~` stands for. */
   userHome: string
   clock: Clock
-  /** Opens the engine of this home on first use, and creates a missing home. Notices go to `tell`, default stderr. */
-  app(tell?: (text: string) => void): Promise<App>
+  /** Opens the Heddle of this home on first use, and creates a missing home. Notices go to `tell`, default stderr. */
+  heddle(tell?: (text: string) => void): Promise<Heddle>
+  /** The engine in this process, with the caller's rights. */
+  app(): Promise<Client>
   /** The daemon of this home, if it is up and answers. */
   daemon(): Promise<Daemon | undefined>
   /** The client to ask: the daemon if it is up, else the engine opened in this process. */

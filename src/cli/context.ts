@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import { assertConfigFile, loadConfig } from '../config/config.ts'
 import { crashAt } from '../domain/crash-points.ts'
 import { UsageError } from '../domain/errors.ts'
@@ -53,18 +53,23 @@ export async function openContext(
       paced: io.stdout.isTTY === true,
     }
   }
-  let opened: Promise<App> | undefined
+  let opened: Promise<Heddle> | undefined
   let found: Promise<Daemon | undefined> | undefined
   let stopped: AbortSignal | undefined
-  const app: CommandContext['app'] = (notify = tell) => {
+  const heddle: CommandContext['heddle'] = (notify = tell) => {
     // Loaded lazily: with a daemon most commands do not need the engine.
     opened ??= settings(notify).then(async (found) => (await import('../app/app.ts')).openApp(found))
     return opened
   }
+  const app: CommandContext['app'] = async () => {
+    const local = await heddle()
+    return localClient(local, local.as(await local.identify(undefined)))
+  }
   const findKnownDaemon = async () => {
-    const daemon = await findDaemon(paths.run, systemClock, () =>
-      tell('the daemon does not answer, continuing without it'),
-    )
+    const daemon = await findDaemon(paths.run, {
+      clock: systemClock,
+      onSilence: () => tell('the daemon does not answer, continuing without it'),
+    })
     // The engine says this itself when it is opened.
     if (!daemon || !stored || opened) return daemon
     const { permissionErrors } = await import('../app/permission-names.ts')
@@ -92,9 +97,10 @@ export async function openContext(
     pathOf,
     clock: systemClock,
     crash,
+    heddle,
     app,
     daemon,
-    client: async () => (await daemon()) ?? localClient(await app()),
+    client: async () => (await daemon()) ?? app(),
     restore: async (file) => (await import('../app/app.ts')).restoreApp(await settings(tell), pathOf(file)),
     restoreFacts: async (file) => (await import('../app/app.ts')).restoreFacts(await settings(tell), pathOf(file)),
     get stopped() {

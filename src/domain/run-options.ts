@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import type { Rank } from './actions.ts'
 import { UsageError } from './errors.ts'
 import { thinkingLevels } from './message.ts'
 import { isStorable } from './text/storable.ts'
 
 const name = () => z.string().max(200).refine(isStorable, 'must be well-formed text')
 
-/** How the run that answers an input shall run. An inbox item stores it whole. */
+/** How the run that answers an input shall run. An inbox item and a run each store it whole. */
 export const runOptions = z.strictObject({
   /** The agent that shall answer. */
   agent: name().exactOptional(),
@@ -31,13 +32,50 @@ export function pickRunOptions(input: RunOptions): RunOptions {
   throw new UsageError('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')
 }
 
-/** The options of a run that answers several inputs: the last of each counts, and the highest priority. */
-export function mergeRunOptions(inputs: readonly { options: RunOptions }[]): RunOptions {
-  const { timeoutMs, ...options }: RunOptions = Object.assign({}, ...inputs.map((input) => input.options))
+/**
+ * The options as far as they are the sender's to choose. Only the owner and admins may go before others, run for longer than
+ * the default, and be asked questions: nobody else can answer them.
+ */
+export function clampRunOptions<T extends RunOptions>(input: T, rank: Rank, maxTimeoutMs: number): T {
+  if (rank === 'owner' || rank === 'admin') return input
+  const clamped = { ...input }
+  delete clamped.attended
+  delete clamped.waitsForBudget
+  if (clamped.priority !== undefined) clamped.priority = Math.min(clamped.priority, 0)
+  if (clamped.timeoutMs !== undefined) clamped.timeoutMs = Math.min(clamped.timeoutMs || maxTimeoutMs, maxTimeoutMs)
+  return clamped
+}
+
+/**
+ * The options of a run that answers these inputs: the last of each counts, and the highest priority. `before` are those of
+ * the run that it continues, which hold where no input says otherwise.
+ */
+export function mergeRunOptions(inputs: readonly { options: RunOptions }[], before: RunOptions = {}): RunOptions {
+  const { timeoutMs, ...options }: RunOptions = Object.assign({}, before, ...inputs.map((input) => input.options))
+  const floor = before.priority ?? 0
+  const priorities = inputs.map((input) => input.options.priority ?? floor)
   return {
     ...options,
     // Earlier versions stored fractions of a millisecond, which no row of a run can hold.
     ...(timeoutMs !== undefined && { timeoutMs: Math.ceil(timeoutMs) }),
-    priority: inputs.length === 0 ? 0 : Math.max(...inputs.map((input) => input.options.priority ?? 0)),
+    priority: inputs.length === 0 ? floor : Math.max(...priorities),
   }
+}
+
+/** Which options hold for a whole request. The others are for the runs of one session: an agent has its own model. */
+const isForRequest: Record<keyof RunOptions, boolean> = {
+  agent: false,
+  attended: true,
+  waitsForBudget: true,
+  model: false,
+  priority: true,
+  timeoutMs: false,
+  deadline: true,
+  thinking: false,
+}
+
+/** The options of a child: those of its parent's request, and its own. */
+export function childRunOptions(parent: RunOptions, own: RunOptions): RunOptions {
+  const kept = Object.entries(parent).filter(([key]) => isForRequest[key as keyof RunOptions])
+  return { ...Object.fromEntries(kept), ...own }
 }

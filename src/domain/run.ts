@@ -1,5 +1,6 @@
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
+import type { RunOptions } from './run-options.ts'
 
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
 export type RunKind = (typeof runKinds)[number]
@@ -18,6 +19,24 @@ export const runOrigins = [
   'import',
 ] as const
 export type RunOrigin = (typeof runOrigins)[number]
+
+/** Lanes of the queue. Each has a limit of its own, so that work of one kind does not keep another from running. */
+export const lanes = ['main', 'agents', 'subagents', 'cron', 'background'] as const
+export type Lane = (typeof lanes)[number]
+
+/** The lane of a new run. A run that continues another one stays in its lane. */
+export const laneOf: Record<RunOrigin, Lane> = {
+  user: 'main',
+  webhook: 'main',
+  channel: 'main',
+  retry: 'main',
+  import: 'main',
+  spawn_agent: 'agents',
+  delegate: 'agents',
+  sessions_spawn: 'subagents',
+  cron: 'cron',
+  narrator: 'background',
+}
 
 export const runStates = ['queued', 'running', 'waiting', 'completed', 'failed', 'timeout', 'cancelled'] as const
 export type RunState = (typeof runStates)[number]
@@ -86,6 +105,7 @@ export interface Run {
   id: string
   kind: RunKind
   via: RunOrigin
+  lane: Lane
   state: RunState
   sessionId: string | null
   /** The request: the run that a user's or trigger's input started. */
@@ -99,7 +119,8 @@ export interface Run {
   requesterSessionId: string | null
   agent: string | null
   modelRequested: string | null
-  priority: number
+  /** As it was asked for; its agent and model are resolved at the first claim. A run that continues it has the same. */
+  options: RunOptions
   /** When the request was made: children keep their root's place in the queue. */
   requestedAt: Millis
   createdAt: Millis
@@ -115,8 +136,6 @@ export interface Run {
   tries: number
   /** Running time so far; queueing and waiting do not count. */
   activeMs: Millis
-  timeoutMs: Millis | null
-  deadline: Millis | null
   waitingFor: Wait | null
   /** Earliest time at which it may be claimed. */
   wakeAt: Millis | null
@@ -126,6 +145,8 @@ export interface Run {
   error: RunError | null
   /** The plan task that it works on. */
   taskId: number | null
+  /** Text form of the principal on whose behalf it runs: its root's, and that of all its inputs. */
+  principal: string
 }
 
 /** A new queued run without a parent: its own request. */
@@ -135,11 +156,13 @@ export function newRun(begin: {
   via: RunOrigin
   sessionId: string | null
   now: Millis
+  principal: string
 }): Run {
   return {
     id: begin.id,
     kind: begin.kind,
     via: begin.via,
+    lane: laneOf[begin.via],
     state: 'queued',
     sessionId: begin.sessionId,
     rootRunId: begin.id,
@@ -149,7 +172,7 @@ export function newRun(begin: {
     requesterSessionId: null,
     agent: null,
     modelRequested: null,
-    priority: 0,
+    options: {},
     requestedAt: begin.now,
     createdAt: begin.now,
     finishedAt: null,
@@ -159,8 +182,6 @@ export function newRun(begin: {
     crashesAlone: 0,
     tries: 0,
     activeMs: 0,
-    timeoutMs: null,
-    deadline: null,
     waitingFor: null,
     wakeAt: null,
     cancelReason: null,
@@ -168,7 +189,13 @@ export function newRun(begin: {
     label: { integrity: 'trusted', sources: [] },
     error: null,
     taskId: null,
+    principal: begin.principal,
   }
+}
+
+/** Sets the options of a run that was not claimed yet. */
+export function setRunOptions(run: Run, options: RunOptions): Run {
+  return { ...run, options, agent: options.agent ?? run.agent, modelRequested: options.model ?? run.modelRequested }
 }
 
 export interface Step {

@@ -3,7 +3,8 @@ import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Model } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
-import type { Run } from '../domain/run.ts'
+import type { RunAccess } from '../domain/principal.ts'
+import type { Lane, Run } from '../domain/run.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { SafeFetch } from '../domain/tools/fetch.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
@@ -24,10 +25,10 @@ export interface Runtime {
 
 /** Limits on concurrency, time, retries and cost. */
 export interface Limits {
-  /** Max concurrent runs, over all processes. */
+  /** Max concurrent runs, over all processes and lanes. */
   maxRunning: number
-  /** Max concurrent child runs, within `maxRunning`. */
-  maxChildren: number
+  /** Max concurrent runs of each lane, within `maxRunning`. Background runs come on top of it. */
+  lanes: Record<Lane, number>
   /** Time without a heartbeat after which other workers may take over an owner's runs. */
   leaseMs: Millis
   /** Max model calls of one request, over all its runs. */
@@ -57,6 +58,8 @@ export interface AgentIndex {
 export interface RunScope {
   persona: Persona | null
   folder: string
+  /** Rights of its principal. */
+  access: RunAccess
   /** The run that started this one: a child gets no tool that its parent could not delegate. */
   parent?: Run
 }
@@ -73,7 +76,7 @@ export interface Engine extends Runtime {
   tools: ReadonlyMap<string, Tool>
   /** Agents defined by files. */
   agents: AgentIndex
-  /** Agent that answers inputs which name none. */
+  /** Agent that answers inputs which name none, for principals that may start agents; `general` for others. */
   defaultAgent: string
   /** Whether runs are shown recalled memories, and the user's own files from this home (empty: the database is its own). */
   memory: { recall: boolean; files: boolean; home?: string }

@@ -1,4 +1,4 @@
-import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { LiveDelta } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 
@@ -13,9 +13,9 @@ export interface LiveTexts {
   stop(): void
 }
 
-export function liveTexts(app: Pick<App, 'listen'>, hub: EventHub): LiveTexts {
+export function liveTexts(heddle: Pick<Heddle, 'listen'>, hub: EventHub): LiveTexts {
   const texts = new Map<string, { call: number; text: string }>()
-  const stopListening = app.listen((delta) => {
+  const stopListening = heddle.listen((delta) => {
     if (delta.kind === 'thinking') return
     const current = texts.get(delta.runId)
     // Delete and set again: the least recently active run is then the first to be evicted.

@@ -1,21 +1,23 @@
 import type { App } from '../api/app.ts'
-import type { PlanView, TaskView } from '../api/views/plan.ts'
-import type { RunView } from '../api/views/run.ts'
+import type { Heddle } from '../api/heddle.ts'
 import { isAboutRun } from '../domain/event.ts'
 import type { Client, StreamItem, StreamQuery } from './api.ts'
+import { namedViews } from './named-views.ts'
 
-/** Client of the engine in this process. */
-export function localClient(app: App): Client {
+/** Client of the engine in this process, with the rights of this App. */
+export function localClient(heddle: Pick<Heddle, 'listen'>, app: App): Client {
   return {
     ...app,
-    run: async (name) => (await app.show('/', `run:${name}`)) as RunView,
-    plan: async (name) => (await app.show('/', `plan:${name.replace(/^plan:/, '')}`)) as PlanView,
-    task: async (name) => (await app.show('/', `task:${name.replace(/^task:/, '')}`)) as TaskView,
-    stream: (query) => streamOf(app, query),
+    ...namedViews(app),
+    stream: (query) => streamOf(heddle, app, query),
   }
 }
 
-async function* streamOf(app: App, { run, signal, after }: StreamQuery): AsyncIterable<StreamItem> {
+async function* streamOf(
+  heddle: Pick<Heddle, 'listen'>,
+  app: App,
+  { run, signal, after }: StreamQuery,
+): AsyncIterable<StreamItem> {
   const queue: StreamItem[] = []
   let failure: { error: unknown } | undefined
   let changed = Promise.withResolvers<void>()
@@ -23,7 +25,7 @@ async function* streamOf(app: App, { run, signal, after }: StreamQuery): AsyncIt
     if (item) queue.push(item)
     changed.resolve()
   }
-  const stopListening = app.listen((delta) => {
+  const stopListening = heddle.listen((delta) => {
     if (run === undefined || delta.runId === run) add({ kind: 'live', delta: delta })
   })
   signal.addEventListener('abort', () => add(), { once: true })

@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import type { App } from '../api/app.ts'
+import type { Heddle } from '../api/heddle.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
+import { owner } from '../domain/principal.ts'
 import type { Health } from './api.ts'
 import { EventHub } from './event-hub.ts'
 import { defaultFollowerLimits, type Follower, type FollowerLimits } from './follower.ts'
+import { routes } from './http.ts'
 import { liveTexts } from './live-texts.ts'
-import { routes } from './routes.ts'
 import { placeSocket, type SocketFolders } from './socket-place.ts'
 
 const headersTimeout: Millis = 5_000
-const requestTimeoutMs: Millis = 30_000
 
 export interface ServerSettings extends SocketFolders {
   health: Omit<Health, 'ok'>
@@ -27,17 +27,18 @@ export interface Server {
 }
 
 /** Serves on a unix socket that only this user can open. Nothing listens on a network. */
-export async function serve(app: App, settings: ServerSettings): Promise<Server> {
+export async function serve(heddle: Heddle, settings: ServerSettings): Promise<Server> {
   const { clock, onError, followerLimits = defaultFollowerLimits } = settings
-  const hub = await EventHub.open(app, clock)
-  const live = liveTexts(app, hub)
+  const hub = await EventHub.open(heddle.as(owner), clock)
+  const live = liveTexts(heddle, hub)
   const followers = new Set<Follower>()
   const health = { ok: true as const, ...settings.health }
-  const http = routes(app, { health, clock, hub, live, followerLimits, onError, followers })
+  const http = routes({ heddle, health, clock, hub, live, followerLimits, onError, followers })
   const server = createServer(
     {
       headersTimeout: headersTimeout,
-      requestTimeout: requestTimeoutMs,
+      // Bodies have their own limit: an import may take long.
+      requestTimeout: 0,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: 5_000,
     },

@@ -15,7 +15,6 @@ export function withRealFolders(app: App, own: OwnFolders): App {
     submit: async (folder, question) => app.submit(await work(folder), question),
     append: async (folder, input) => app.append(await work(folder), input),
     fork: async (folder, input) => app.fork(await work(folder), input),
-    work: async (only) => app.work(only && { ...only, folder: await real(only.folder) }),
     answer: async (folder, itemId, signal) => app.answer(await real(folder), itemId, signal),
     routeSmart: async (folder, ...rest) => app.routeSmart(await real(folder), ...rest),
     renameSession: async (folder, ...rest) => app.renameSession(await real(folder), ...rest),

@@ -15,13 +15,13 @@ import type { AgentDirectory } from '../../src/agents/agent-directory.ts'
 import type { Agents } from '../../src/agents/agents.ts'
 import { noteWorkFolders } from '../../src/agents/work-folders.ts'
 import { carryTrust, noteFolders, openAgents } from '../../src/app/agents.ts'
-import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { isLive } from '../../src/domain/agent.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { saidIn, whoIs } from '../engine/test-team.ts'
+import { openOwnerApp } from '../setup/owner-app.ts'
 import { newPlace, type Place, said, whole } from './place.ts'
 
 let place: Place
@@ -160,7 +160,7 @@ test('a skill that was rewritten in the folder of a run is nobody in another fol
       return { calls: [{ name: 'write_file', input: { path: 'skills/coder.md', content: written } }] }
     return { text: 'done' }
   })
-  const open = () => openApp({ paths, config, env: {}, models: [model] })
+  const open = () => openOwnerApp({ paths, config, env: {}, models: [model] })
   const [first, second] = [await open(), await open()]
   const work = await first.work()
   onTestFinished(async () => {

@@ -2,15 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { App } from '../../src/api/app.ts'
 import { openAgents } from '../../src/app/agents.ts'
-import { openApp } from '../../src/app/app.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { ensureHome, type HomePaths, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { brief, planCall, saidIn, whoIs } from '../engine/test-team.ts'
+import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { whole } from './place.ts'
 
 const never = new AbortController().signal
@@ -21,8 +20,8 @@ let root: string
 let folder: string
 let paths: HomePaths
 let config: Config
-let app: App
-let work: Awaited<ReturnType<App['work']>>
+let app: OwnerApp
+let work: Awaited<ReturnType<OwnerApp['work']>>
 /** What the tools answered to the coordinator and to the planner. */
 let answers: string[]
 
@@ -86,7 +85,7 @@ beforeEach(async () => {
   paths = homePaths(join(root, 'home'))
   config = await loadConfig(paths.config, {})
   config.tools.ask = []
-  app = await openApp({ paths, config, env: {}, models: [model], tools: [exec] })
+  app = await openOwnerApp({ paths, config, env: {}, models: [model], tools: [exec] })
   work = await app.work()
 })
 afterEach(async () => {

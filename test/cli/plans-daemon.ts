@@ -7,6 +7,7 @@ import type { TaskChange } from '../../src/domain/plan.ts'
 import { serve } from '../../src/gateway/server.ts'
 import { homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
+import { heddleOf } from '../setup/owner-app.ts'
 import { taskView } from './plan-views.ts'
 
 /** What a daemon knows; tests change it and tell the event. */
@@ -105,9 +106,8 @@ export async function serveData(home: string, known: Known) {
         } else await Promise.race([stir.promise, gone])
       }
     },
-    listen: () => () => undefined,
   } as unknown as App
-  const server = await serve(app, {
+  const server = await serve(heddleOf(app), {
     runFolder: homePaths(home).run,
     health: { pid: process.pid, version: '0', since: '2026-01-01T00:00:00.000Z' },
     clock: systemClock,

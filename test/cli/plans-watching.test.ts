@@ -8,7 +8,9 @@ import type { Screen } from '../../src/cli/terminal/screen.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import type { Event, EventKind } from '../../src/domain/event.ts'
 import type { Client } from '../../src/gateway/api.ts'
+import { localClient } from '../../src/gateway/local-client.ts'
 import { manualClock } from '../../src/testing.ts'
+import { heddleOf } from '../setup/owner-app.ts'
 import { plan, survey, task } from './plan-views.ts'
 
 const screen = { columns: 80, rows: 24, isTerminal: true, color: false }
@@ -104,7 +106,7 @@ function newPlan(views: PlanView[], kinds: EventKind[]) {
   } as unknown as Client
   const watch = async (size: Screen, signal = new AbortController().signal) => {
     const { output, said } = newOutput()
-    const app = async () => ({}) as App
+    const app = async () => ({}) as Client
     const ended = await watchPlan({ app, clock, screen: size, signal, output, most: 3 }, door, 1)
     return { ended, said }
   }
@@ -173,7 +175,13 @@ test.each([true, false])('a daemon that goes is told of, and the plan is followe
     },
   } as unknown as Client
   const signal = new AbortController().signal
-  const around = { app: async () => alone, clock: manualClock(0), screen: { ...screen, isTerminal }, signal, output }
+  const around = {
+    app: async () => localClient(heddleOf(alone), alone),
+    clock: manualClock(0),
+    screen: { ...screen, isTerminal },
+    signal,
+    output,
+  }
   expect((await watchPlan({ ...around, most: 3 }, door, 1)).status).toBe('completed')
   expect(shown(said.all)).toContain('the daemon is gone; nothing is lost, but nothing is running    heddle up')
 })

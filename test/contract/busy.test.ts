@@ -11,7 +11,7 @@ import { start } from './program.ts'
 
 // A busy machine stops the loop now and then, a loop that waits for the lock is stopped each time: one good time will do.
 // Each hold lasts for so many samples of the loop's delay, one every 5 ms.
-const holds = [400, ...Array(12).fill(50)]
+const holds = [400, ...Array(300).fill(10)]
 
 async function newFile() {
   const runtime = await newTestRuntime('sqlite')

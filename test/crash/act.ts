@@ -1,12 +1,11 @@
 import { readFileSync, watch } from 'node:fs'
-import type { App } from '../../src/api/app.ts'
-import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { type CrashPoint, crashAt } from '../../src/domain/crash-points.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
+import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { type Person, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { loggedTools } from './tools.ts'
 
@@ -66,7 +65,7 @@ await app.close()
 speak({ passes })
 process.exit(0)
 
-async function open(): Promise<App> {
+async function open(): Promise<OwnerApp> {
   await ensureHome(asked.home)
   const paths = homePaths(asked.home)
   const usual = await loadConfig(paths.config, {})
@@ -77,7 +76,7 @@ async function open(): Promise<App> {
     speak({ stopping: true })
     process.kill(process.pid, 'SIGSTOP')
   })
-  return openApp({
+  return openOwnerApp({
     paths,
     env: {},
     config: {

@@ -34,6 +34,8 @@ export interface CrashWorld {
 
 export async function layGround(): Promise<Ground> {
   const directory = mkdtempSync(join(tmpdir(), 'heddle-ground-'))
+  const clear = () => rmSync(directory, { recursive: true, force: true })
+  process.once('exit', clear)
   const program = await bundleIn(directory)
   const checker = new Watch()
   const databases = new Databases(directory)
@@ -68,7 +70,8 @@ export async function layGround(): Promise<Ground> {
     async remove() {
       checker.close()
       await databases.close()
-      rmSync(directory, { recursive: true, force: true })
+      process.off('exit', clear)
+      clear()
     },
   }
 }

@@ -84,11 +84,23 @@ export function beginLife(program: string, act: Act, crashAt: string | undefined
   }
 }
 
-/** A child that ends with us, however we end. */
+const running = new Set<ChildProcess>()
+
+function killRunning(): void {
+  for (const child of running) child.kill('SIGKILL')
+}
+
+/** A child that ends with us. The channel tells it that we are gone; one that is stopped does not hear that. */
 export function startProgram(program: string, args: string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache'), ...env },
+  })
+  if (running.size === 0) process.on('exit', killRunning)
+  running.add(child)
+  child.once('close', () => {
+    running.delete(child)
+    if (running.size === 0) process.off('exit', killRunning)
   })
   let complaints = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -20,7 +20,8 @@ function spawnTool(of: () => TestEngine): Tool<{ task: string }> {
     inputSchema: { type: 'object' },
     effect: 'transactional',
     parse: (input) => ({ ok: true, value: input as { task: string } }),
-    write: (tx, { task }, call) => spawnChild(tx as Tx, of().engine, call, { content: task, agent: 'general' }),
+    write: (tx, { task }, call) =>
+      spawnChild(tx as Tx, of().engine, call, { content: task, via: 'spawn_agent', agent: 'general' }),
   }
 }
 
@@ -52,7 +53,7 @@ describe.each(databases)('children on %s', (database) => {
   }
 
   test('ten children make one wake: each result is heard once, and the last turn is the answer', async () => {
-    await begin(family(10), { maxChildren: 4, maxRunning: 8 })
+    await begin(family(10), { lanes: { agents: 4 }, maxRunning: 8 })
     const { itemId } = await under.say('go')
     const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
     const turns = await under.turns(2)
@@ -104,7 +105,7 @@ describe.each(databases)('children on %s', (database) => {
     const gates = new Map(Array.from({ length: 4 }, (_, n) => [`child ${n + 1}`, gate()]))
     await begin(
       family(4, (task) => gates.get(task)),
-      { maxChildren: 2, maxRunning: 2 },
+      { lanes: { agents: 2 }, maxRunning: 2 },
     )
     await under.say('go')
     await under.turns(1)

@@ -12,7 +12,7 @@ test('runs that are ready together are claimed in one commit, and no more of the
     {
       // A commit takes what comes within a few milliseconds: here no time passes.
       clock: manualClock(),
-      limits: { maxRunning: 4, maxChildren: 4 },
+      limits: { maxRunning: 4, lanes: { agents: 4 } },
       crash: (point) => {
         if (point === 'claim.after_commit') commits++
       },

@@ -20,7 +20,7 @@ export const folder = '/here'
 
 const limits: Limits = {
   maxRunning: 4,
-  maxChildren: 3,
+  lanes: { main: 4, agents: 3, subagents: 3, cron: 3, background: 2 },
   leaseMs: 10_000,
   maxSteps: 1000,
   maxSpawnsPerTurn: 1000,
@@ -30,6 +30,15 @@ const limits: Limits = {
   maxOutputTokens: 1000,
   perRequest: { usd: 5, tokens: 100_000 },
   perDayUsd: 20,
+}
+
+/** Limits that a test changes. */
+export type TestLimits = Partial<Omit<Limits, 'lanes'>> & { lanes?: Partial<Limits['lanes']> }
+
+/** Usual limits, but for those that are given. The main lane is as wide as all together. */
+export function testLimits({ lanes, ...others }: TestLimits = {}): Limits {
+  const all = { ...limits, ...others }
+  return { ...all, lanes: { ...limits.lanes, main: all.maxRunning, ...lanes } }
 }
 
 /** A folder without agents. */
@@ -73,7 +82,7 @@ export async function newEngine(
   options: {
     tools?: Tool[]
     ask?: string[]
-    limits?: Partial<Limits>
+    limits?: TestLimits
     clock?: Clock
     systemPrompt?: string
     /** Told of every named point that the store passes. */
@@ -89,7 +98,7 @@ export async function newEngine(
     ...runtime,
     paths: new KnownPaths(),
     moments: runMoments,
-    limits: { ...limits, ...options.limits },
+    limits: testLimits(options.limits),
     model: () => model,
     fallbacks: [],
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),

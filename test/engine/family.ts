@@ -43,6 +43,7 @@ export function spawnTool(of: () => TestEngine): Tool {
     inputSchema: { type: 'object' },
     effect: 'transactional',
     parse: (value) => ({ ok: true, value }),
-    write: (tx, task, call) => spawnChild(tx as Tx, of().engine, call, { content: task as string, agent: 'general' }),
+    write: (tx, task, call) =>
+      spawnChild(tx as Tx, of().engine, call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
   }
 }

@@ -4,12 +4,11 @@ import type { Tool } from '../../src/domain/tools/tool.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { whenQuiet } from '../../src/engine/run/request.ts'
 import { retry } from '../../src/engine/run/retry.ts'
-import type { Limits } from '../../src/engine/runtime.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import type { ScriptedReply } from '../../src/models/scripted.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { databases } from '../setup/places.ts'
-import { newEngine, type TestEngine, testTool } from './engine.ts'
+import { newEngine, type TestEngine, type TestLimits, testTool } from './engine.ts'
 import { type FamilyOptions, family } from './family.ts'
 import { startMortal } from './killable-engine.ts'
 
@@ -23,7 +22,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     await under.remove()
   })
 
-  const begin = async (count: number, options: FamilyOptions, limits: Partial<Limits> = {}, more: Tool[] = []) => {
+  const begin = async (count: number, options: FamilyOptions, limits: TestLimits = {}, more: Tool[] = []) => {
     const { model, tools } = family(count, () => under, options)
     under = await newEngine(database, model, {
       tools: [...tools, ...more],
@@ -39,7 +38,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
   test.each([1, 10, 100])(
     'F03 openclaw #98112: whose process dies while %i children run hears of each once, and all end',
     async (count) => {
-      const limits = { maxRunning: count + 1, maxChildren: count }
+      const limits = { maxRunning: count + 1, lanes: { agents: count } }
       const held = allReached(count)
       await begin(count, { hold: held.hold }, limits)
       const first = startMortal(under)
@@ -60,13 +59,13 @@ describe.each(databases)('a parent on %s', patience, (database) => {
   )
 
   test('F03 openclaw #98112: whose process dies before its child has begun hears of it all the same', async () => {
-    await begin(1, {}, { maxChildren: 0 })
+    await begin(1, {}, { lanes: { agents: 0 } })
     const first = startMortal(under)
     const { itemId } = await under.say('go')
     await under.turns(1)
     first.kill()
     expect(await children()).toMatchObject([{ state: 'queued', epoch: 0 }])
-    under.engine.limits.maxChildren = 1
+    under.engine.limits.lanes.agents = 1
     await under.work()
     await whenQuiet(under.engine, itemId, never)
     expect(resultsIn((await heard(2))[1] ?? [])).toHaveLength(1)
@@ -74,7 +73,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
 
   test('F04 openclaw #77720: whose process dies while grandchildren run is told when all have ended, level by level', async () => {
     const held = allReached(2)
-    await begin(2, { hold: held.hold }, { maxRunning: 8, maxChildren: 8 })
+    await begin(2, { hold: held.hold }, { maxRunning: 8, lanes: { agents: 8 } })
     const first = startMortal(under)
     const { itemId } = await under.say('go go')
     await held.reached
@@ -117,7 +116,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
 
   test('F33 that is stopped while its children wait for theirs is stopped with all of them: nobody is woken', async () => {
     const held = allReached(4)
-    await begin(2, { hold: held.hold }, { maxRunning: 8, maxChildren: 8 })
+    await begin(2, { hold: held.hold }, { maxRunning: 8, lanes: { agents: 8 } })
     await under.work()
     const { runId } = await under.say('go go')
     await held.reached

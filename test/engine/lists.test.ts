@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sessionCursor } from '../../src/api/views/session.ts'
+import { ownerText } from '../../src/domain/principal.ts'
 import { newRun, type Run } from '../../src/domain/run.ts'
 import type { SessionKind } from '../../src/domain/session.ts'
 import { trialRunId } from '../../src/domain/spending.ts'
@@ -72,9 +73,11 @@ describe.each(databases)('lists on %s', (database) => {
     await add(runtime, { label: 'old', archivedAt: 5 })
     await add(runtime, { label: 'agent:x:subagent:1', kind: 'agent' })
     await add(runtime, { label: 'main', folder: '/there' })
-    const labels = (filter: Parameters<typeof listSessions>[1]) =>
+    await add(runtime, { label: 'theirs', principalId: 'user:x' })
+    const labels = (filter: NonNullable<Parameters<typeof listSessions>[1]>) =>
       read(async (rows) => (await listSessions(rows, filter)).map((each) => `${each.folder} ${each.label}`).toSorted())
-    expect(await labels({ folder, kind: 'person', archived: false })).toEqual(['/here main'])
+    expect(await labels({ folder, kind: 'person', archived: false })).toEqual(['/here main', '/here theirs'])
+    expect(await labels({ principal: 'user:x' })).toEqual(['/here theirs'])
     expect(await labels({ folder, archived: true })).toEqual(['/here old'])
     expect(await labels({ kind: 'agent' })).toEqual(['/here agent:x:subagent:1'])
     expect(await labels({ label: 'main' })).toEqual(['/here main', '/there main'])
@@ -139,7 +142,7 @@ describe.each(databases)('lists on %s', (database) => {
 const usage = { inputTokens: 10, outputTokens: 1, cachedTokens: 0, costUsd: 0.5 }
 
 function call(runId: string) {
-  return { runId, call: 1, rootRunId: runId, model: 'big' }
+  return { runId, call: 1, rootRunId: runId, principal: ownerText, model: 'big' }
 }
 
 /** Adds sessions with one run each: running, queued, waiting, and the others completed. */
@@ -156,7 +159,10 @@ async function fill(runtime: TestRuntime, count: number): Promise<void> {
     const state = states[number] ?? { state: 'completed' as const, finishedAt: 2000 }
     await runtime.store.write('step', async (tx) => {
       if (number === 0) await insertOwner(tx, { id: 'worker', pid: 1, startedAt: 1, beatAt: 1 })
-      await insertRun(tx, { ...newRun({ id, kind: 'turn', via: 'user', sessionId, now: 1000 }), ...state })
+      await insertRun(tx, {
+        ...newRun({ id, kind: 'turn', via: 'user', sessionId, principal: ownerText, now: 1000 }),
+        ...state,
+      })
       await recordUsage(tx, call(id), usage, 1000 + number)
       const payload = { for: 'retry', error: 'provider_failed' }
       if (number === 2) {
@@ -170,6 +176,7 @@ async function fill(runtime: TestRuntime, count: number): Promise<void> {
 interface Added {
   label: string
   folder?: string
+  principalId?: string
   kind?: Exclude<SessionKind, 'narrator'>
   updatedAt?: number
   archivedAt?: number
@@ -178,7 +185,15 @@ interface Added {
 async function add(runtime: TestRuntime, { label, kind, updatedAt = 1, archivedAt, ...at }: Added): Promise<string> {
   const ids = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   await runtime.store.write('session', async (tx) => {
-    await startSession(tx, { folder, ...at, ...ids, label, now: updatedAt, ...(kind && { kind }) })
+    await startSession(tx, {
+      folder,
+      principalId: ownerText,
+      ...at,
+      ...ids,
+      label,
+      now: updatedAt,
+      ...(kind && { kind }),
+    })
     if (archivedAt !== undefined)
       await tx.run(tx.build.updateTable('sessions').set({ archived_at: archivedAt }).where('id', '=', ids.sessionId))
   })

@@ -71,7 +71,7 @@ describe.each(databases)('where a talk stands on %s', (database) => {
       },
     ])
     const [told] = await tellings()
-    expect(told).toMatchObject({ state: 'completed', via: 'narrator', priority: -1, effectiveTools: [] })
+    expect(told).toMatchObject({ state: 'completed', via: 'narrator', options: { priority: -1 }, effectiveTools: [] })
     const spent = await office.engine.store.read((rows) => spendingOfRuns(rows, [told?.id ?? '', answered.runId ?? '']))
     expect(spent.get(told?.id ?? '')?.calls).toBe(1)
     expect(answered.usage.inputTokens).toBe(spent.get(answered.runId ?? '')?.inputTokens)

@@ -52,9 +52,9 @@ describe('two processes on PostgreSQL', () => {
       effect: 'transactional',
       parse: (value) => ({ ok: true, value }),
       write: (tx, task, call) =>
-        spawnChild(tx as Tx, under.engine, call, { content: task as string, agent: 'general' }),
+        spawnChild(tx as Tx, under.engine, call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
     }
-    under = await newEngine('postgres', family, { tools: [spawn], limits: { maxRunning: 2, maxChildren: 2 } })
+    under = await newEngine('postgres', family, { tools: [spawn], limits: { maxRunning: 2, lanes: { agents: 2 } } })
     race = await newRace(under)
     a = race.a
     b = race.b
@@ -226,11 +226,13 @@ describe('two processes on PostgreSQL', () => {
 
   test.each([
     ['maxRunning', ['one', 'two', 'three']],
-    ['maxChildren', ['go 2']],
+    ['lanes.agents', ['go 2']],
   ] as const)('two processes that claim at once do not exceed %s', async (limit, contents) => {
     for (const [at, content] of contents.entries()) await submit(a.engine, { ...input, label: `s${at}`, content })
-    if (limit === 'maxChildren') await run(a, await a.claim())
-    const limits = { ...under.engine.limits, [limit]: 1 }
+    if (limit === 'lanes.agents') await run(a, await a.claim())
+    const usual = under.engine.limits
+    const limits =
+      limit === 'maxRunning' ? { ...usual, maxRunning: 1 } : { ...usual, lanes: { ...usual.lanes, agents: 1 } }
     const queued = await runs({ state: 'queued' })
     // Each looks at another run, so that nothing but the limit keeps the second from being taken.
     const claim = ({ engine, ownerId }: Process, at: number) =>
@@ -273,7 +275,7 @@ describe('two processes on PostgreSQL', () => {
         tx,
         a.engine,
         { runId: id, callId: 'call', folder, protect: nothingProtected, signal: never },
-        { content: 'help', agent: 'general' },
+        { content: 'help', via: 'spawn_agent', agent: 'general' },
       ),
     )
 })

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
-import { wakeDue } from '../../src/engine/run/worker/recover.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
@@ -91,7 +90,7 @@ describe.each(databases)('a run on %s', (database) => {
     held.open()
     const turns = await under.turns(2)
     const run = await under.runtime.store.read((rows) => findRun(rows, turns[1]?.turn.runId ?? ''))
-    expect(run).toMatchObject({ modelRequested: 'big', priority: 3, timeoutMs: 4000 })
+    expect(run).toMatchObject({ modelRequested: 'big', options: { model: 'big', priority: 3, timeoutMs: 4000 } })
   })
 
   test('an input that joins a queued run has its say about the model', async () => {
@@ -329,7 +328,6 @@ describe.each(databases)('a run on %s', (database) => {
     await under.work()
     await under.say('hello', { deadline: clock.now() + 3000 })
     await clock.advance(3000)
-    await wakeDue(under.engine)
     const [placed] = await under.turns(1)
     expect(placed?.turn).toMatchObject({ status: 'timeout', queryMessages: [{ content: 'hello' }] })
   })

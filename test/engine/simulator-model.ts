@@ -81,7 +81,8 @@ export function toolsOf(life: Life, outside: Outside, runtime: Runtime): Tool[] 
     {
       ...described('spawn'),
       effect: 'transactional',
-      write: (tx, task, call) => spawnChild(tx as Tx, runtime, call, { content: task as string, agent: 'general' }),
+      write: (tx, task, call) =>
+        spawnChild(tx as Tx, runtime, call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
     },
   ]
 }

@@ -3,11 +3,12 @@ import type { Millis } from '../../src/domain/clock.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { idSource } from '../../src/domain/id.ts'
 import type { TaskAction } from '../../src/domain/plan.ts'
-import type { Run } from '../../src/domain/run.ts'
+import { lanes, type Run } from '../../src/domain/run.ts'
 import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { KnownPaths } from '../../src/engine/run/context/known-paths.ts'
+import { freeSlots } from '../../src/engine/run/lanes.ts'
 import { retry } from '../../src/engine/run/retry.ts'
 import { type Submission, submit } from '../../src/engine/run/submit.ts'
 import { startWorker, type Worker } from '../../src/engine/run/worker/worker.ts'
@@ -29,7 +30,7 @@ const maxOutputTokens = 1000
 
 const defaultLimits = {
   maxRunning: 6,
-  maxChildren: 4,
+  lanes: { main: 6, agents: 4, subagents: 4, cron: 4, background: 2 },
   maxSteps: 5,
   maxSpawnsPerTurn: 100,
   maxOutputTokens,
@@ -315,10 +316,9 @@ export class Simulation {
 
   async #checkLimits(area: string): Promise<void> {
     if (area !== 'claim' && area !== 'submit' && area !== 'settle') return
-    const { running, children } = await this.schedule.really(() => this.look(countRunning))
-    const { maxRunning, maxChildren } = this.limits
-    if (running > maxRunning || children > maxChildren)
-      this.troubles.push(`${running} run at once, ${children} of them children`)
+    const running = await this.schedule.really(() => this.look(countRunning))
+    const crowded = lanes.filter((lane) => freeSlots(this.limits, running, lane) < 0)
+    if (crowded.length > 0) this.troubles.push(`too many run at once: ${JSON.stringify(running)}`)
   }
 
   /** Side effects end before anybody else may have the run. */

@@ -27,7 +27,8 @@ describe.each(databases)('undo on %s', (database) => {
   const spawn: Tool<{ task: string }> = {
     ...{ name: 'spawn', description: 'begins a child', inputSchema: { type: 'object' }, effect: 'transactional' },
     parse: (input) => ({ ok: true, value: input as { task: string } }),
-    write: (tx, { task }, call) => spawnChild(tx as Tx, pool.engine, call, { content: task, agent: 'general' }),
+    write: (tx, { task }, call) =>
+      spawnChild(tx as Tx, pool.engine, call, { content: task, via: 'spawn_agent', agent: 'general' }),
   }
   afterEach(async () => {
     expect(pool.troubles).toEqual([])

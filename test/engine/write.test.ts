@@ -158,7 +158,7 @@ describe.each(databases)('writing on %s', (database) => {
       ...{ name: 'spawn', description: 'begins a child', inputSchema: { type: 'object' }, effect: 'transactional' },
       parse: (input) => ({ ok: true, value: input as { task: string } }),
       write: (tx, { task }, call) =>
-        spawnChild(tx as Tx, (pool as Hands).engine, call, { content: task, agent: 'general' }),
+        spawnChild(tx as Tx, (pool as Hands).engine, call, { content: task, via: 'spawn_agent', agent: 'general' }),
     }
     const { ask, put, content, outputs, engine } = await open(
       {

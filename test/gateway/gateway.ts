@@ -1,8 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { App } from '../../src/api/app.ts'
-import { openApp } from '../../src/app/app.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Event } from '../../src/domain/event.ts'
 import type { Model } from '../../src/domain/model.ts'
@@ -12,13 +10,14 @@ import { socketClient } from '../../src/gateway/client.ts'
 import { type Server, type ServerSettings, serve } from '../../src/gateway/server.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
+import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { type Database, newPlace } from '../setup/places.ts'
 
 export const folder = '/here'
 
 /** A whole heddle at work in this process, and a socket to reach it. */
 export interface TestGateway {
-  app: App
+  app: OwnerApp
   server: Server
   door: Client
   runFolder: string
@@ -50,7 +49,7 @@ export async function newGateway(
   if (place.kind === 'postgres') config.database = place.url
   const troubles: unknown[] = []
   const tell = (text: string) => void (text.startsWith('trouble') && troubles.push(new Error(text)))
-  const opened = await openApp({
+  const opened = await openOwnerApp({
     paths,
     config,
     env: {},
@@ -64,7 +63,7 @@ export async function newGateway(
     listeners += by
     for (const look of waiters) look()
   }
-  const app: App = {
+  const app: OwnerApp = {
     ...opened,
     listen(listener) {
       const stop = opened.listen(listener)
@@ -86,7 +85,7 @@ export async function newGateway(
   return {
     app,
     server,
-    door: socketClient(server.path, systemClock),
+    door: socketClient({ socket: server.path }, systemClock),
     runFolder: paths.run,
     get listeners() {
       return listeners

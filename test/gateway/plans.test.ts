@@ -11,6 +11,7 @@ import { localClient } from '../../src/gateway/local-client.ts'
 import { type Server, serve } from '../../src/gateway/server.ts'
 import { systemClock } from '../../src/system.ts'
 import { survey, taskView } from '../cli/plan-views.ts'
+import { heddleOf } from '../setup/owner-app.ts'
 
 let runFolder: string
 let server: Server
@@ -48,7 +49,6 @@ const app = {
   async *follow({ signal }: { signal: AbortSignal }) {
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
   },
-  listen: () => () => undefined,
 } as unknown as App
 
 function note<T>(call: unknown[], answer: T): T {
@@ -59,7 +59,7 @@ function note<T>(call: unknown[], answer: T): T {
 beforeEach(async () => {
   asked = []
   runFolder = mkdtempSync(join(tmpdir(), 'heddle-gw-plans-'))
-  server = await serve(app, {
+  server = await serve(heddleOf(app), {
     runFolder,
     health: { pid: 1, version: '0', since: '2026-01-01T00:00:00.000Z' },
     clock: systemClock,
@@ -67,7 +67,7 @@ beforeEach(async () => {
       throw error
     },
   })
-  door = socketClient(server.path, systemClock)
+  door = socketClient({ socket: server.path }, systemClock)
 })
 afterEach(async () => {
   await server.stop()
@@ -88,7 +88,7 @@ test('plans, tasks and results come through the socket as the heddle tells them'
 })
 
 test('one plan and one task are asked for by reference or by number, through the socket and in this process', async () => {
-  for (const each of [door, localClient(app)]) {
+  for (const each of [door, localClient(heddleOf(app), app)]) {
     asked = []
     expect(await each.plan('plan:1')).toEqual(survey)
     expect(await each.task('1')).toMatchObject({ kind: 'task', context: 'the brief' })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { databaseLocation, openApp, restoreApp } from '../../src/app/app.ts'
+import { databaseLocation, restoreApp } from '../../src/app/app.ts'
 import { type DoctorInput, examine } from '../../src/app/doctor.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
@@ -11,6 +11,7 @@ import { schemaOf } from '../../src/store/postgres/store.ts'
 import { sidecarSuffixes } from '../../src/store/sqlite/file.ts'
 import { systemClock } from '../../src/system.ts'
 import { newHeddle } from '../cli/heddle.ts'
+import { openOwnerApp } from '../setup/owner-app.ts'
 import { type Database, databases, newPlace } from '../setup/places.ts'
 
 const draft = { query: [{ content: 'question' }], response: { content: 'answer' } }
@@ -29,7 +30,7 @@ async function newHome(database: Database, home = join(mkdtempSync(join(tmpdir()
   return {
     settings,
     paths,
-    open: () => openApp(settings),
+    open: () => openOwnerApp(settings),
     async lose(): Promise<void> {
       if (place.kind === 'sqlite')
         for (const part of ['', ...sidecarSuffixes]) rmSync(paths.database + part, { force: true })
@@ -142,10 +143,10 @@ test('a home that moves on to another database is not asked for it, and still kn
   onTestFinished(remove)
   const moved = { ...home.settings, config: { ...home.settings.config } }
   if (place.kind === 'postgres') moved.config.database = place.url
-  await (await openApp(moved)).close()
+  await (await openOwnerApp(moved)).close()
   await home.lose()
   await expect(home.open()).rejects.toMatchObject({ code: 'database_missing' })
-  await (await openApp(moved)).close()
+  await (await openOwnerApp(moved)).close()
 })
 
 test('every command of such a home says so, and restore brings it back', async () => {
@@ -164,7 +165,7 @@ test('every command of such a home says so, and restore brings it back', async (
   expect(await heddle.json('log')).toMatchObject({ turns: [{}] })
 }, 60_000)
 
-function doctorOf({ paths, env, config }: Parameters<typeof openApp>[0]): DoctorInput {
+function doctorOf({ paths, env, config }: Parameters<typeof openOwnerApp>[0]): DoctorInput {
   return {
     ...{ home: paths.home, paths, configFile: paths.config, env, userHome: '/nowhere', nodeVersion: process.version },
     daemon: async () => undefined,

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import type { Embedder } from '../../src/domain/embedder.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
@@ -11,6 +10,7 @@ import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { embedMemories } from '../../src/memory/embed-memories.ts'
 import { memoryApp } from '../../src/memory/memory-app.ts'
 import { answerPlainly, manualClock, startProvider, type TestEmbeddings } from '../../src/testing.ts'
+import { openOwnerApp } from '../setup/owner-app.ts'
 import { newTestRuntime } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 
@@ -25,7 +25,7 @@ async function appWith(embeddings: TestEmbeddings, key = '') {
   const paths = homePaths(home)
   writeFileSync(paths.config, `memory: { embedder: { baseURL: "${provider.url}", model: small${key} } }\n`)
   const told: string[] = []
-  const app = await openApp({
+  const app = await openOwnerApp({
     paths,
     config: await loadConfig(paths.config, {}),
     env: {},

@@ -4,6 +4,8 @@ import type { Reporter, TestModule, Vitest } from 'vitest/node'
 export class Tally implements Reporter {
   passed = 0
   failed = 0
+  /** Tests that ran and failed. Other failures (a skipped test, a file that does not load) are only in `failed`. */
+  failedTests: { file: string; name: string }[] = []
   #isPartByChoice = false
 
   onInit(vitest: Vitest): void {
@@ -20,11 +22,10 @@ export class Tally implements Reporter {
       .flatMap((module) => [module, ...module.children.allSuites()])
       .flatMap((part) => part.errors())
     this.passed = tests.filter((test) => test.result().state === 'passed').length
-    this.failed =
-      tests.filter((test) => test.result().state === 'failed').length +
-      leftOut.length +
-      broken.length +
-      unhandledErrors.length
+    this.failedTests = tests
+      .filter((test) => test.result().state === 'failed')
+      .map((test) => ({ file: test.module.moduleId, name: `${test.module.relativeModuleId} > ${test.fullName}` }))
+    this.failed = this.failedTests.length + leftOut.length + broken.length + unhandledErrors.length
     // A run can fail without a failed test, for instance when it finds no test at all.
     if (this.failed === 0 && reason !== 'passed') this.failed = 1
     for (const test of leftOut) console.error(`not run: ${test.module.relativeModuleId} > ${test.fullName}`)

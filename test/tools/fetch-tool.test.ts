@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { openApp } from '../../src/app/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Tool, ToolOutcome } from '../../src/domain/tools/tool.ts'
@@ -14,6 +13,7 @@ import { makeCall, prepareCall } from '../../src/tools/call.ts'
 import { pageText } from '../../src/tools/fetch/page-text.ts'
 import { safeFetch } from '../../src/tools/fetch/safe-fetch.ts'
 import { webFetch } from '../../src/tools/web-fetch.ts'
+import { openOwnerApp } from '../setup/owner-app.ts'
 import { here, type Site, sitesOfTests } from './fetch-site.ts'
 
 const { site, close } = sitesOfTests()
@@ -230,7 +230,7 @@ test('an agent has web_fetch, and gets by it to the server that the owner opened
   const model = scriptedModel([{ calls: [fetch(opened), fetch(secret)] }, { text: 'done' }])
   const config = await loadConfig(paths.config, {})
   config.agent.default = '@general'
-  const app = await openApp({ paths, config, env: {}, models: [model] })
+  const app = await openOwnerApp({ paths, config, env: {}, models: [model] })
   const work = await app.work()
   const { itemId } = await app.submit(place, { session: 'main', content: 'fetch both' })
   const { turnId } = await app.answer(place, itemId, context.signal)

@@ -1,9 +1,7 @@
-import type { App } from '../../api/app.ts'
 import type { WorkInProgress } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { type Daemon, isDaemonGone } from '../../gateway/client.ts'
-import { localClient } from '../../gateway/local-client.ts'
 import type { CommandContext } from '../command.ts'
 import { recoveryNotice } from '../live/picked-up.ts'
 
@@ -12,7 +10,7 @@ const closeTimeout: Millis = 3000
 /** Connection of a chat to an engine: the daemon while it lives, else the engine in this process. */
 export class Connection {
   readonly #here: CommandContext
-  readonly #app: App
+  readonly #app: Client
   readonly #tell: (text: string) => void
   /** Sessions that this process works on once the daemon is gone. */
   readonly #sessions = new Set<string>()
@@ -20,11 +18,11 @@ export class Connection {
   #client: Client
   #alone: Promise<void> | undefined
 
-  constructor(here: CommandContext, app: App, daemon: Daemon | undefined, tell: (text: string) => void) {
+  constructor(here: CommandContext, app: Client, daemon: Daemon | undefined, tell: (text: string) => void) {
     this.#here = here
     this.#app = app
     this.#tell = tell
-    this.#client = daemon ?? localClient(app)
+    this.#client = daemon ?? app
     if (!daemon) this.#alone = Promise.resolve()
   }
 
@@ -67,7 +65,7 @@ export class Connection {
   async workOn(session: string): Promise<void> {
     this.#sessions.add(session)
     if (this.#alone === undefined || this.#works.has(session)) return
-    const beginning = this.#app.work({ folder: this.#here.folder, session })
+    const beginning = this.#here.heddle().then((heddle) => heddle.work({ folder: this.#here.folder, session }))
     this.#works.set(session, beginning)
     const work = await beginning
     const notice = recoveryNotice(work)
@@ -90,7 +88,7 @@ export class Connection {
 
   #continueAlone(): Promise<void> {
     this.#alone ??= (async () => {
-      this.#client = localClient(this.#app)
+      this.#client = this.#app
       this.#tell('the daemon is gone; nothing is lost, continuing without it')
     })().then(async () => {
       for (const session of this.#sessions) await this.workOn(session)

@@ -144,7 +144,7 @@ async function decide(here: CommandContext, id: string, decision: Decision, wait
   }
   here.tell(notice)
   const { folder, session } = decided
-  const work = daemon ? undefined : await (await here.app()).work({ folder, session })
+  const work = daemon ? undefined : await (await here.heddle()).work({ folder, session })
   try {
     const answer = await answerTo(here, client, decided)
     const after = () => noteAndLeave(here, work, { ...answer, folder })

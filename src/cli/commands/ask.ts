@@ -4,7 +4,6 @@ import type { WorkInProgress } from '../../api/views/run.ts'
 import { tail } from '../../domain/id.ts'
 import type { Client } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
-import { localClient } from '../../gateway/local-client.ts'
 import { enterWorkspace } from '../../home/folder.ts'
 import { systemRandom } from '../../system.ts'
 import { answerQuestions, type OnApproval, onApprovalFrom } from '../approvals/answer-approvals.ts'
@@ -85,7 +84,7 @@ export const registerAsk: Register = (program, run) => {
 async function handIn(here: CommandContext, question: Question): Promise<Answered> {
   const submit = async (client: Client) => client.submit(here.folder, question)
   const daemon = await here.daemon()
-  const alone = async () => submit(localClient(await here.app()))
+  const alone = async () => submit(await here.app())
   const { session, runId, itemId, queuedBehind } = await (daemon
     ? submit(daemon).catch((error) => continueAlone(here, error, alone))
     : alone())
@@ -155,10 +154,10 @@ interface WaitOptions {
 }
 
 async function askHere(here: CommandContext, question: Question, until: WaitOptions): Promise<AskResult> {
-  const app = await here.app()
+  const heddle = await here.heddle()
   let work: WorkInProgress | undefined
-  const answer = await askThrough(here, localClient(app), question, until, async (session) => {
-    work = await app.work({ folder: here.folder, session })
+  const answer = await askThrough(here, await here.app(), question, until, async (session) => {
+    work = await heddle.work({ folder: here.folder, session })
     const notice = recoveryNotice(work)
     if (notice !== undefined) here.tell(notice)
   }).catch(async (error) => {

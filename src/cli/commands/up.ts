@@ -3,6 +3,7 @@ import type { App } from '../../api/app.ts'
 import { loadConfig } from '../../config/config.ts'
 import { knownSecrets, redactor } from '../../config/secrets.ts'
 import type { Millis } from '../../domain/clock.ts'
+import { owner } from '../../domain/principal.ts'
 import { homePaths } from '../../home/home.ts'
 import { runtimeFolder } from '../../home/socket-folder.ts'
 import { version } from '../../version.ts'
@@ -25,9 +26,10 @@ async function up(here: CommandContext) {
   const { log, flush } = await logFor(here)
   const logError = (error: unknown) =>
     log.tell(`error:  ${error instanceof Error ? error.message : error}`, { stack: stackOf(error) }, 'error')
-  const app = await here.app((text) => log.tell(text))
+  const heddle = await here.heddle((text) => log.tell(text))
+  const app = heddle.as(owner)
   const cursor = await app.cursor()
-  const work = await app.work()
+  const work = await heddle.work()
   const done = new AbortController()
   const following = followInto(log, app, cursor, here, done.signal, logError)
   try {
@@ -36,7 +38,7 @@ async function up(here: CommandContext) {
     const health = { pid: process.pid, version, since: new Date(here.clock.now()).toISOString() }
     const { run: runFolder } = homePaths(here.home)
     const otherFolder = runtimeFolder(runFolder, here.env)
-    const server = await serve(app, {
+    const server = await serve(heddle, {
       runFolder,
       fallbackFolder: otherFolder,
       health,

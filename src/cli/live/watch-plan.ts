@@ -2,7 +2,6 @@ import type { PlanView } from '../../api/views/plan.ts'
 import type { Spending } from '../../domain/spending.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
-import { localClient } from '../../gateway/local-client.ts'
 import type { CommandContext } from '../command.ts'
 import { drawPlan, drawTasks, type PlanFacts, planFooter } from '../pages/plan-graph.ts'
 import { Frame } from './plan-frame.ts'
@@ -82,7 +81,7 @@ class PlanWatcher {
 
   async #continueAlone(): Promise<void> {
     const { app, screen, output } = this.#context
-    this.#client = localClient(await app())
+    this.#client = await app()
     this.#notice = 'the daemon is gone; nothing is lost, but nothing is running    heddle up'
     if (!screen.isTerminal) output.write(`${this.#notice}\n`)
     await this.#look()

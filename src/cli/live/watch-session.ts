@@ -1,4 +1,3 @@
-import type { App } from '../../api/app.ts'
 import type { RunView } from '../../api/views/run.ts'
 import type { TurnView } from '../../api/views/turn.ts'
 import type { Event } from '../../domain/event.ts'
@@ -6,7 +5,6 @@ import { tail } from '../../domain/id.ts'
 import { isTerminal } from '../../domain/run.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
-import { localClient } from '../../gateway/local-client.ts'
 import type { CommandContext } from '../command.ts'
 import { answerPage } from '../pages/answer-page.ts'
 import { type Pane, plainPane, terminalPane } from '../terminal/pane.ts'
@@ -29,7 +27,7 @@ export interface WatchScope {
 /** Watches a run or a session and prints its events. */
 export class SessionWatcher {
   readonly #here: CommandContext
-  readonly #app: App
+  readonly #app: Client
   readonly #scope: WatchScope
   readonly #screen: Screen
   readonly #pane: Pane
@@ -47,11 +45,11 @@ export class SessionWatcher {
   #hasTyped = false
   #client: Client
 
-  constructor(here: CommandContext, app: App, scope: WatchScope) {
+  constructor(here: CommandContext, app: Client, scope: WatchScope) {
     this.#here = here
     this.#app = app
     this.#scope = scope
-    this.#client = localClient(app)
+    this.#client = app
     this.#screen = here.json ? { ...here.screen, color: false, isTerminal: false } : here.screen
     this.#lines = new EventLines(this.#screen)
     this.#pane = this.#makePane()
@@ -211,13 +209,11 @@ export class SessionWatcher {
   #answer(itemId: string) {
     const { folder } = this.#scope
     const ask = (client: Client) => client.answer(folder, itemId, this.#over.signal)
-    return ask(this.#client).catch((error) =>
-      isDaemonGone(error) ? ask(localClient(this.#app)) : Promise.reject(error),
-    )
+    return ask(this.#client).catch((error) => (isDaemonGone(error) ? ask(this.#app) : Promise.reject(error)))
   }
 
   #continueAlone(): void {
-    this.#client = localClient(this.#app)
+    this.#client = this.#app
     this.#pane.show('')
     this.#pane.print('the daemon is gone; nothing is lost, but only finished steps are shown    heddle up')
   }

@@ -15,7 +15,7 @@ import { packContent } from './kept-content.ts'
  */
 export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
   return (handle, make) =>
-    run.lanes.inTurn(join(run.claimed.session.folder, handle.shown), () =>
+    run.fileQueue.inOrder(join(run.claimed.session.folder, handle.shown), () =>
       handle.replaceFile(async (place) => {
         const current = place.before ? hashOf(place.before.bytes) : null
         const path = pathOf(place)

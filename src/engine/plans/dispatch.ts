@@ -56,10 +56,10 @@ export async function beginTasks(tx: Tx, engine: Engine, plan: Plan, home: Sessi
     const room = roomFor(engine, { agent: task.skill, folder: home.folder })
     const { content, labels } = await composeBrief(tx, task, home, room)
     const label = joinLabels([...(planner ? [planner.label] : []), ...labels])
-    const work = { content, agent: task.skill, model: null, taskId: task.id, label }
+    const work = { content, via: 'spawn_agent' as const, agent: task.skill, callId: null, taskId: task.id, label }
     // The request that continues the plan may be later than the one that made it.
     const spawner = { parent: { ...parent, rootRunId: plan.rootRunId }, parentSession: home }
-    const { runId, session } = await beginChild(tx, engine, spawner, work, null)
+    const { runId, session } = await beginChild(tx, engine, spawner, work)
     await beginTask(tx, task.id, runId)
     await recordTaskChange(tx, engine, { ...task, status: 'running' })
     begun.push(session)

@@ -4,7 +4,6 @@ import type { Run } from '../../domain/run.ts'
 import { visible } from '../../domain/text/visible.ts'
 import type { Preview } from '../../domain/tools/tool.ts'
 import { approvalsOf, openApprovals, reviseApproval } from '../../store/rows/approvals.ts'
-import { itemsOfRun } from '../../store/rows/inbox.ts'
 import { findRun, lockRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { tasksOf } from '../../store/rows/tasks.ts'
@@ -30,11 +29,8 @@ const minPromptTokens = 400
 export async function gateReason(engine: Engine, { plans }: GateSettings, runId: string): Promise<string | undefined> {
   if (plans === 'auto') return undefined
   if (plans === 'always') return 'every plan asks first (plans: always)'
-  const isWatched = await engine.store.read(async (rows) => {
-    const run = await findRun(rows, runId)
-    return (await itemsOfRun(rows, run?.rootRunId ?? runId)).some(({ options }) => options.attended)
-  })
-  return isWatched ? 'a plan made in a chat asks first (plans: ask)' : undefined
+  const run = await engine.store.read((rows) => findRun(rows, runId))
+  return run?.options.attended ? 'a plan made in a chat asks first (plans: ask)' : undefined
 }
 
 /** Preview of a plan for its approval, with a fingerprint of everything in it. */
@@ -48,7 +44,7 @@ export async function planPreview(rows: Reading, engine: Engine, plan: Plan, roo
   const listed = tasks.map((task) => taskLine(engine, task, numbers, folder))
   const warnings = targetWarnings(tasks, engine.agents, folder)
   const facts = [
-    { name: 'plan', value: `${plan.id}, ${tasks.length} tasks, at most ${engine.limits.maxChildren} at a time` },
+    { name: 'plan', value: `${plan.id}, ${tasks.length} tasks, at most ${engine.limits.lanes.agents} at a time` },
     { name: 'costs', value: costLine(engine, tasks, folder) },
     {
       name: 'spent',
@@ -93,7 +89,8 @@ export async function withdrawQuestion(tx: Tx, engine: Engine, planId: number, r
     const { project_id } = (input ?? {}) as { project_id?: unknown }
     if (tool !== gateTool || project_id !== planId) continue
     const run = await lockRun(tx, runId)
-    if (run?.finishedAt === null) await recordAnswer(tx, engine, { id, run }, { answer: 'no', reason })
+    if (run?.finishedAt === null)
+      await recordAnswer(tx, engine, { id, run, by: run.principal }, { answer: 'no', reason })
   }
 }
 

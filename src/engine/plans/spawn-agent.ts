@@ -44,6 +44,7 @@ export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<
       'Starts an agent on one task; it knows nothing but task and context. In both, [agent_result:ID] is replaced by ' +
       'that whole result. Answers at once; its result comes by itself. Or {task_id} for a ready task of a plan.',
     effect: 'transactional',
+    action: 'run.spawn',
     guarded: true,
     async write(transaction, value, call) {
       const tx = transaction as Tx
@@ -63,8 +64,13 @@ export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<
       const room = roomFor(engine, reader)
       const resolved = await resolvePointers(tx, text, spawner.parentSession, room)
       if ('problems' in resolved) return refuseCall(resolved.problems.join('; '), 'point to results you were told of')
-      const label = joinLabels(resolved.labels)
-      return spawnChild(tx, engine, call, { content: resolved.text, agent: name, model: model ?? null, label })
+      return spawnChild(tx, engine, call, {
+        content: resolved.text,
+        via: 'spawn_agent',
+        agent: name,
+        label: joinLabels(resolved.labels),
+        ...(model !== undefined && { options: { model } }),
+      })
     },
   })
 }

@@ -26,6 +26,7 @@ export function sessionsSpawn(runtime: Runtime, limits: { children: number; know
       'Starts another agent on a task, in a fresh session that knows nothing but the task: write down all it needs. ' +
       'Answers at once; end your turn, and you are woken with the results when all that you started have ended.',
     effect: 'transactional',
+    action: 'run.spawn',
     async write(tx, { task, model }, call) {
       const started = await countChildren(tx as Tx, call.runId)
       if (started >= limits.children)
@@ -35,8 +36,9 @@ export function sessionsSpawn(runtime: Runtime, limits: { children: number; know
         }
       return spawnChild(tx as Tx, runtime, call, {
         content: task,
+        via: 'sessions_spawn',
         agent: 'general',
-        model: model ?? null,
+        ...(model !== undefined && { options: { model } }),
       })
     },
   }) as Tool

@@ -19,7 +19,7 @@ import { Chain } from './chain.ts'
 import type { Claimant, Claimed } from './claimed.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
 import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
-import { Lanes } from './lanes.ts'
+import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
 
 /** Why a run stops early. */
@@ -57,7 +57,7 @@ export interface WorkerHandle {
   /** The claimant for the follow-up run; undefined while this process takes no new work. */
   claimant(): Claimant | undefined
   /** Serialises changes to the same file across the runs of this process, so that none replaces content it has not read. */
-  lanes?: Lanes
+  fileQueue?: KeyedQueue
 }
 
 /** A claimed run while it executes here: its journal, its time, and the only way to write for it. */
@@ -67,7 +67,7 @@ export class ActiveRun implements RunHandle<Engine> {
   readonly journal: Journal
   readonly signal: AbortSignal
   /** Calls run concurrently, except those that change the same file. */
-  readonly lanes: Lanes
+  readonly fileQueue: KeyedQueue
   readonly #pool: WorkerHandle
   /** System prompt; fixed for the whole claim even if its source files change. */
   readonly prompt: string
@@ -90,7 +90,7 @@ export class ActiveRun implements RunHandle<Engine> {
     }))
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
-    const scope = { persona: claimed.persona, folder: claimed.session.folder }
+    const scope = { persona: claimed.persona, folder: claimed.session.folder, access: claimed.access }
     const prompt = storable(await engine.prompt(claimed.run, scope))
     const notes = await engine.moments.onStart(engine, claimed, prompt)
     return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls }, pool)
@@ -109,7 +109,7 @@ export class ActiveRun implements RunHandle<Engine> {
     this.prompt = prompt
     this.notes = notes
     this.signal = pool.signal
-    this.lanes = pool.lanes ?? new Lanes()
+    this.fileQueue = pool.fileQueue ?? new KeyedQueue()
     this.#pool = pool
     this.#since = engine.clock.monotonic()
     this.#calls = calls

@@ -1,32 +1,36 @@
+import { rankOf } from '../../domain/authorize.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Model, recordedName } from '../../domain/model.ts'
 import type { Persona } from '../../domain/persona.ts'
-import type { Run } from '../../domain/run.ts'
+import { lanes, type Run, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItems, itemsOfRun, unbindItems } from '../../store/rows/inbox.ts'
 import { isRegistered } from '../../store/rows/owners.ts'
 import { findPersona } from '../../store/rows/personas.ts'
-import { countRunning, firstQueued, takeClaimLock, tryClaimLock } from '../../store/rows/queue.ts'
+import {
+  countRunning,
+  firstQueued,
+  type QueueFilter,
+  type RunningRuns,
+  takeClaimLock,
+  tryClaimLock,
+} from '../../store/rows/queue.ts'
 import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import { maxOutput, modelFor, toolSpecs } from '../model/model-request.ts'
 import { roleOf } from '../model/role.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
-import type { Engine } from '../runtime.ts'
+import type { Engine, RunScope } from '../runtime.ts'
 import { reserve, tryLockPool } from './budget.ts'
 import type { Claimant, Claimed } from './claimed.ts'
 import { contextBytes } from './context/context.ts'
+import { freeSlots, runningShare } from './lanes.ts'
+import { accessOf } from './sender.ts'
 
-/** Max concurrent background runs. */
-const maxBackgroundRuns = 2
-
-/**
- * Claims the next run: highest priority first, then the request that has waited longest. Undefined if no run is
- * claimable or no slot is free.
- */
+/** Claims the next run (`bestQueued`). Undefined if no run is claimable or no slot is free. */
 export async function claimNext(engine: Engine, claimant: Claimant): Promise<Claimed | undefined> {
   for (;;) {
     const claimed = await engine.store.write('claim', async (tx) => {
@@ -57,19 +61,34 @@ export async function claimAtOnce(
   return session && claimRun(tx, engine, best, session, claimant.ownerId)
 }
 
-/** Chooses the next run; the only place for order and limits. The claim lock must be held. */
+/**
+ * Chooses the next run; the only place for order and limits. Lanes that are full are skipped. Then the highest priority
+ * counts, then the request with the fewest running runs in its lane, then the one that has waited longest. The claim lock
+ * must be held.
+ */
 async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<Run | undefined> {
   // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
   if (!(await isRegistered(tx, ownerId))) return undefined
-  const { running, suspects, children, aside } = await countRunning(tx)
-  if (running >= limits.maxRunning) return undefined
-  // A run that crashed its process may do so again: such runs execute one at a time.
-  return firstQueued(tx, {
+  const running = await countRunning(tx)
+  const full = lanes.filter((lane) => freeSlots(limits, running, lane) <= 0)
+  if (full.length === lanes.length) return undefined
+  const filter: QueueFilter = {
     ...(sessionId !== undefined && { sessionId }),
-    skipChildren: children >= limits.maxChildren,
-    skipSuspects: suspects > 0,
-    skipBackground: aside >= maxBackgroundRuns,
-  })
+    skipLanes: full,
+    // A run that crashed its process may do so again: such runs execute one at a time.
+    skipSuspects: running.some(({ suspects }) => suspects > 0),
+  }
+  const first = await firstQueued(tx, filter)
+  return first && fairest(tx, first, filter, running)
+}
+
+/** Of the runs with the priority of the first one, that of the request with the fewest running runs in its lane. */
+async function fairest(tx: Tx, first: Run, filter: QueueFilter, running: RunningRuns[]): Promise<Run> {
+  const share = runningShare(running, first)
+  if (share === 0) return first
+  const busier = running.filter(({ count }) => count >= share)
+  const other = await firstQueued(tx, { ...filter, priority: first.options.priority ?? 0, skipRequests: busier })
+  return other ? fairest(tx, other, filter, running) : first
 }
 
 async function claimRun(
@@ -83,13 +102,14 @@ async function claimRun(
   const mayReserve = await tryLockPool(tx, candidate)
   const run = await lockRun(tx, candidate.id)
   if (run?.state !== 'queued') return undefined
-  // A new run takes all waiting inputs; one that continues after a crash or a pause keeps those it started with.
-  if (run.epoch === 0) await bindItems(tx, session.id, run.id)
+  // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
+  if (run.epoch === 0) await bindItems(tx, run, session.id)
   const items = await deferUnrelatedResults(tx, run, await itemsOfRun(tx, run.id))
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
   const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
-  const scope = { persona, folder: session.folder, ...(parent && { parent }) }
-  const resolved = resolveAgent(engine, withRunOptions(run, items), session.folder)
+  const access = await accessOf(tx, run, session)
+  const scope = { persona, folder: session.folder, access, ...(parent && { parent }) }
+  const resolved = resolveAgent(engine, withRunOptions(run, items), scope)
   const claimed = { ...resolved, effectiveTools: engine.toolsFor(resolved, scope) }
   await assignRun(tx, claimed, ownerId)
   await recordEvent(tx, {
@@ -104,6 +124,7 @@ async function claimRun(
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
     persona,
+    access,
     items,
     reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, persona, items }) : undefined,
   }
@@ -125,7 +146,13 @@ async function reserveFirst(
     (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(toolSpecs(engine, run))
   const max = maxUsage(bytes, maxOutput(engine, model, run), model)
   const first = 1
-  const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: recordedName(model) }
+  const call = {
+    runId: run.id,
+    call: first,
+    rootRunId: run.rootRunId,
+    model: recordedName(model),
+    principal: run.principal,
+  }
   return (await reserve(tx, engine, call, max)) ? undefined : first
 }
 
@@ -156,22 +183,16 @@ async function deferUnrelatedResults(tx: Tx, run: Run, items: InboxItem[]): Prom
 }
 
 /** Fixes agent and model at the first claim; an agent's file may name its model. */
-function resolveAgent(engine: Engine, run: Run, folder: string): Run {
+function resolveAgent(engine: Engine, run: Run, { folder, access }: RunScope): Run {
   if (run.epoch > 0) return run
-  const withAgent = { ...run, agent: run.agent ?? engine.defaultAgent }
+  // The coordinator only delegates: who may start no agents talks with one that works alone.
+  const fallback = rankOf(access.principal) === 'public' || rankOf(access.principal) === 'operator'
+  const withAgent = { ...run, agent: run.agent ?? (fallback ? 'general' : engine.defaultAgent) }
   const role = roleOf(engine, withAgent, folder)
   return { ...withAgent, modelRequested: run.modelRequested ?? (role.kind === 'worker' ? role.agent.model : null) }
 }
 
 /** Applies the options of all inputs that joined the run before its first claim. */
 function withRunOptions(run: Run, items: InboxItem[]): Run {
-  if (run.epoch > 0) return run
-  const { agent, model, timeoutMs, deadline } = mergeRunOptions(items)
-  return {
-    ...run,
-    agent: agent ?? run.agent,
-    modelRequested: model ?? run.modelRequested,
-    timeoutMs: timeoutMs ?? run.timeoutMs,
-    deadline: deadline ?? run.deadline,
-  }
+  return run.epoch > 0 ? run : setRunOptions(run, mergeRunOptions(items, run.options))
 }

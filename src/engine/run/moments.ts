@@ -9,7 +9,7 @@ import type { Reading, Tx } from '../../store/store.ts'
 import type { ReceivedReply } from '../model/accept-reply.ts'
 import type { Claimed } from './claimed.ts'
 import type { Journal } from './context/journal.ts'
-import type { Lanes } from './lanes.ts'
+import type { KeyedQueue } from './keyed-queue.ts'
 
 /**
  * Hooks for other parts of the engine: plans, knowledge, files. `app/moments.ts` registers them, so that this folder
@@ -58,7 +58,7 @@ export interface RunHandle<Engine> {
   readonly claimed: Claimed
   readonly journal: Journal
   /** Serialises calls that change the same file. */
-  readonly lanes: Lanes
+  readonly fileQueue: KeyedQueue
   write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>): Promise<T>
   record(steps: Step[], body?: (tx: Tx) => Promise<void>): Promise<void>
   assertLease(): void

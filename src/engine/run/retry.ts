@@ -1,4 +1,7 @@
+import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
+import type { Run } from '../../domain/run.ts'
+import type { RunOptions } from '../../domain/run-options.ts'
 import { insertItem, itemsOfRun } from '../../store/rows/inbox.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { isBackground } from '../model/role.ts'
@@ -32,12 +35,19 @@ export async function retry(runtime: Runtime, runId: string): Promise<{ runId: s
       `run:${runId} had no inputs`,
       'only runs that answered something can be retried',
     )
-  const fresh = items.map((item) => ({ ...item, id: runtime.newId(), createdAt: runtime.clock.now() }))
+  const now = runtime.clock.now()
+  const options = optionsAgain(old, now)
+  const fresh = items.map((item) => ({ ...item, options, id: runtime.newId(), createdAt: now }))
   const next = runtime.newId()
   return runtime.store.write('submit', async (tx) => {
     const found = await lockRunWithSessions(tx, old)
     if (!found) throw notFound('session of run', runId)
     for (const item of fresh) await insertItem(tx, { ...item, runId: null, consumedByTurn: null }, null)
-    return { runId: await nextRun(tx, { session: found.session, runId: next, now: runtime.clock.now(), via: 'retry' }) }
+    return { runId: await nextRun(tx, { session: found.session, runId: next, now, via: 'retry' }) }
   })
+}
+
+/** The options of a run for another try. A deadline that has passed would end it before it starts. */
+function optionsAgain({ options: { deadline, ...options } }: Run, now: Millis): RunOptions {
+  return { ...options, ...(deadline !== undefined && deadline > now && { deadline }) }
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Message } from '../../domain/message.ts'
 import type { Ending } from '../../domain/run.ts'
-import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { Session } from '../../domain/session.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -87,7 +86,7 @@ async function writeTurn(end: Settlement): Promise<number> {
       queryMessages,
       responseMessage,
       model: { requested: run.modelRequested, actual: end.model },
-      thinkingConfig: mergeRunOptions(items).thinking ?? null,
+      thinkingConfig: run.options.thinking ?? null,
       toolCalls: journal.entries,
       tokenCount: estimateTokens([...queryMessages, responseMessage]),
       usage: await spendingBy(tx, { runId: run.id }),

@@ -1,6 +1,7 @@
 import type { InboxItem } from '../../domain/inbox.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
-import { newRun, type Run } from '../../domain/run.ts'
+import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
+import { childRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { type Session, subagentLabel } from '../../domain/session.ts'
 import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -17,10 +18,14 @@ export const briefHeading = '\n\n## Brief\n'
 /** Work for a child run. */
 export interface SpawnRequest {
   content: string
+  /** The tool that asks for it. */
+  via: Extract<RunOrigin, 'spawn_agent' | 'sessions_spawn'>
   /** The child's agent; part of its session's label. */
   agent: string
-  /** Overrides the agent's own model. */
-  model?: string | null
+  /** The call that asks for it; null for a task that its plan starts. */
+  callId: string | null
+  /** The child's own options, besides those of its request. A model overrides the agent's. */
+  options?: Omit<RunOptions, 'agent'>
   /** The plan task that the child executes. */
   taskId?: number
   /** Label of the content, in addition to the parent's. */
@@ -56,15 +61,16 @@ export async function spawnChild(
   tx: Tx,
   runtime: Runtime,
   call: CallContext,
-  work: SpawnRequest,
+  work: Omit<SpawnRequest, 'callId'>,
 ): Promise<ToolOutcome> {
   const spawner = await findSpawner(tx, call)
   if (!spawner) return stoppingOutcome
   const label = joinLabels([...(call.label ? [call.label] : []), ...(work.label ? [work.label] : [])])
-  const { runId, session } = await beginChild(tx, runtime, spawner, { ...work, label }, call.callId)
+  const { runId, session } = await beginChild(tx, runtime, spawner, { ...work, label, callId: call.callId })
+  const model = work.options?.model
   return {
     status: 'ok',
-    output: { status: 'accepted', run_id: runId, session_key: session.label, ...(work.model && { model: work.model }) },
+    output: { status: 'accepted', run_id: runId, session_key: session.label, ...(model !== undefined && { model }) },
   }
 }
 
@@ -74,7 +80,6 @@ export async function beginChild(
   runtime: Runtime,
   { parent, parentSession }: Spawner,
   work: SpawnRequest,
-  callId: string | null,
 ): Promise<{ runId: string; session: Session }> {
   const now = runtime.clock.now()
   const label = joinLabels([parent.label, ...(work.label ? [work.label] : [])])
@@ -86,28 +91,29 @@ export async function beginChild(
     label: subagentLabel(work.agent, runId),
     kind: 'agent',
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
+    principalId: parent.principal,
     now,
   })
-  await insertRun(tx, {
+  const run: Run = {
     ...newRun({
       id: runId,
       kind: work.taskId === undefined ? 'spawn' : 'task',
-      via: 'spawn_agent',
+      via: work.via,
       sessionId: session.id,
       now,
+      principal: parent.principal,
     }),
     rootRunId: parent.rootRunId,
     parentRunId: parent.id,
     depth: parent.depth + 1,
-    toolCallId: callId,
+    toolCallId: work.callId,
     requesterSessionId: parentSession.id,
     agent: work.agent,
-    modelRequested: work.model ?? null,
-    priority: parent.priority,
     requestedAt: parent.requestedAt,
     label,
     taskId: work.taskId ?? null,
-  })
+  }
+  await insertRun(tx, setRunOptions(run, childRunOptions(parent.options, work.options ?? {})))
   const item: InboxItem = {
     id: runtime.newId(),
     sessionId: session.id,
@@ -122,6 +128,7 @@ export async function beginChild(
     runId: null,
     consumedByTurn: null,
     createdAt: now,
+    principal: parent.principal,
   }
   await insertItem(tx, item, null)
   await recordEvent(tx, {

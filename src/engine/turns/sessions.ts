@@ -3,8 +3,9 @@ import type { SessionFilter, SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/event.ts'
 import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
-import { checkLabel, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { putPersona } from '../../store/rows/personas.ts'
 import { listedSessions } from '../../store/rows/session-lists.ts'
 import { assignPersona, findSessions, lockSession, renameSession, setArchived } from '../../store/rows/sessions.ts'
@@ -19,7 +20,7 @@ const defaultSessions = 100
 /** Sessions, most recently used first, by one statement. */
 export async function listSessions(
   rows: Reading,
-  { limit = defaultSessions, after, ...scope }: SessionFilter = {},
+  { limit = defaultSessions, after, ...scope }: OwnedBy & SessionFilter = {},
 ): Promise<SessionView[]> {
   const [updatedAt, id] = after === undefined ? [] : positionOfCursor(after)
   const position = updatedAt === undefined || id === undefined ? undefined : { updatedAt, id }
@@ -47,9 +48,11 @@ function sessionView(session: Session, depth: number): SessionView {
 }
 
 export function rename(runtime: Runtime, folder: string, name: string, label: string): Promise<SessionView> {
-  const wanted = checkUserLabel(checkLabel(label))
+  const wanted = checkLabel(label)
+  if (!wanted.startsWith('user:')) checkUserLabel(wanted)
   return change(runtime, folder, name, 'session.renamed', { label: wanted }, (tx, session) => {
     assertTakesInput(session)
+    checkLabelOf(session.principalId, wanted)
     return renameSession(tx, session, wanted, runtime.clock.now())
   })
 }

@@ -6,6 +6,7 @@ import { withoutDate } from '../../domain/model.ts'
 import type { Run } from '../../domain/run.ts'
 import { spendingOf, startOfDay } from '../../domain/spending.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { inReportOrder, totalUsage, type UsageGroup, usageBy } from '../../store/rows/usage-lists.ts'
@@ -21,10 +22,10 @@ const day: Millis = 86_400_000
 export async function listRuns(
   rows: Reading,
   now: Millis,
-  { all = false, limit = defaultRuns, after }: RunFilter = {},
+  { all = false, limit = defaultRuns, after, ...sessions }: OwnedBy & RunFilter = {},
 ): Promise<RunLine[]> {
   const page = { limit: checkLimit(limit), ...(after !== undefined && { after: after.replace(/^run:/, '') }) }
-  return runLines(rows, await listedRuns(rows, { live: !all }, page), now)
+  return runLines(rows, await listedRuns(rows, { live: !all, sessions }, page), now)
 }
 
 /** Finds a run by `run:ID`, an id, or the start or end of one. */
@@ -46,9 +47,9 @@ export async function listUsage(
   rows: Reading,
   by: SpendingKey,
   now: Millis,
-  { today = false, limit = maxPage, after }: PageOptions & { today?: boolean } = {},
+  { today = false, limit = maxPage, after, ...own }: OwnedBy & PageOptions & { today?: boolean } = {},
 ): Promise<UsageReport> {
-  const scope = { since: today ? startOfDay(now) : 0 }
+  const scope = { since: today ? startOfDay(now) : 0, ...own }
   const [first, key] = after === undefined ? [] : positionOfCursor(after)
   const position = first === undefined || key === undefined ? undefined : { first, key }
   const size = checkLimit(limit) + 1

@@ -1,11 +1,12 @@
-import { sql } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
-import type { Run } from '../../domain/run.ts'
+import { type Lane, lanes, type Run } from '../../domain/run.ts'
 import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
-import { statement } from '../statement.ts'
+import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import { runFrom } from './run-rows.ts'
+import type { Tables } from '../tables.ts'
+import { type RunRow, runFrom } from './run-rows.ts'
 
 /** Takes the claim lock: only one process at a time picks the next run, so that limits hold across processes. */
 export async function takeClaimLock(tx: Tx): Promise<void> {
@@ -17,130 +18,195 @@ export async function tryClaimLock(tx: Tx): Promise<boolean> {
   return (await tx.first(claimLockIfFree({})))?.held === 1
 }
 
-/** Number of queued runs, counted up to `limit`; takes no lock. */
-export async function countQueued(rows: Reading, limit: number): Promise<number> {
-  return (await rows.all(someQueued({ limit }))).length
+/** Lanes of the queued runs, of at most `limit` runs; takes no lock. */
+export async function queuedLanes(rows: Reading, limit: number): Promise<Lane[]> {
+  return (await rows.all(someQueued({ limit }))).map(({ lane }) => lane)
+}
+
+/** Running runs of one request in one lane. */
+export interface RunningRuns {
+  lane: Lane
+  rootRunId: string
+  count: number
+  /** Those that crashed an owner before. */
+  suspects: number
+}
+
+/** Counts running runs by lane and request. */
+export async function countRunning(rows: Reading): Promise<RunningRuns[]> {
+  return (await rows.all(running({}))).map(({ lane, root_run_id, count, suspects }) => ({
+    lane,
+    rootRunId: root_run_id,
+    count: Number(count),
+    suspects: Number(suspects),
+  }))
 }
 
 /** Restrictions on the run to claim. */
 export interface QueueFilter {
-  /** Skips child runs. */
-  skipChildren: boolean
+  skipLanes: readonly Lane[]
   /** Skips runs that crashed an owner. */
   skipSuspects: boolean
-  /** Skips background runs. */
-  skipBackground: boolean
   /** Only work of this session: its own runs, all runs of its requests, and its folder's narratives. */
   sessionId?: string
+  /** Only runs of this priority. */
+  priority?: number
+  /** Skips runs of these requests in these lanes. */
+  skipRequests?: readonly Pick<RunningRuns, 'lane' | 'rootRunId'>[]
 }
 
 /** Next run to claim: by priority, then by the request's time, then by its own. */
 export async function firstQueued(rows: Reading, filter: QueueFilter): Promise<Run | undefined> {
-  const { sessionId } = filter
-  const flags = {
-    anyone: filter.skipChildren ? 0 : 1,
-    suspects: filter.skipSuspects ? 0 : 1,
-    aside: filter.skipBackground ? 0 : 1,
-  }
-  const row = await rows.first(sessionId === undefined ? queued(flags) : queuedOf({ ...flags, sessionId }))
+  const row = await rows.first(queued(rows.build, filter))
   return row && runFrom(row)
 }
 
 /**
- * Counts running runs, and among them suspects (crashed an owner before) and children. Background runs (`aside`) are
- * counted separately: they take no slot from others.
+ * The next moment at which a parked run wakes. One that waits for a retry further away than the longest pause is due at once:
+ * the clock was set back since.
  */
-export async function countRunning(
-  rows: Reading,
-): Promise<{ running: number; suspects: number; children: number; aside: number }> {
-  const row = await rows.first(running({}))
-  return {
-    running: Number(row?.running ?? 0),
-    suspects: Number(row?.suspects ?? 0),
-    children: Number(row?.children ?? 0),
-    aside: Number(row?.aside ?? 0),
-  }
+export async function nextWake(rows: Reading, now: Millis, longestPause: Millis): Promise<Millis | undefined> {
+  return moment(await rows.first(earliestWake({ now, latest: now + longestPause })))
 }
 
-/**
- * Unowned runs that are due: a retry time or a deadline has passed. A retry further away than the longest pause was
- * scheduled before the clock was set back.
- */
-export async function dueRuns(rows: Reading, now: Millis, longestPause: Millis): Promise<Run[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('runs')
-      .selectAll()
-      .where('finished_at', 'is', null)
-      .where('owner_id', 'is', null)
-      .where((where) =>
-        where.or([
-          where.and([where('state', '=', 'waiting'), where('wake_at', '<=', now)]),
-          where.and([where('waiting_for', '=', 'retry'), where('wake_at', '>', now + longestPause)]),
-          where('deadline', '<=', now),
-        ]),
-      ),
-  )
-  return found.map(runFrom)
+/** Parked runs that are due, by the same rule. */
+export async function runsToWake(rows: Reading, now: Millis, longestPause: Millis): Promise<Run[]> {
+  return (await rows.all(waking({ now, latest: now + longestPause }))).map(runFrom)
 }
 
-const inOrder = (db: Builder, arg: { anyone: number; suspects: number; aside: number }) =>
+/** The next deadline of a run that no process executes: the owner of a running one watches it. */
+export async function nextDeadline(rows: Reading): Promise<Millis | undefined> {
+  return moment(await rows.first(earliestDeadline({})))
+}
+
+/** Unclaimed runs that are past their deadline. */
+export async function lateRuns(rows: Reading, now: Millis): Promise<Run[]> {
+  return (await rows.all(late({ now }))).map(runFrom)
+}
+
+function moment(row: { at: number | null } | undefined): Millis | undefined {
+  return row?.at === null || row === undefined ? undefined : Number(row.at)
+}
+
+const isSetBack = (arg: { latest: number }) => sql<boolean>`waiting_for = 'retry' AND wake_at > ${arg.latest}`
+
+const earliestWake = statement((db, arg: { now: number; latest: number }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number | null>`min(CASE WHEN ${isSetBack(arg)} THEN ${arg.now} ELSE wake_at END)`.as('at'))
+    .where('wake_at', 'is not', null),
+)
+
+const waking = statement((db, arg: { now: number; latest: number }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('wake_at', 'is not', null)
+    .where('state', '=', sql.lit('waiting'))
+    .where(sql<boolean>`(wake_at <= ${arg.now} OR (${isSetBack(arg)}))`),
+)
+
+const earliestDeadline = statement((db, _arg: object) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number | null>`min(deadline)`.as('at'))
+    .where('deadline', 'is not', null)
+    .where('finished_at', 'is', null)
+    .where('owner_id', 'is', null),
+)
+
+const late = statement((db, arg: { now: number }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('deadline', 'is not', null)
+    .where('finished_at', 'is', null)
+    .where('owner_id', 'is', null)
+    .where('deadline', '<=', arg.now),
+)
+
+/** Lanes to skip, as many as there are lanes, so that the statement is always the same. */
+type QueueArg = Record<Lane, string> & { suspects: number }
+
+function queueArg({ skipLanes, skipSuspects }: QueueFilter): QueueArg {
+  const skipped = Object.fromEntries(lanes.map((lane) => [lane, skipLanes.includes(lane) ? lane : '']))
+  return { ...(skipped as Record<Lane, string>), suspects: skipSuspects ? 0 : 1 }
+}
+
+const inOrder = (db: Builder, arg: QueueArg) =>
   db
     .selectFrom('runs')
     .selectAll()
     .where('state', '=', sql.lit('queued'))
-    .where(sql<boolean>`(${arg.anyone} = 1 OR parent_run_id IS NULL)`)
+    .where(sql<boolean>`lane NOT IN (${sql.join(lanes.map((lane) => sql`${arg[lane]}`))})`)
     .where(sql<boolean>`(${arg.suspects} = 1 OR crashes = 0)`)
-    .where(sql<boolean>`(${arg.aside} = 1 OR via <> 'narrator')`)
     .orderBy('priority', 'desc')
     .orderBy('requested_at')
     .orderBy('created_at')
     .orderBy('id')
     .limit(sql.lit(1))
 
-const someQueued = statement((db, arg: { limit: number }) =>
-  db.selectFrom('runs').select('id').where('state', '=', sql.lit('queued')).limit(arg.limit),
-)
+function queued(db: Builder, filter: QueueFilter): Query<RunRow> {
+  const { sessionId, priority, skipRequests } = filter
+  const arg = queueArg(filter)
+  const work = sessionId === undefined ? undefined : { sessionId }
+  if (priority === undefined && skipRequests === undefined)
+    return work ? firstOfSession({ ...arg, ...work }) : first(arg)
+  let query = inOrder(db, arg)
+  if (work) query = query.where(isWorkOf(work))
+  if (priority !== undefined) query = query.where('priority', '=', priority)
+  for (const { lane, rootRunId } of skipRequests ?? [])
+    query = query.where(({ not, and }) => not(and({ lane, root_run_id: rootRunId })))
+  return query
+}
 
-const queued = statement(inOrder)
+const first = statement(inOrder)
 
-const queuedOf = statement((db, arg: { anyone: number; suspects: number; aside: number; sessionId: string }) =>
-  inOrder(db, arg).where(({ or, eb, exists, selectFrom }) =>
+const firstOfSession = statement((db, arg: QueueArg & SessionWork) => inOrder(db, arg).where(isWorkOf(arg)))
+
+interface SessionWork {
+  sessionId: string
+}
+
+const isWorkOf =
+  ({ sessionId }: SessionWork) =>
+  ({ or, eb, exists, selectFrom, and }: ExpressionBuilder<Tables, 'runs'>) =>
     or([
-      eb('session_id', '=', arg.sessionId),
+      eb('session_id', '=', sessionId),
       exists(
         selectFrom('runs as root')
           .select('root.id')
           .whereRef('root.id', '=', 'runs.root_run_id')
-          .where('root.session_id', '=', arg.sessionId),
+          .where('root.session_id', '=', sessionId),
       ),
       // A session also runs the narrators of its folder: there may be no other process. A narrator that was started and
       // released is left to its own session or to a daemon: it may take longer than this process lives.
-      eb.and([
-        eb('via', '=', sql.lit('narrator')),
+      and([
+        eb('lane', '=', sql.lit('background')),
         exists(
           selectFrom('sessions as aside')
             .innerJoin('sessions as talk', 'talk.folder', 'aside.folder')
             .select('aside.id')
             .whereRef('aside.id', '=', 'runs.session_id')
-            .where('talk.id', '=', arg.sessionId)
-            .where(sql<boolean>`(runs.epoch <= runs.crashes OR aside.narrates_id = ${arg.sessionId})`),
+            .where('talk.id', '=', sessionId)
+            .where(sql<boolean>`(runs.epoch <= runs.crashes OR aside.narrates_id = ${sessionId})`),
         ),
       ]),
-    ]),
-  ),
+    ])
+
+const someQueued = statement((db, arg: { limit: number }) =>
+  db.selectFrom('runs').select('lane').where('state', '=', sql.lit('queued')).limit(arg.limit),
 )
 
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))
 const claimLockIfFree = statement((db, _arg: object, dialect) => raw<{ held: number }>(db, dialect.tryClaimLock))
 
 const running = statement((db, _arg: object) =>
-  raw<{ running: number; suspects: number; children: number; aside: number }>(
-    db,
-    sql`SELECT coalesce(sum(CASE WHEN via <> 'narrator' THEN 1 ELSE 0 END), 0) AS running,
-               coalesce(sum(CASE WHEN via = 'narrator' THEN 1 ELSE 0 END), 0) AS aside,
-               coalesce(sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END), 0) AS suspects,
-               coalesce(sum(CASE WHEN parent_run_id IS NOT NULL THEN 1 ELSE 0 END), 0) AS children
-        FROM runs WHERE owner_id IS NOT NULL`,
-  ),
+  db
+    .selectFrom('runs')
+    .select(['lane', 'root_run_id'])
+    .select(sql<number>`count(*)`.as('count'))
+    .select(sql<number>`sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END)`.as('suspects'))
+    .where('owner_id', 'is not', null)
+    .groupBy(['lane', 'root_run_id']),
 )

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Run } from '../../domain/run.ts'
+import type { RunOptions } from '../../domain/run-options.ts'
 import type { Tables } from '../tables.ts'
 
 export type RunRow = Selectable<Tables['runs']>
@@ -14,6 +15,7 @@ export function runRow(run: Run): RunRow {
     created_at: run.createdAt,
     finished_at: run.finishedAt,
     via: run.via,
+    lane: run.lane,
     root_run_id: run.rootRunId,
     parent_run_id: run.parentRunId,
     depth: run.depth,
@@ -21,7 +23,7 @@ export function runRow(run: Run): RunRow {
     requester_session_id: run.requesterSessionId,
     agent: run.agent,
     model_requested: run.modelRequested,
-    priority: run.priority,
+    ...optionColumns(run.options),
     requested_at: run.requestedAt,
     owner_id: run.ownerId,
     epoch: run.epoch,
@@ -29,8 +31,6 @@ export function runRow(run: Run): RunRow {
     crashes_alone: run.crashesAlone,
     tries: run.tries,
     active_ms: run.activeMs,
-    timeout_ms: run.timeoutMs,
-    deadline: run.deadline,
     waiting_for: run.waitingFor,
     wake_at: run.wakeAt,
     cancel_reason: run.cancelReason,
@@ -39,6 +39,16 @@ export function runRow(run: Run): RunRow {
     sources_json: JSON.stringify(run.label.sources),
     error_json: run.error && JSON.stringify(run.error),
     task_id: run.taskId,
+    principal: run.principal,
+  }
+}
+
+/** The options of a run, whole and as columns that statements compare. */
+export function optionColumns(options: RunOptions): Pick<RunRow, 'options_json' | 'priority' | 'deadline'> {
+  return {
+    options_json: JSON.stringify(options),
+    priority: options.priority ?? 0,
+    deadline: options.deadline ?? null,
   }
 }
 
@@ -47,6 +57,7 @@ export function runFrom(row: RunRow): Run {
     id: row.id,
     kind: row.kind,
     via: row.via,
+    lane: row.lane,
     state: row.state,
     sessionId: row.session_id,
     rootRunId: row.root_run_id,
@@ -56,7 +67,7 @@ export function runFrom(row: RunRow): Run {
     requesterSessionId: row.requester_session_id,
     agent: row.agent,
     modelRequested: row.model_requested,
-    priority: row.priority,
+    options: JSON.parse(row.options_json),
     requestedAt: row.requested_at,
     createdAt: row.created_at,
     finishedAt: row.finished_at,
@@ -66,8 +77,6 @@ export function runFrom(row: RunRow): Run {
     crashesAlone: row.crashes_alone,
     tries: row.tries,
     activeMs: row.active_ms,
-    timeoutMs: row.timeout_ms,
-    deadline: row.deadline,
     waitingFor: row.waiting_for,
     wakeAt: row.wake_at,
     cancelReason: row.cancel_reason,
@@ -75,5 +84,6 @@ export function runFrom(row: RunRow): Run {
     label: { integrity: row.integrity, sources: JSON.parse(row.sources_json) },
     error: row.error_json === null ? null : JSON.parse(row.error_json),
     taskId: row.task_id,
+    principal: row.principal,
   }
 }

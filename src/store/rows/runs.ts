@@ -5,7 +5,8 @@ import { type Outcome, type Run, type RunError, type RunState, statesBefore, typ
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import { type RunRow, runFrom, runRow } from './run-rows.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
+import { optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
 /** Right to write for a run: held by the process that claimed it last. */
 export interface Claim {
@@ -16,6 +17,7 @@ export interface Claim {
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
   await tx.run(insert(runRow(run)))
+  if (run.options.deadline !== undefined) tx.hint('due')
 }
 
 export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
@@ -62,9 +64,15 @@ export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
 
 /** Assigns a queued run to an owner with its final settings; the new epoch fences off earlier claims. */
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
-  const { id, agent, modelRequested: model, timeoutMs, deadline } = run
-  const query = assign({ id, ownerId, agent, tools: JSON.stringify(run.effectiveTools), model, timeoutMs, deadline })
-  await move(tx, id, 'running', query)
+  const { id, agent, modelRequested: model } = run
+  const tools = JSON.stringify(run.effectiveTools)
+  await move(tx, id, 'running', assign({ id, ownerId, agent, tools, model, ...optionColumns(run.options) }))
+}
+
+/** Notes that a user watches a run since it was claimed. */
+export async function markAttended(tx: Tx, { id, options }: Run): Promise<void> {
+  const columns = optionColumns({ ...options, attended: true })
+  await tx.run(tx.build.updateTable('runs').set(columns).where('id', '=', id))
 }
 
 export async function finishRun(
@@ -89,17 +97,22 @@ export async function finishRun(
 }
 
 /** Parks a run: it holds no slot and its timeout is paused until something wakes it. */
-export async function parkRun(tx: Tx, id: string, wait: Wait, wakeAt: Millis | null, tries: number): Promise<void> {
+export async function parkRun(
+  tx: Tx,
+  id: string,
+  { waitingFor, wakeAt = null, tries }: { waitingFor: Wait; wakeAt?: Millis | null; tries: number },
+): Promise<void> {
   await move(
     tx,
     id,
     'waiting',
     tx.build
       .updateTable('runs')
-      .set({ state: 'waiting', owner_id: null, waiting_for: wait, wake_at: wakeAt, tries })
+      .set({ state: 'waiting', owner_id: null, waiting_for: waitingFor, wake_at: wakeAt, tries })
       .where('id', '=', id)
       .where('state', 'in', statesBefore('waiting')),
   )
+  tx.hint('due')
 }
 
 /** Stores the number of tries of the current call, for the process that continues it. */
@@ -125,6 +138,8 @@ export async function requeueRun(tx: Tx, id: string, crash?: Pick<Run, 'crashes'
       .where('id', '=', id)
       .where('state', 'in', statesBefore('queued')),
   )
+  // It may have a deadline, which its owner has watched so far.
+  tx.hint('due')
 }
 
 /** Changes a run's state. The query finds the run only in a state from which that is legal. */
@@ -135,11 +150,12 @@ async function move(tx: Tx, id: string, next: RunState, query: Query<unknown>): 
 
 export async function runsOf(
   rows: Reading,
-  filter: { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
+  filter: OwnedBy & { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
 ): Promise<Run[]> {
   let query = rows.build.selectFrom('runs').selectAll().orderBy('created_at').orderBy('id')
   if (filter.ownerId !== undefined) query = query.where('owner_id', '=', filter.ownerId)
   if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
+  if (filter.principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, filter.principal))
   if (filter.live === true) query = query.where('finished_at', 'is', null)
   if (filter.state !== undefined) query = query.where('state', '=', filter.state)
   return (await rows.all(query)).map(runFrom)
@@ -190,6 +206,7 @@ const insert = statement((db, row: RunRow) =>
     created_at: row.created_at,
     finished_at: row.finished_at,
     via: row.via,
+    lane: row.lane,
     root_run_id: row.root_run_id,
     parent_run_id: row.parent_run_id,
     depth: row.depth,
@@ -197,6 +214,7 @@ const insert = statement((db, row: RunRow) =>
     requester_session_id: row.requester_session_id,
     agent: row.agent,
     model_requested: row.model_requested,
+    options_json: row.options_json,
     priority: row.priority,
     requested_at: row.requested_at,
     owner_id: row.owner_id,
@@ -204,7 +222,6 @@ const insert = statement((db, row: RunRow) =>
     crashes: row.crashes,
     tries: row.tries,
     active_ms: row.active_ms,
-    timeout_ms: row.timeout_ms,
     deadline: row.deadline,
     waiting_for: row.waiting_for,
     wake_at: row.wake_at,
@@ -214,6 +231,7 @@ const insert = statement((db, row: RunRow) =>
     sources_json: row.sources_json,
     error_json: row.error_json,
     task_id: row.task_id,
+    principal: row.principal,
   }),
 )
 
@@ -305,14 +323,12 @@ const progress = statement((db, arg: { id: string }) =>
   db.updateTable('runs').set({ crashes: 0, crashes_alone: 0, tries: 0 }).where('id', '=', arg.id),
 )
 
-interface Assignment {
+interface Assignment extends ReturnType<typeof optionColumns> {
   id: string
   ownerId: string
   agent: string | null
   tools: string
   model: string | null
-  timeoutMs: number | null
-  deadline: number | null
 }
 
 const assign = statement((db, arg: Assignment) =>
@@ -325,7 +341,8 @@ const assign = statement((db, arg: Assignment) =>
       agent: arg.agent,
       effective_tools_json: arg.tools,
       model_requested: arg.model,
-      timeout_ms: arg.timeoutMs,
+      options_json: arg.options_json,
+      priority: arg.priority,
       deadline: arg.deadline,
       waiting_for: null,
       wake_at: null,

@@ -2,10 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Session, SessionKind } from '../../domain/session.ts'
 import type { Reading } from '../store.ts'
+import type { OwnedBy } from './own-sessions.ts'
 import { sessionFrom } from './sessions.ts'
 
 /** Which sessions a list is about. Lists of sessions, runs and spending have no other conditions on sessions. */
-export interface SessionScope {
+export interface SessionScope extends OwnedBy {
   folder?: string
   label?: string
   kind?: SessionKind
@@ -25,8 +26,9 @@ export interface SessionPosition {
 }
 
 /** Conditions on the table `sessions` of a query; undefined for all sessions. */
-export function within({ folder, label, kind, archived }: SessionScope): RawBuilder<boolean> | undefined {
+export function within({ folder, label, kind, archived, principal }: SessionScope): RawBuilder<boolean> | undefined {
   const conditions = [
+    ...(principal === undefined ? [] : [sql`sessions.principal_id = ${principal}`]),
     ...(folder === undefined ? [] : [sql`sessions.folder = ${folder}`]),
     ...(label === undefined ? [] : [sql`sessions.label = ${label}`]),
     ...(kind === undefined ? [] : [sql`sessions.kind = ${kind}`]),

@@ -3,14 +3,13 @@ import type { Millis } from '../../domain/clock.ts'
 import { type CallSum, type Spending, spendingOf, trialKinds } from '../../domain/spending.ts'
 import { raw } from '../raw.ts'
 import type { Reading } from '../store.ts'
-import { type PageQuery, type SessionScope, within } from './session-lists.ts'
+import type { OwnedBy } from './own-sessions.ts'
+import type { PageQuery } from './session-lists.ts'
 import { callSums } from './usage.ts'
 
 /** Which calls a report is about. */
-export interface UsageScope {
+export interface UsageScope extends OwnedBy {
   since: Millis
-  /** Only calls of runs in these sessions. */
-  sessions?: SessionScope
 }
 
 /** What calls can be grouped by; `day` is the number of the UTC day. */
@@ -30,14 +29,16 @@ export type UsagePosition = Pick<UsageGroup, 'key' | 'first'>
 export async function usageBy(
   rows: Reading,
   by: UsageKey,
-  { since, sessions = {} }: UsageScope,
+  { since, principal }: UsageScope,
   { limit, after }: Partial<PageQuery<UsagePosition>>,
 ): Promise<UsageGroup[]> {
-  const condition = within(sessions)
   const follows = after
     ? sql`HAVING min(began) < ${after.first} OR (min(began) = ${after.first} AND key > ${after.key})`
     : sql``
-  const conditions = [...(since === 0 ? [] : [sql`usage.at >= ${since}`]), ...(condition ? [condition] : [])]
+  const conditions = [
+    ...(since === 0 ? [] : [sql`usage.at >= ${since}`]),
+    ...(principal === undefined ? [] : [sql`usage.principal = ${principal}`]),
+  ]
   const found = await rows.all(
     raw<CallSum & { key: string; first: number }>(
       rows.build,
@@ -46,7 +47,7 @@ export async function usageBy(
             SELECT ${keys[by]} AS key, usage.state, min(usage.at) AS began, count(*) AS calls, sum(input_tokens) AS input,
                    sum(output_tokens) AS output, sum(cached_tokens) AS cached, sum(cost_usd) AS cost,
                    sum(cost_usd * price_assumed) AS assumed
-            FROM usage ${joins(by, condition !== undefined)}
+            FROM usage ${joins(by)}
             ${conditions.length === 0 ? sql`` : sql`WHERE ${sql.join(conditions, sql` AND `)}`}
             GROUP BY 1, 2
           ),
@@ -69,14 +70,11 @@ export function inReportOrder(a: UsagePosition, b: UsagePosition): number {
 }
 
 /** Spending of all calls. */
-export async function totalUsage(rows: Reading, { since, sessions = {} }: UsageScope): Promise<Spending> {
-  const condition = within(sessions)
+export async function totalUsage(rows: Reading, { since, principal }: UsageScope): Promise<Spending> {
+  let query = callSums(rows.build)
   // Without a condition on time the table is read in its own order, which is several times faster than by the index.
-  let query = since === 0 ? callSums(rows.build) : callSums(rows.build).where('at', '>=', since)
-  if (condition) {
-    const runs = rows.build.selectFrom('runs').innerJoin('sessions', 'sessions.id', 'runs.session_id').select('runs.id')
-    query = query.where('run_id', 'in', runs.where(condition))
-  }
+  if (since !== 0) query = query.where('at', '>=', since)
+  if (principal !== undefined) query = query.where('principal', '=', principal)
   return spendingOf(await rows.all(query))
 }
 
@@ -97,8 +95,8 @@ const keys: Record<UsageKey, RawBuilder<unknown>> = {
   day: sql`cast(usage.at / 86400000 AS TEXT)`,
 }
 
-function joins(by: UsageKey, needsSessions: boolean): RawBuilder<unknown> {
-  if (by === 'session' || needsSessions)
+function joins(by: UsageKey): RawBuilder<unknown> {
+  if (by === 'session')
     return sql`LEFT JOIN runs ON runs.id = usage.run_id LEFT JOIN sessions ON sessions.id = runs.session_id`
   return by === 'agent' ? sql`LEFT JOIN runs ON runs.id = usage.run_id` : sql``
 }

@@ -6,6 +6,7 @@ import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
+import type { OwnedBy } from './own-sessions.ts'
 import type { RequestSpending } from './request-totals.ts'
 
 export interface ModelCall {
@@ -13,6 +14,8 @@ export interface ModelCall {
   call: number
   rootRunId: string
   model: string
+  /** Text form of the principal who is charged. */
+  principal: string
 }
 
 /** Takes the day budget lock. Nothing may be locked after this. */
@@ -32,6 +35,7 @@ export async function reserveUsage(tx: Tx, call: ModelCall, max: Usage, at: Mill
       output: max.outputTokens,
       cost: max.costUsd,
       at,
+      principal: call.principal,
     }),
   )
 }
@@ -86,25 +90,30 @@ export async function spendingBy(rows: Reading, of: { rootRunId: string } | { ru
   return spendingOf(await rows.all('rootRunId' in of ? byRequest(of) : byRun(of)))
 }
 
-/** Spending of all calls since a time. */
-export async function spentSince(rows: Reading, since: Millis): Promise<Spending> {
-  return spendingOf(await rows.all(callSums(rows.build).where('at', '>=', since)))
+/** Spending of all calls since a time, or of a principal's. */
+export async function spentSince(rows: Reading, since: Millis, { principal }: OwnedBy = {}): Promise<Spending> {
+  const calls = callSums(rows.build).where('at', '>=', since)
+  return spendingOf(await rows.all(principal === undefined ? calls : calls.where('principal', '=', principal)))
 }
 
-/** Cost in USD of all calls since a time, reserved and estimated ones included. */
-export async function costSince(rows: Reading, since: Millis): Promise<number> {
-  return (await rows.first(bySince({ since })))?.cost ?? 0
+/** Cost in USD of all calls since a time, or of a principal's, reserved and estimated ones included. */
+export async function costSince(rows: Reading, since: Millis, { principal }: OwnedBy = {}): Promise<number> {
+  const query = principal === undefined ? bySince({ since }) : ofPrincipalSince({ since, principal })
+  return (await rows.first(query))?.cost ?? 0
 }
 
 /** Reservations of open calls: of a request, or of all calls since a time. */
 export async function reservedNow(
   rows: Reading,
-  of: { rootRunId: string } | { since: Millis },
+  of: { rootRunId: string } | (OwnedBy & { since: Millis }),
 ): Promise<RequestSpending> {
-  const openCalls = callSums(rows.build).where('state', '=', 'reserved')
-  const [sum] = await rows.all(
-    'since' in of ? openCalls.where('at', '>=', of.since) : openCalls.where('root_run_id', '=', of.rootRunId),
-  )
+  let openCalls = callSums(rows.build).where('state', '=', 'reserved')
+  if ('rootRunId' in of) openCalls = openCalls.where('root_run_id', '=', of.rootRunId)
+  else {
+    openCalls = openCalls.where('at', '>=', of.since)
+    if (of.principal !== undefined) openCalls = openCalls.where('principal', '=', of.principal)
+  }
+  const [sum] = await rows.all(openCalls)
   const { calls = 0, input = 0, output = 0, cost = 0 } = sum ?? {}
   return { steps: Number(calls), tokens: Number(input) + Number(output), costUsd: cost }
 }
@@ -157,6 +166,14 @@ const bySince = statement((db, arg: { since: number }) =>
   db.selectFrom('usage').select(sql<number>`coalesce(sum(cost_usd), 0)`.as('cost')).where('at', '>=', arg.since),
 )
 
+const ofPrincipalSince = statement((db, arg: { since: number; principal: string }) =>
+  db
+    .selectFrom('usage')
+    .select(sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'))
+    .where('principal', '=', arg.principal)
+    .where('at', '>=', arg.since),
+)
+
 const reserve = statement(
   (
     db,
@@ -169,6 +186,7 @@ const reserve = statement(
       output: number
       cost: number
       at: number
+      principal: string
     },
   ) =>
     db.insertInto('usage').values({
@@ -182,6 +200,7 @@ const reserve = statement(
       cached_tokens: 0,
       cost_usd: arg.cost,
       at: arg.at,
+      principal: arg.principal,
     }),
 )
 

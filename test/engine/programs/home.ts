@@ -1,9 +1,8 @@
-import type { App } from '../../../src/api/app.ts'
-import { openApp } from '../../../src/app/app.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import type { Model } from '../../../src/domain/model.ts'
 import type { Tool } from '../../../src/domain/tools/tool.ts'
 import { ensureHome, homePaths } from '../../../src/home/home.ts'
+import { type OwnerApp, openOwnerApp } from '../../setup/owner-app.ts'
 
 export const folder = '/programs'
 
@@ -14,11 +13,11 @@ export async function openHome(
   model: Model,
   env: Record<string, string> = {},
   tools: Tool[] = [],
-): Promise<App> {
+): Promise<OwnerApp> {
   await ensureHome(home)
   const paths = homePaths(home)
   const config = await loadConfig(paths.config, {})
-  return openApp({
+  return openOwnerApp({
     paths,
     env,
     config: {

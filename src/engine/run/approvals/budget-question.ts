@@ -2,8 +2,7 @@ import { budgetTool } from '../../../domain/approval.ts'
 import { insertApproval } from '../../../store/rows/approvals.ts'
 import { type BudgetQuestion, budgetQuestions, isDayBudget } from '../../../store/rows/budget-questions.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
-import { itemsOfRun } from '../../../store/rows/inbox.ts'
-import { parkRun } from '../../../store/rows/runs.ts'
+import { findRun, parkRun } from '../../../store/rows/runs.ts'
 import { spendingBy } from '../../../store/rows/usage.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { ActiveRun } from '../active-run.ts'
@@ -15,6 +14,8 @@ import { hashOfCall } from './frozen-call.ts'
  * with the reason.
  */
 export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise<'parked'> {
+  // What a user may spend is the owner's decision, made with `users set`: no answer of a request raises it.
+  if (spent.key === 'perUserDay.usd') throw spent
   const { engine, claimed } = run
   const questions = await engine.store.read(budgetQuestions)
   const before = questions.filter((each) => each.question.request === claimed.run.rootRunId)
@@ -22,7 +23,7 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
   if (before.some(({ approval }) => approval.answer === 'no') || !(await isAttended(run))) throw spent
   await run.park(async (tx) => {
     const id = await ask(tx, run, spent, `${budgetTool}-${before.length + 1}`)
-    await parkRun(tx, claimed.run.id, 'budget', null, run.tries)
+    await parkRun(tx, claimed.run.id, { waitingFor: 'budget', tries: run.tries })
     const waiting = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
     await recordEvent(tx, { at: engine.clock.now(), ...waiting, payload: { for: 'budget', approvals: [id] } })
     tx.hint('runs')
@@ -34,10 +35,10 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
 }
 
 /** Whether a user waits for this request and can be asked. */
-function isAttended({ engine, claimed }: ActiveRun): Promise<boolean> {
-  return engine.store.read(async (rows) =>
-    (await itemsOfRun(rows, claimed.run.rootRunId)).some(({ options }) => options.attended || options.waitsForBudget),
-  )
+async function isAttended({ engine, claimed }: ActiveRun): Promise<boolean> {
+  // Read again: a user who steers it may watch since its claim.
+  const run = await engine.store.read((rows) => findRun(rows, claimed.run.id))
+  return run?.options.attended === true || run?.options.waitsForBudget === true
 }
 
 async function ask(

@@ -1,8 +1,9 @@
-import { countQueued, countRunning } from '../../../store/rows/queue.ts'
+import { countRunning, queuedLanes } from '../../../store/rows/queue.ts'
 import type { Reading } from '../../../store/store.ts'
 import type { Engine } from '../../runtime.ts'
 import { claimNext } from '../claim.ts'
 import type { Claimant, Claimed } from '../claimed.ts'
+import { countClaimable } from '../lanes.ts'
 import { type Accepted, type Submission, submit } from '../submit.ts'
 import type { Lease } from './lease.ts'
 
@@ -99,10 +100,6 @@ export class Claimer {
  * may be out of date: each claim checks the limits itself.
  */
 async function claimableCount(rows: Reading, { limits }: Engine): Promise<number> {
-  const queued = await countQueued(rows, maxWave)
-  if (queued === 0) return 0
-  const { running, children } = await countRunning(rows)
-  const freeSlots = limits.maxRunning - running
-  // With all child slots taken, a top-level run may still be claimable.
-  return freeSlots <= 0 ? 0 : Math.max(1, Math.min(queued, freeSlots, limits.maxChildren - children))
+  const queued = await queuedLanes(rows, maxWave)
+  return queued.length === 0 ? 0 : countClaimable(limits, await countRunning(rows), queued)
 }

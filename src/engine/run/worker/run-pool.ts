@@ -6,7 +6,7 @@ import { findRun } from '../../../store/rows/runs.ts'
 import type { Engine } from '../../runtime.ts'
 import { Stop } from '../active-run.ts'
 import type { Claimant, Claimed } from '../claimed.ts'
-import { Lanes } from '../lanes.ts'
+import { KeyedQueue } from '../keyed-queue.ts'
 import { executeRun } from '../loop.ts'
 import type { Lease } from './lease.ts'
 import { type Crash, releaseRun } from './recover.ts'
@@ -25,7 +25,7 @@ export interface PoolOptions {
 export class RunPool {
   readonly #engine: Engine
   readonly #options: PoolOptions
-  readonly #lanes = new Lanes()
+  readonly #fileQueue = new KeyedQueue()
   /** By claim: a run may be claimed again before this process notices the end of its last claim. */
   readonly #busy = new Map<string, { runId: string; stop: AbortController; done: Promise<void> }>()
   /** Claims that this process still owns in the database and must release. */
@@ -52,7 +52,7 @@ export class RunPool {
     // A cancel that was requested while an earlier owner had the run.
     if (claimed.run.cancelReason !== null) stop.abort(new Stop('cancelled', claimed.run.cancelReason))
     this.#watchTime(claimed, stop, ended.signal)
-    const worker = { signal: stop.signal, leaseAtRisk: () => lease.atRisk, claimant, lanes: this.#lanes }
+    const worker = { signal: stop.signal, leaseAtRisk: () => lease.atRisk, claimant, fileQueue: this.#fileQueue }
     const done = executeRun(this.#engine, claimed, worker)
       .then((next) => next && this.start(next))
       .catch((error) => {
@@ -74,13 +74,13 @@ export class RunPool {
   /** Enforces timeout and deadline, whatever a model or a tool does. A timeout of 0 means none. */
   #watchTime({ run }: Claimed, stop: AbortController, ended: AbortSignal): void {
     const { clock, limits } = this.#engine
-    const limit = run.timeoutMs ?? limits.timeoutMs
+    const { timeoutMs: limit = limits.timeoutMs, deadline } = run.options
     const expire = (left: Millis, reason: string) =>
       clock.sleep(Math.max(0, left), ended).then(() => {
         if (!ended.aborted) stop.abort(new Stop('timeout', reason))
       })
     if (limit > 0) void expire(limit - run.activeMs, `it ran for ${Math.round(limit / 1000)} s, its limit`)
-    if (run.deadline !== null) void expire(run.deadline - clock.now(), 'its deadline passed')
+    if (deadline !== undefined) void expire(deadline - clock.now(), 'its deadline passed')
   }
 
   /** Stops all runs in good order, including follow-up runs, and resolves when none is left. */

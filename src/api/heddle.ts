@@ -1,0 +1,17 @@
+import type { Principal } from '../domain/principal.ts'
+import type { StreamDelta } from '../domain/stream-delta.ts'
+import type { App } from './app.ts'
+import type { WorkInProgress } from './views/run.ts'
+
+/** A Heddle that is open in this process: an App for each principal, and what only its own process can do. */
+export interface Heddle {
+  /** All that this principal can ask for. */
+  as(principal: Principal): App
+  /** Whose token this is; without one, the owner. Throws if no principal has this token. */
+  identify(token: string | undefined): Promise<Principal>
+  /** Starts a worker in this process, for one session or for all; a home has only one worker for all. */
+  work(options?: { folder: string; session: string }): Promise<WorkInProgress>
+  /** Streams the text of this process's runs; the returned function stops it. */
+  listen(listener: (delta: StreamDelta) => void): () => void
+  close(): Promise<void>
+}
