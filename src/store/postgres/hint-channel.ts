@@ -8,7 +8,7 @@ const maxPause: Millis = 5000
 /** A payload of PostgreSQL holds 8000 bytes. */
 const maxHints = 200
 /** What may have happened while nobody listened; waiters of single requests look again by themselves. */
-const anything: readonly Hint[] = ['events', 'runs', 'cancel']
+const anything: readonly Hint[] = ['events', 'runs', 'cancel', 'due']
 
 /** Carries hints between the processes of one database. Best effort: a lost hint is found by the sweep. */
 export interface HintChannel {
