@@ -41,9 +41,23 @@ export interface InboxItem {
   /** The result that it reports. */
   resultId?: number
   tells?: NarrationRequest
+  /** Id of the message in the system that it came from: a chat, a mail, a hook. */
+  outerRef?: string
 }
 
 const maxKey = 200
+export const maxOuterRef = 200
+
+/** Refuses what no system uses as the id of a message. */
+export function checkOuterRef(ref: string): string {
+  if (ref === '' || ref.length > maxOuterRef || !isStorable(ref) || /\p{Cc}/u.test(ref))
+    throw new UsageError(
+      'the outer reference is empty, too long or not well-formed',
+      'use 1 to 200 characters without control characters, such as telegram:42:1007',
+      'bad_ref',
+    )
+  return ref
+}
 
 /**
  * Stored form of a sender's dedupe key. The prefix keeps it apart from the engine's own keys (`result:`, `join:`, `plan:`,

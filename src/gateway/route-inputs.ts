@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { spendingKeys } from '../api/views/run.ts'
 import { decisions } from '../domain/approval.ts'
+import { maxOuterRef } from '../domain/inbox.ts'
 import { taskActions, taskStatuses } from '../domain/plan.ts'
 import { runOptions } from '../domain/run-options.ts'
 import { routeNames } from './api.ts'
@@ -33,6 +34,7 @@ export const question = z.strictObject({
   from: z.string().max(200).optional(),
   timeoutSeconds: z.number().nonnegative().max(1_000_000).optional(),
   dedupeKey: z.string().min(1).max(200).optional(),
+  outerRef: z.string().min(1).max(maxOuterRef).exactOptional(),
 })
 export const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0) })
 export const runsQuery = z.strictObject({ all: z.stringbool().default(false) })

@@ -1,13 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { clientKey, type InboxItem } from '../../src/domain/inbox.ts'
+import { idSource } from '../../src/domain/id.ts'
+import { checkOuterRef, clientKey, type InboxItem } from '../../src/domain/inbox.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { openStore } from '../../src/store/open.ts'
 import { insertItem } from '../../src/store/rows/inbox.ts'
 import { migrations } from '../../src/store/schema-version.ts'
+import { systemRandom } from '../../src/system.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { untilSo } from '../setup/until.ts'
+import { insertOldItem, insertOldRun } from '../store/old-rows.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 let gateway: TestGateway | undefined
@@ -42,25 +45,25 @@ describe.each(databases)('keys of clients on %s', (database) => {
   test('what was delivered before an upgrade is known by its key after it, and frees the key of the engine', async () => {
     const { place, remove } = newPlace(database)
     const old = await openStore(place, context, { migrations: migrations.filter(({ id }) => id < 14) })
-    let ids = 0
-    const runtime = { store: old, clock: context.clock, newId: () => `id${String(++ids).padStart(18, '0')}` }
-    const asked = { folder, label: 'main', content: 'x' }
-    const first = await submit(runtime, { ...asked, dedupeKey: 'result:abc' })
-    await submit(runtime, { ...asked, label: 'tells', source: 'event', dedupeKey: 'narrative:turn' })
+    await old.write('submit', async (tx) => {
+      await insertOldRun(tx, { id: 'asked' })
+      await insertOldItem(tx, 'asked', { payload: { content: 'x', parts: [], wishes: {} }, key: 'result:abc' })
+      await insertOldRun(tx, { id: 'told', via: 'narrator' })
+      const payload = { content: 'x', parts: [], wishes: {} }
+      await insertOldItem(tx, 'told', { payload, source: 'event', key: 'narrative:turn' })
+    })
     await old.close()
     const store = await openStore(place, context)
-    const upgraded = { ...runtime, store }
-    expect(await submit(upgraded, { ...asked, dedupeKey: clientKey('result:abc') })).toMatchObject({
-      itemId: first.itemId,
-    })
+    const runtime = { store, clock: context.clock, newId: idSource(context.clock, systemRandom) }
+    const again = { folder, label: 'main', content: 'x', dedupeKey: clientKey('result:abc') }
+    expect(await submit(runtime, again)).toMatchObject({ itemId: 'item of asked' })
     const notice: InboxItem = {
-      ...{ id: 'notice', sessionId: first.session.id, kind: 'result', content: '', source: 'agent', parts: [] },
+      ...{ id: 'notice', sessionId: 'asked', kind: 'result', content: '', source: 'agent', parts: [] },
       ...{ label: { integrity: 'trusted', sources: [] }, options: {}, wake: false, createdAt: 0 },
       ...{ rootRunId: null, runId: null, consumedByTurn: null },
     }
     await store.write('settle', (tx) => insertItem(tx, notice, 'result:abc'))
-    const again = { ...notice, id: 'again' }
-    const taken = store.write('settle', (tx) => insertItem(tx, again, 'narrative:turn'))
+    const taken = store.write('settle', (tx) => insertItem(tx, { ...notice, id: 'again' }, 'narrative:turn'))
     await expect(taken).rejects.toMatchObject({ code: 'key_taken' })
     await store.close()
     await remove()
@@ -69,4 +72,42 @@ describe.each(databases)('keys of clients on %s', (database) => {
 
 test.each([['', 'x'.repeat(201), 'a\0b', '\ud800']].flat())('%j is refused as a key', (key) => {
   expect(() => clientKey(key)).toThrow('dedupe key')
+})
+
+describe.each(databases)('the id of a message in another system on %s', (database) => {
+  test('stays with it: in its turn, in an export and its import, and in a retry', async () => {
+    gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))], { database })
+    const { app, door } = gateway
+    const asked = { session: 'main', content: 'hello', outerRef: 'telegram:42:1007' }
+    const { itemId } = await door.submit(folder, asked)
+    const answered = await door.answer(folder, itemId, never)
+    const message = { id: itemId, content: 'hello', outerRef: 'telegram:42:1007' }
+    const shown = await app.show(folder, `turn:${answered.turnId}`)
+    expect(shown).toMatchObject({ query: [message] })
+    const lines: string[] = []
+    for await (const line of app.exportTurns(folder, 'main')) lines.push(line)
+    expect(lines.map((line) => JSON.parse(line).turn.queryMessages)).toMatchObject([[message]])
+    await app.importTurns(linesOf(lines))
+    await door.retry(`run:${answered.runId}`)
+    await untilSo(async () => (await app.log(folder, { of: 'main' })).length === 2)
+    const turns = await app.log(folder, { of: 'main' })
+    const retried = turns.find(({ id }) => id !== answered.turnId)
+    const again = await app.show(folder, `turn:${retried?.id}`)
+    expect(again).toMatchObject({ query: [{ content: 'hello', outerRef: 'telegram:42:1007' }] })
+  })
+
+  test('is not a key: two messages may have the same', async () => {
+    gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))], { database })
+    const asked = { session: 'main', content: 'hello', outerRef: 'mail:1' }
+    const first = await gateway.door.submit(folder, asked)
+    expect((await gateway.door.submit(folder, asked)).itemId).not.toBe(first.itemId)
+  })
+})
+
+async function* linesOf(lines: string[]): AsyncIterable<string> {
+  yield* lines
+}
+
+test.each(['', 'x'.repeat(201), 'a\0b', '\ud800', 'two\nlines', '\u001b[31m'])('%j is refused as such an id', (ref) => {
+  expect(() => checkOuterRef(ref)).toThrow('outer reference')
 })

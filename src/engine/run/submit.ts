@@ -1,7 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
-import type { InboxItem, NarrationRequest } from '../../domain/inbox.ts'
+import { checkOuterRef, type InboxItem, type NarrationRequest } from '../../domain/inbox.ts'
 import type { Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
 import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
@@ -38,6 +38,8 @@ export interface Submission extends RunOptions {
   /** Identifies repeated deliveries of one input: the second returns the first's outcome. */
   dedupeKey?: string
   tells?: NarrationRequest
+  /** Id of the message in the system that it came from; does not identify repeated deliveries. */
+  outerRef?: string
 }
 
 export interface Accepted {
@@ -240,5 +242,6 @@ function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): I
     consumedByTurn: null,
     createdAt: input.now,
     ...(input.tells && { tells: input.tells }),
+    ...(input.outerRef !== undefined && { outerRef: checkOuterRef(input.outerRef) }),
   }
 }
