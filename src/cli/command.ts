@@ -4,7 +4,6 @@ import type { Clock } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Client } from '../gateway/api.ts'
 import type { Daemon } from '../gateway/client.ts'
-import type { LocalClient } from '../gateway/local-client.ts'
 import type { CommandIo } from './io.ts'
 import type { Screen } from './terminal/screen.ts'
 
@@ -23,7 +22,7 @@ export interface CommandContext {
   /** Opens the Heddle of this home on first use, and creates a missing home. Notices go to `tell`, default stderr. */
   heddle(tell?: (text: string) => void): Promise<Heddle>
   /** The engine in this process, with the caller's rights. */
-  app(): Promise<LocalClient>
+  app(): Promise<Client>
   /** The daemon of this home, if it is up and answers. */
   daemon(): Promise<Daemon | undefined>
   /** The client to ask: the daemon if it is up, else the engine opened in this process. */

@@ -66,9 +66,10 @@ export async function openContext(
     return localClient(local, local.as(await local.identify(undefined)))
   }
   const findKnownDaemon = async () => {
-    const daemon = await findDaemon(paths.run, systemClock, () =>
-      tell('the daemon does not answer, continuing without it'),
-    )
+    const daemon = await findDaemon(paths.run, {
+      clock: systemClock,
+      onSilence: () => tell('the daemon does not answer, continuing without it'),
+    })
     // The engine says this itself when it is opened.
     if (!daemon || !stored || opened) return daemon
     const { permissionErrors } = await import('../app/permission-names.ts')

@@ -5,34 +5,6 @@ import type { Event } from '../domain/event.ts'
 import type { RunError } from '../domain/run.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 
-/** Paths of all routes. `:id` is an id, or its first or last characters, or a number for plans, tasks, approvals and grants. */
-export const routeNames = {
-  health: '/v1/health',
-  inputs: '/v1/inputs',
-  answer: '/v1/inputs/:id/answer',
-  runs: '/v1/runs',
-  run: '/v1/runs/:id',
-  cancel: '/v1/runs/:id/cancel',
-  retry: '/v1/runs/:id/retry',
-  plans: '/v1/plans',
-  plan: '/v1/plans/:id',
-  cancelPlan: '/v1/plans/:id/cancel',
-  tasks: '/v1/tasks',
-  task: '/v1/tasks/:id',
-  cancelTask: '/v1/tasks/:id/cancel',
-  retryTask: '/v1/tasks/:id/retry',
-  results: '/v1/results',
-  approvals: '/v1/approvals',
-  decide: '/v1/approvals/:id',
-  grants: '/v1/grants',
-  revoke: '/v1/grants/:id/revoke',
-  undo: '/v1/runs/:id/undo',
-  status: '/v1/status',
-  usage: '/v1/usage',
-  cursor: '/v1/cursor',
-  events: '/v1/events',
-} as const
-
 /** Identity of a daemon. */
 export interface Health {
   ok: true
@@ -45,7 +17,11 @@ export interface Health {
 /** Body of every response with a status of 400 or above. */
 export interface Refusal {
   ok: false
-  error: RunError & { retry: 'never' | 'later' }
+  error: RunError & {
+    retry: 'never' | 'later'
+    /** The caller must change the request; left out where the status says so. */
+    misuse?: true
+  }
 }
 
 /**
@@ -68,28 +44,8 @@ export interface StreamQuery {
   signal: AbortSignal
 }
 
-/** Client of an engine, in this process or in a daemon. */
-export interface Client
-  extends Pick<
-    App,
-    | 'submit'
-    | 'answer'
-    | 'runs'
-    | 'cancel'
-    | 'retry'
-    | 'undo'
-    | 'plans'
-    | 'tasks'
-    | 'results'
-    | 'changeTask'
-    | 'approvals'
-    | 'decide'
-    | 'grants'
-    | 'revokeGrant'
-    | 'status'
-    | 'usage'
-    | 'cursor'
-  > {
+/** Client of an engine, in this process or in a daemon: all of App, views by name, and the live stream. */
+export interface Client extends App {
   run(name: string): Promise<RunView>
   /** By `plan:N` or the number alone; tasks likewise. */
   plan(name: string): Promise<PlanView>

@@ -19,6 +19,12 @@ export const defaultFollowerLimits: FollowerLimits = { messages: 1000, character
 /** Events are fetched only while the queue is shorter than this; the rest stays in the database. */
 const fetchBelow = 64
 
+/** Runs of which a follower remembers whether it may hear them. */
+const maxKnownRuns = 1000
+
+/** What a follower asks for, and whether it may see everything: only then it shares what was read for others. */
+export type FollowerQuery = Omit<StreamQuery, 'signal'> & { seesAll: boolean }
+
 /** A message to a follower. */
 export type FollowerMessage =
   | StreamItem
@@ -34,7 +40,12 @@ export class Follower {
   readonly #queue: { sent: FollowerMessage; size: number }[] = []
   readonly #gone = new AbortController()
   readonly #limits: FollowerLimits
+  readonly #app: Pick<App, 'events' | 'show'>
+  readonly #live: Pick<LiveTexts, 'whole'>
+  readonly #seesAll: boolean
   readonly #run: string | undefined
+  /** Whether the App shows a run; undefined before it was asked. */
+  readonly #shown = new Map<string, boolean>()
   #queuedCharacters = 0
   #cursor: string | null
   #isClosed = false
@@ -42,18 +53,21 @@ export class Follower {
   #changed = Promise.withResolvers<void>()
 
   constructor(
-    app: Pick<App, 'events'>,
+    app: Pick<App, 'events' | 'show'>,
     { heddle, hub, live }: { heddle: Pick<Heddle, 'listen'>; hub: EventHub; live: Pick<LiveTexts, 'whole'> },
-    query: Omit<StreamQuery, 'signal'>,
+    query: FollowerQuery,
     { clock, followerLimits }: { clock: Clock; followerLimits: FollowerLimits },
   ) {
     this.#limits = followerLimits
+    this.#app = app
+    this.#live = live
+    this.#seesAll = query.seesAll
     this.#run = query.run
     this.#cursor = query.after ?? null
     for (const stop of [heddle.listen((delta) => this.#pushDelta(delta)), hub.listen(() => this.#wake())])
       this.#gone.signal.addEventListener('abort', stop)
     for (const delta of live.whole()) this.#pushDelta(delta)
-    void this.#pushEvents(app, hub)
+    void this.#pushEvents(hub)
     void this.#sendHeartbeats(clock)
   }
 
@@ -72,6 +86,11 @@ export class Follower {
     }
   }
 
+  /** Ends the stream with this error as its last message. */
+  fail(error: unknown): void {
+    this.#end({ kind: 'failed', refusal: refusalOf(error) })
+  }
+
   /** Ends the stream at once and releases its listeners. */
   leave(): void {
     this.#isClosed = true
@@ -85,18 +104,19 @@ export class Follower {
     return this.#gone.signal
   }
 
-  async #pushEvents(app: Pick<App, 'events'>, hub: EventHub): Promise<void> {
+  async #pushEvents(hub: EventHub): Promise<void> {
     try {
       while (!this.#isClosed) {
         // Taken before reading, so that no change in between is missed.
         const changed = this.#changed.promise
         const after = this.#cursor
-        const page = hub.after(after) ?? (await app.events(after === null ? {} : { after }))
+        const shared = this.#seesAll ? hub.after(after) : undefined
+        const page = shared ?? (await this.#app.events(after === null ? {} : { after }))
         if (page.length === 0) await changed
         for (const event of page) await this.#pushEvent(event)
       }
     } catch (error) {
-      this.#end({ kind: 'failed', refusal: refusalOf(error) })
+      this.fail(error)
     }
   }
 
@@ -112,7 +132,7 @@ export class Follower {
   }
 
   #pushDelta(delta: LiveDelta): void {
-    if (this.#isClosed || (this.#run !== undefined && delta.runId !== this.#run)) return
+    if (this.#isClosed || (this.#run !== undefined && delta.runId !== this.#run) || !this.#mayHear(delta.runId)) return
     const size = 'text' in delta ? delta.text.length : 0
     const last = this.#queue.at(-1)
     // Merge deltas that the follower has not read yet.
@@ -124,6 +144,24 @@ export class Follower {
     } else this.#add({ kind: 'live', delta: delta }, size)
     const { messages, characters } = this.#limits
     if (this.#queue.length > messages || this.#queuedCharacters > characters) this.#drop()
+  }
+
+  /** Whether this follower's App shows the run. The first time the text so far follows once that is known. */
+  #mayHear(runId: string): boolean {
+    if (this.#seesAll) return true
+    const isShown = this.#shown.get(runId)
+    if (isShown !== undefined) return isShown
+    this.#shown.set(runId, false)
+    const [oldest] = this.#shown.keys()
+    if (this.#shown.size > maxKnownRuns && oldest !== undefined) this.#shown.delete(oldest)
+    void this.#app.show('/', `run:${runId}`).then(
+      () => {
+        this.#shown.set(runId, true)
+        for (const delta of this.#live.whole()) if (delta.runId === runId) this.#pushDelta(delta)
+      },
+      () => undefined,
+    )
+    return false
   }
 
   /** Sends heartbeats to an idle follower, and drops one that does not read. */

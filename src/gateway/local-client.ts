@@ -1,20 +1,14 @@
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
-import type { PlanView, TaskView } from '../api/views/plan.ts'
-import type { RunView } from '../api/views/run.ts'
 import { isAboutRun } from '../domain/event.ts'
 import type { Client, StreamItem, StreamQuery } from './api.ts'
-
-/** Client of an engine in this process: it can ask for everything, without a wire. */
-export interface LocalClient extends App, Client {}
+import { namedViews } from './named-views.ts'
 
 /** Client of the engine in this process, with the rights of this App. */
-export function localClient(heddle: Pick<Heddle, 'listen'>, app: App): LocalClient {
+export function localClient(heddle: Pick<Heddle, 'listen'>, app: App): Client {
   return {
     ...app,
-    run: async (name) => (await app.show('/', `run:${name}`)) as RunView,
-    plan: async (name) => (await app.show('/', `plan:${name.replace(/^plan:/, '')}`)) as PlanView,
-    task: async (name) => (await app.show('/', `task:${name.replace(/^task:/, '')}`)) as TaskView,
+    ...namedViews(app),
     stream: (query) => streamOf(heddle, app, query),
   }
 }

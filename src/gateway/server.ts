@@ -7,12 +7,11 @@ import { owner } from '../domain/principal.ts'
 import type { Health } from './api.ts'
 import { EventHub } from './event-hub.ts'
 import { defaultFollowerLimits, type Follower, type FollowerLimits } from './follower.ts'
+import { routes } from './http.ts'
 import { liveTexts } from './live-texts.ts'
-import { routes } from './routes.ts'
 import { placeSocket, type SocketFolders } from './socket-place.ts'
 
 const headersTimeout: Millis = 5_000
-const requestTimeoutMs: Millis = 30_000
 
 export interface ServerSettings extends SocketFolders {
   health: Omit<Health, 'ok'>
@@ -30,16 +29,16 @@ export interface Server {
 /** Serves on a unix socket that only this user can open. Nothing listens on a network. */
 export async function serve(heddle: Heddle, settings: ServerSettings): Promise<Server> {
   const { clock, onError, followerLimits = defaultFollowerLimits } = settings
-  const app = heddle.as(owner)
-  const hub = await EventHub.open(app, clock)
+  const hub = await EventHub.open(heddle.as(owner), clock)
   const live = liveTexts(heddle, hub)
   const followers = new Set<Follower>()
   const health = { ok: true as const, ...settings.health }
-  const http = routes(app, { heddle, health, clock, hub, live, followerLimits, onError, followers })
+  const http = routes({ heddle, health, clock, hub, live, followerLimits, onError, followers })
   const server = createServer(
     {
       headersTimeout: headersTimeout,
-      requestTimeout: requestTimeoutMs,
+      // Bodies have their own limit: an import may take long.
+      requestTimeout: 0,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: 5_000,
     },

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Follower, FollowerMessage } from './follower.ts'
 
 /** Sends a follower's messages as server-sent events, with backpressure. Must not throw. */
@@ -38,4 +40,27 @@ export function encodeSse(sent: FollowerMessage): string {
     case 'beat':
       return ': beat\n\n'
   }
+}
+
+const contentTypes = { lines: 'application/x-ndjson; charset=utf-8', text: 'text/markdown; charset=utf-8' }
+
+/**
+ * Sends lines, or pieces of a text, as they come. Throws if there is no first one. A later failure breaks the connection,
+ * so that a client never takes a part for the whole.
+ */
+export async function sendLines(
+  response: Pick<ServerResponse, keyof ServerResponse>,
+  lines: AsyncIterable<string>,
+  form: keyof typeof contentTypes,
+): Promise<void> {
+  const iterator = lines[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  const end = form === 'lines' ? '\n' : ''
+  async function* pieces() {
+    for (let next = first; !next.done; next = await iterator.next()) yield next.value + end
+  }
+  response.writeHead(200, { 'content-type': contentTypes[form], 'cache-control': 'no-store' })
+  // A client that hangs up is no failure of ours, and one of the database was told to this client alone.
+  await pipeline(Readable.from(pieces()), response as ServerResponse).catch(() => undefined)
+  await iterator.return?.()
 }

@@ -8,7 +8,7 @@ import type { Screen } from '../../src/cli/terminal/screen.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import type { Event, EventKind } from '../../src/domain/event.ts'
 import type { Client } from '../../src/gateway/api.ts'
-import { type LocalClient, localClient } from '../../src/gateway/local-client.ts'
+import { localClient } from '../../src/gateway/local-client.ts'
 import { manualClock } from '../../src/testing.ts'
 import { heddleOf } from '../setup/owner-app.ts'
 import { plan, survey, task } from './plan-views.ts'
@@ -106,7 +106,7 @@ function newPlan(views: PlanView[], kinds: EventKind[]) {
   } as unknown as Client
   const watch = async (size: Screen, signal = new AbortController().signal) => {
     const { output, said } = newOutput()
-    const app = async () => ({}) as LocalClient
+    const app = async () => ({}) as Client
     const ended = await watchPlan({ app, clock, screen: size, signal, output, most: 3 }, door, 1)
     return { ended, said }
   }

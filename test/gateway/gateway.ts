@@ -85,7 +85,7 @@ export async function newGateway(
   return {
     app,
     server,
-    door: socketClient(server.path, systemClock),
+    door: socketClient({ socket: server.path }, systemClock),
     runFolder: paths.run,
     get listeners() {
       return listeners

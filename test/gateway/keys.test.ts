@@ -1,16 +1,15 @@
+import type { Insertable } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import { idSource } from '../../src/domain/id.ts'
 import { checkOuterRef, clientKey, type InboxItem } from '../../src/domain/inbox.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { openStore } from '../../src/store/open.ts'
 import { insertItem } from '../../src/store/rows/inbox.ts'
 import { migrations } from '../../src/store/schema-version.ts'
-import { systemRandom } from '../../src/system.ts'
+import type { Tables } from '../../src/store/tables.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { untilSo } from '../setup/until.ts'
-import { insertOldItem, insertOldRun } from '../store/old-rows.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 let gateway: TestGateway | undefined
@@ -45,25 +44,38 @@ describe.each(databases)('keys of clients on %s', (database) => {
   test('what was delivered before an upgrade is known by its key after it, and frees the key of the engine', async () => {
     const { place, remove } = newPlace(database)
     const old = await openStore(place, context, { migrations: migrations.filter(({ id }) => id < 14) })
+    let ids = 0
+    const runtime = { store: old, clock: context.clock, newId: () => `id${String(++ids).padStart(18, '0')}` }
+    const asked = { folder, label: 'main', content: 'x' }
+    const first = { itemId: 'first', session: { id: 'talk' } }
     await old.write('submit', async (tx) => {
-      await insertOldRun(tx, { id: 'asked' })
-      await insertOldItem(tx, 'asked', { payload: { content: 'x', parts: [], wishes: {} }, key: 'result:abc' })
-      await insertOldRun(tx, { id: 'told', via: 'narrator' })
-      const payload = { content: 'x', parts: [], wishes: {} }
-      await insertOldItem(tx, 'told', { payload, source: 'event', key: 'narrative:turn' })
+      await tx.run(tx.build.insertInto('segments').values({ id: 'segment', parent_id: null, fork_depth: 0 }))
+      const session = { id: 'talk', folder, label: 'main', segment_id: 'segment', updated_at: 1 }
+      await tx.run(tx.build.insertInto('sessions').values(session as Insertable<Tables['sessions']>))
+      const item = {
+        session_id: 'talk',
+        kind: 'message',
+        payload_json: '{"content":"x","parts":[],"wishes":{}}',
+      } as const
+      const more = { ...item, integrity: 'trusted', sources_json: '[]', wake: 1, created_at: 1 } as const
+      const items = tx.build.insertInto('inbox')
+      await tx.run(items.values({ ...more, id: 'first', source: 'human', dedupe_key: 'result:abc' }))
+      await tx.run(items.values({ ...more, id: 'tells', source: 'event', dedupe_key: 'narrative:turn' }))
     })
     await old.close()
     const store = await openStore(place, context)
-    const runtime = { store, clock: context.clock, newId: idSource(context.clock, systemRandom) }
-    const again = { folder, label: 'main', content: 'x', dedupeKey: clientKey('result:abc') }
-    expect(await submit(runtime, again)).toMatchObject({ itemId: 'item of asked' })
+    const upgraded = { ...runtime, store }
+    expect(await submit(upgraded, { ...asked, dedupeKey: clientKey('result:abc') })).toMatchObject({
+      itemId: first.itemId,
+    })
     const notice: InboxItem = {
-      ...{ id: 'notice', sessionId: 'asked', kind: 'result', content: '', source: 'agent', parts: [] },
+      ...{ id: 'notice', sessionId: first.session.id, kind: 'result', content: '', source: 'agent', parts: [] },
       ...{ label: { integrity: 'trusted', sources: [] }, options: {}, wake: false, createdAt: 0 },
-      ...{ rootRunId: null, runId: null, consumedByTurn: null },
+      ...{ rootRunId: null, runId: null, consumedByTurn: null, principal: 'owner' },
     }
     await store.write('settle', (tx) => insertItem(tx, notice, 'result:abc'))
-    const taken = store.write('settle', (tx) => insertItem(tx, { ...notice, id: 'again' }, 'narrative:turn'))
+    const again = { ...notice, id: 'again' }
+    const taken = store.write('settle', (tx) => insertItem(tx, again, 'narrative:turn'))
     await expect(taken).rejects.toMatchObject({ code: 'key_taken' })
     await store.close()
     await remove()

@@ -67,7 +67,7 @@ beforeEach(async () => {
       throw error
     },
   })
-  door = socketClient(server.path, systemClock)
+  door = socketClient({ socket: server.path }, systemClock)
 })
 afterEach(async () => {
   await server.stop()

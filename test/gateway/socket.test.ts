@@ -29,10 +29,12 @@ test('the socket is private from the moment it can be found, and gone when the s
   const gateway = await newGateway([])
   const found = lstatSync(socketName(gateway.runFolder))
   expect({ isSocket: found.isSocket(), mode: found.mode & 0o777 }).toEqual({ isSocket: true, mode: 0o600 })
-  expect(await findDaemon(gateway.runFolder, systemClock)).toMatchObject({ health: { ok: true, pid: process.pid } })
+  expect(await findDaemon(gateway.runFolder, { clock: systemClock })).toMatchObject({
+    health: { ok: true, pid: process.pid },
+  })
   await gateway.server.stop()
   expect(readdirSync(gateway.runFolder).filter((name) => name.includes('sock') || name.startsWith('.'))).toEqual([])
-  expect(await findDaemon(gateway.runFolder, systemClock)).toBe(undefined)
+  expect(await findDaemon(gateway.runFolder, { clock: systemClock })).toBe(undefined)
   await gateway.remove().catch(() => undefined)
 })
 
@@ -44,7 +46,7 @@ test('in a home whose path is too long for a socket it is in the directory priva
   expect(gateway.server.path.length).toBeLessThan(100)
   const found = lstatSync(gateway.server.path)
   expect(found.mode & 0o777).toBe(0o600)
-  expect(await findDaemon(gateway.runFolder, systemClock)).toMatchObject({ socket: gateway.server.path })
+  expect(await findDaemon(gateway.runFolder, { clock: systemClock })).toMatchObject({ socket: gateway.server.path })
   const { path } = gateway.server
   await gateway.remove()
   expect(existsSync(path) || existsSync(join(path, '..'))).toBe(false)
@@ -84,7 +86,7 @@ test('what a dead daemon left is replaced', async () => {
   renameSync(join(folder, 'bound'), socketName(folder))
   dead.close()
   expect(findSocket(folder)).toBe(socketName(folder))
-  expect(await findDaemon(folder, systemClock)).toBe(undefined)
+  expect(await findDaemon(folder, { clock: systemClock })).toBe(undefined)
   const server = createServer()
   const placed = await placeSocket(
     { runFolder: folder },

@@ -34,7 +34,7 @@ test('the diagram of run states is the table of legal moves', () => {
 /** A run as the rows allow it in this state. */
 function runIn(state: RunState, id: string): Run {
   return {
-    ...newRun({ id, kind: 'turn', via: 'user', sessionId: null, now: 1 }),
+    ...newRun({ id, kind: 'turn', via: 'user', sessionId: null, now: 1, principal: 'owner' }),
     state,
     ownerId: state === 'running' ? 'owner' : null,
     waitingFor: state === 'waiting' ? 'retry' : null,

@@ -2,9 +2,8 @@ import { join } from 'node:path'
 import type { App } from '../../api/app.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
-import type { StreamItem } from '../../gateway/api.ts'
+import type { Client, StreamItem } from '../../gateway/api.ts'
 import type { Daemon } from '../../gateway/client.ts'
-import type { LocalClient } from '../../gateway/local-client.ts'
 import { homePaths } from '../../home/home.ts'
 import type { CommandContext } from '../command.ts'
 import { exitCodeOf } from '../exit-codes.ts'
@@ -56,7 +55,7 @@ export class ChatSession {
   #interruptedAt = Number.NEGATIVE_INFINITY
   #code = 0
 
-  constructor(here: CommandContext, app: LocalClient, daemon: Daemon | undefined, settings: ChatSettings) {
+  constructor(here: CommandContext, app: Client, daemon: Daemon | undefined, settings: ChatSettings) {
     this.#here = here
     this.#isTyped = here.io.stdin.isTTY === true
     this.#app = app

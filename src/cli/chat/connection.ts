@@ -2,7 +2,6 @@ import type { WorkInProgress } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { type Daemon, isDaemonGone } from '../../gateway/client.ts'
-import type { LocalClient } from '../../gateway/local-client.ts'
 import type { CommandContext } from '../command.ts'
 import { recoveryNotice } from '../live/picked-up.ts'
 
@@ -11,7 +10,7 @@ const closeTimeout: Millis = 3000
 /** Connection of a chat to an engine: the daemon while it lives, else the engine in this process. */
 export class Connection {
   readonly #here: CommandContext
-  readonly #app: LocalClient
+  readonly #app: Client
   readonly #tell: (text: string) => void
   /** Sessions that this process works on once the daemon is gone. */
   readonly #sessions = new Set<string>()
@@ -19,7 +18,7 @@ export class Connection {
   #client: Client
   #alone: Promise<void> | undefined
 
-  constructor(here: CommandContext, app: LocalClient, daemon: Daemon | undefined, tell: (text: string) => void) {
+  constructor(here: CommandContext, app: Client, daemon: Daemon | undefined, tell: (text: string) => void) {
     this.#here = here
     this.#app = app
     this.#tell = tell

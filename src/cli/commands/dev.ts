@@ -1,4 +1,5 @@
 import { crashPoints } from '../../domain/crash-points.ts'
+import { version } from '../../version.ts'
 import { type Register, rareGroup } from '../command.ts'
 
 export const registerDev: Register = (program, run) => {
@@ -7,4 +8,14 @@ export const registerDev: Register = (program, run) => {
     .command('crash-points')
     .description('moments at which HEDDLE_CRASH_AT=<point>#<n> kills the process')
     .action(run(async () => ({ json: { points: crashPoints }, text: crashPoints.join('\n') })))
+  dev
+    .command('openapi')
+    .description('the OpenAPI document of the routes that heddle up serves')
+    .action(
+      run(async () => {
+        const { openapi } = await import('../../gateway/openapi.ts')
+        const document = openapi(version)
+        return { json: document, text: JSON.stringify(document, null, 2) }
+      }),
+    )
 }

@@ -5,7 +5,6 @@ import { tail } from '../../domain/id.ts'
 import { isTerminal } from '../../domain/run.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
-import type { LocalClient } from '../../gateway/local-client.ts'
 import type { CommandContext } from '../command.ts'
 import { answerPage } from '../pages/answer-page.ts'
 import { type Pane, plainPane, terminalPane } from '../terminal/pane.ts'
@@ -28,7 +27,7 @@ export interface WatchScope {
 /** Watches a run or a session and prints its events. */
 export class SessionWatcher {
   readonly #here: CommandContext
-  readonly #app: LocalClient
+  readonly #app: Client
   readonly #scope: WatchScope
   readonly #screen: Screen
   readonly #pane: Pane
@@ -46,7 +45,7 @@ export class SessionWatcher {
   #hasTyped = false
   #client: Client
 
-  constructor(here: CommandContext, app: LocalClient, scope: WatchScope) {
+  constructor(here: CommandContext, app: Client, scope: WatchScope) {
     this.#here = here
     this.#app = app
     this.#scope = scope

@@ -5,6 +5,7 @@ import { type Outcome, type Run, type RunError, type RunState, statesBefore, typ
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 import { optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
 /** Right to write for a run: held by the process that claimed it last. */
@@ -149,11 +150,12 @@ async function move(tx: Tx, id: string, next: RunState, query: Query<unknown>): 
 
 export async function runsOf(
   rows: Reading,
-  filter: { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
+  filter: OwnedBy & { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
 ): Promise<Run[]> {
   let query = rows.build.selectFrom('runs').selectAll().orderBy('created_at').orderBy('id')
   if (filter.ownerId !== undefined) query = query.where('owner_id', '=', filter.ownerId)
   if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
+  if (filter.principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, filter.principal))
   if (filter.live === true) query = query.where('finished_at', 'is', null)
   if (filter.state !== undefined) query = query.where('state', '=', filter.state)
   return (await rows.all(query)).map(runFrom)
@@ -229,6 +231,7 @@ const insert = statement((db, row: RunRow) =>
     sources_json: row.sources_json,
     error_json: row.error_json,
     task_id: row.task_id,
+    principal: row.principal,
   }),
 )
 

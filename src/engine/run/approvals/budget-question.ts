@@ -14,6 +14,8 @@ import { hashOfCall } from './frozen-call.ts'
  * with the reason.
  */
 export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise<'parked'> {
+  // What a user may spend is the owner's decision, made with `users set`: no answer of a request raises it.
+  if (spent.key === 'perUserDay.usd') throw spent
   const { engine, claimed } = run
   const questions = await engine.store.read(budgetQuestions)
   const before = questions.filter((each) => each.question.request === claimed.run.rootRunId)

@@ -140,7 +140,7 @@ export async function endUnowned(
   ending: Ending,
 ): Promise<void> {
   // Inputs queued for this run are answered by its end and start no run of their own; inputs that came after it began do.
-  if (run.epoch === 0) await bindItems(tx, sessions.session.id, run.id)
+  if (run.epoch === 0) await bindItems(tx, run, sessions.session.id)
   const journal = new Journal(run.id, await readSteps(tx, run.id))
   const label = joinLabels([run.label, ...journal.labels])
   const last = journal.lastReply

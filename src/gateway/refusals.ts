@@ -1,0 +1,45 @@
+import type { Context } from 'hono'
+import { HeddleError, UsageError } from '../domain/errors.ts'
+import type { Refusal } from './api.ts'
+import { refusalOf } from './follower.ts'
+import { ownRoutes } from './routes/table.ts'
+
+/** Answers a request with its error; bugs are reported. */
+export function refuse(c: Context, error: unknown, onError: (error: unknown) => void): Response {
+  if (!(error instanceof HeddleError)) onError(error)
+  const status = statusOf(error)
+  return c.json(withMisuse(refusalOf(error), error, status), status)
+}
+
+/** A status other than 400 and 413 does not tell the client whether the caller must change the request. */
+function withMisuse(refusal: Refusal, error: unknown, status: number): Refusal {
+  const isClear = status === 400 || status === 413 || refusal.error.code === 'no_route'
+  return isClear || !(error instanceof UsageError) ? refusal : { ...refusal, error: { ...refusal.error, misuse: true } }
+}
+
+const statusByCode = new Map<string, 401 | 403 | 404 | 409 | 410 | 413>([
+  ['bad_token', 401],
+  ['unknown_token', 401],
+  ['forbidden', 403],
+  ['not_found', 404],
+  ['no_route', 404],
+  ['too_large', 413],
+  ['cursor_expired', 410],
+  ['key_reused', 409],
+])
+
+function statusOf(error: unknown) {
+  if (!(error instanceof HeddleError)) return 500
+  const known = statusByCode.get(error.code)
+  if (known) return known
+  if (error instanceof UsageError) return 400
+  return error.retry === 'later' ? 503 : 409
+}
+
+export function noRoute(c: Context): UsageError {
+  return new UsageError(
+    `there is no ${c.req.method} ${c.req.path.slice(0, 100)}`,
+    `GET ${ownRoutes.openapi} lists the routes`,
+    'no_route',
+  )
+}

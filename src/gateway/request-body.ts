@@ -1,0 +1,92 @@
+import type { HttpBindings } from '@hono/node-server'
+import type { Context } from 'hono'
+import type { Clock, Millis } from '../domain/clock.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
+
+// Attachments are base64 in the body.
+const maxBodyBytes = 32 * 1024 * 1024
+/** Max time for a whole JSON body, and between two pieces of a stream of lines. */
+const bodyTimeout: Millis = 30_000
+
+export type HttpEnv = { Bindings: HttpBindings }
+export type HttpContext = Context<HttpEnv>
+
+/** Reads a JSON body. Requires its content type: a foreign web page cannot make a browser send that. */
+export async function jsonBody(c: HttpContext, clock: Clock): Promise<unknown> {
+  if (!/^application\/json(;|$)/i.test(c.req.header('content-type') ?? ''))
+    throw new UsageError('the body is not JSON', 'send it with content-type: application/json', 'bad_request')
+  if (Number(c.req.header('content-length') ?? 0) > maxBodyBytes) throw tooLarge()
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of piecesOf(c, clock, { isWhole: true })) {
+    bytes += piece.length
+    // The server discards the rest.
+    if (bytes > maxBodyBytes) throw tooLarge()
+    pieces.push(piece)
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+  } catch {
+    throw new UsageError('the body is not JSON', 'send one JSON object', 'bad_request')
+  }
+}
+
+/** Reads a body line by line, as it comes; of any length, though not in one line. Throws if lines are not expected. */
+export async function* lineBody(c: HttpContext, clock: Clock, isExpected: boolean): AsyncIterable<string> {
+  if (!isExpected) throw new Error('this route takes no lines')
+  if (!/^application\/x-ndjson(;|$)/i.test(c.req.header('content-type') ?? ''))
+    throw new UsageError('the body is not lines of JSON', 'send content-type: application/x-ndjson', 'bad_request')
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const piece of piecesOf(c, clock, { isWhole: false })) {
+    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+    let from = 0
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10, from)) {
+      yield rest.toString('utf8', from, end)
+      from = end + 1
+    }
+    rest = rest.subarray(from)
+    if (rest.length > maxBodyBytes) throw tooLarge()
+  }
+  if (rest.length > 0) yield rest.toString('utf8')
+}
+
+/** The pieces of a body; one that does not come in time ends the connection. */
+async function* piecesOf(c: HttpContext, clock: Clock, { isWhole }: { isWhole: boolean }): AsyncIterable<Buffer> {
+  const { incoming } = c.env
+  const read = new AbortController()
+  let waiting = new AbortController()
+  const watch = () => {
+    const signal = AbortSignal.any([read.signal, waiting.signal])
+    void clock.sleep(bodyTimeout, signal).then(() => signal.aborted || incoming.destroy(new Error('too slow')))
+  }
+  watch()
+  try {
+    for await (const piece of incoming.iterator({ destroyOnReturn: false })) {
+      if (!isWhole) waiting.abort()
+      yield piece
+      if (isWhole) continue
+      waiting = new AbortController()
+      watch()
+    }
+  } catch (error) {
+    throw incoming.complete || error instanceof HeddleError ? error : clientGone(error)
+  } finally {
+    read.abort()
+  }
+}
+
+/** The client hung up while sending its body. */
+function clientGone(cause: unknown): HeddleError {
+  return new HeddleError('client_gone', 'the client hung up before its request was complete', 'send it again', {
+    retry: 'later',
+    cause,
+  })
+}
+
+function tooLarge(): UsageError {
+  return new UsageError(
+    `the body is larger than ${maxBodyBytes / 1024 / 1024} MB`,
+    'put what is long into a file, and name the file',
+    'too_large',
+  )
+}

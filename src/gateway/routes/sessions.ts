@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import type { SessionApp } from '../../api/sessions.ts'
+import { folder, label } from './fields.ts'
+import { get, post, type RoutesOf } from './route.ts'
+
+const names = z.array(z.string().max(200)).max(1000)
+const persona = z.strictObject({
+  id: z.string().max(100),
+  identity: z.strictObject({ name: label, soul: z.string().max(100_000), emoji: z.string().max(100).exactOptional() }),
+  permissions: z.strictObject({
+    tools: z.strictObject({
+      allow: names.exactOptional(),
+      deny: names.exactOptional(),
+      ask: names.exactOptional(),
+    }),
+    sandbox: z.record(z.string().max(200), z.json()).exactOptional(),
+    credentials: names.exactOptional(),
+  }),
+  defaultModelConfig: z
+    .strictObject({
+      model: label,
+      thinking: z.strictObject({ level: z.enum(['off', 'low', 'medium', 'high']) }).exactOptional(),
+      maxTokens: z.int().positive().exactOptional(),
+      temperature: z.number().min(0).max(10).exactOptional(),
+    })
+    .exactOptional(),
+})
+
+export const sessionRoutes: RoutesOf<SessionApp> = {
+  sessions: [
+    get('sessions', {
+      path: '/v1/sessions',
+      summary: 'Sessions of a folder, or of all.',
+      input: z.strictObject({ folder: folder.exactOptional() }),
+      answer: { key: 'sessions' },
+      call: (app, { id: _, ...filter }) => app.sessions(filter),
+      fields: (filter = {}) => ({ ...filter }),
+    }),
+  ],
+  routeSmart: [
+    post('routeSmart', {
+      path: '/v1/sessions/route',
+      summary: 'The session that a message belongs to by its words.',
+      input: z.strictObject({ folder, message: z.string(), all: z.boolean().default(false) }),
+      answer: 'plain',
+      call: (app, { folder, message, all }) => app.routeSmart(folder, message, { all }),
+      fields: (folder, message, options = {}) => ({ folder, message, ...options }),
+    }),
+  ],
+  renameSession: [
+    post('renameSession', {
+      path: '/v1/sessions/rename',
+      summary: 'Gives a session another label.',
+      input: z.strictObject({ folder, session: label, label }),
+      answer: 'plain',
+      call: (app, { folder, session, label }) => app.renameSession(folder, session, label),
+      fields: (folder, session, label) => ({ folder, session, label }),
+    }),
+  ],
+  archiveSession: [
+    post('archiveSession', {
+      path: '/v1/sessions/archive',
+      summary: 'Archives a session, or brings it back.',
+      input: z.strictObject({ folder, session: label, archived: z.boolean().default(true) }),
+      answer: 'plain',
+      call: (app, { folder, session, archived }) => app.archiveSession(folder, session, archived),
+      fields: (folder, session, archived) => ({ folder, session, archived }),
+    }),
+  ],
+  personas: [
+    get('personas', {
+      path: '/v1/personas',
+      summary: 'All personas.',
+      answer: { key: 'personas' },
+      call: (app) => app.personas(),
+      fields: () => ({}),
+    }),
+  ],
+  setPersona: [
+    post('setPersona', {
+      path: '/v1/personas',
+      summary: 'Stores a persona, new or changed.',
+      input: z.strictObject({ persona }),
+      call: (app, { persona }) => app.setPersona(persona),
+      fields: (persona) => ({ persona }),
+    }),
+  ],
+}

@@ -1,0 +1,129 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { HeddleError, UsageError } from '../domain/errors.ts'
+import type { Refusal } from './api.ts'
+
+const maxReplyLength = 64 * 1024 * 1024
+
+/** Where requests go, and on whose behalf: the owner's without a token. */
+export interface Address {
+  socket: string
+  token?: string
+}
+
+/** A request; lines are sent as they come. */
+export interface SocketRequest {
+  verb: 'GET' | 'POST'
+  path: string
+  body?: object
+  lines?: AsyncIterable<string>
+  signal?: AbortSignal
+}
+
+/** Sends a request and reads its JSON answer. */
+export async function ask<T>(address: Address, request: SocketRequest): Promise<T> {
+  return readJson<T>(await sendRequest(address, request))
+}
+
+/** Sends a request and resolves with a successful response; a refusal is thrown as its error. */
+export async function sendRequest({ socket, token }: Address, sending: SocketRequest): Promise<IncomingMessage> {
+  // Loaded only when there is a daemon: loading it takes longer than starting Node.
+  const { request } = await import('node:http')
+  const { verb, path, body, lines, signal } = sending
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      socketPath: socket,
+      method: verb,
+      path,
+      agent: false,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+        ...(lines && { 'content-type': 'application/x-ndjson' }),
+      },
+      ...(signal && { signal }),
+    })
+    sent.on('error', (error) => reject(daemonGone(error)))
+    sent.once('response', (response) => {
+      if ((response.statusCode ?? 500) < 400) return resolve(response)
+      readJson<Refusal>(response).then((refusal) => reject(errorFrom(refusal, response.statusCode)), reject)
+    })
+    if (lines) sendLines(sent, lines).catch(reject)
+    else sent.end(text)
+  })
+}
+
+/** Writes lines until the server answers; throws what their source throws. */
+async function sendLines(sent: ClientRequest, lines: AsyncIterable<string>): Promise<void> {
+  let isAnswered = false
+  const moved = () =>
+    new Promise<void>((resolve) => {
+      for (const event of ['drain', 'response', 'close'] as const) sent.once(event, () => resolve())
+    })
+  sent.once('response', () => {
+    isAnswered = true
+  })
+  try {
+    for await (const line of lines) {
+      if (isAnswered || sent.destroyed) return
+      if (!sent.write(`${line}\n`)) await moved()
+    }
+    sent.end()
+  } catch (error) {
+    sent.destroy()
+    throw error
+  }
+}
+
+export async function readJson<T>(response: IncomingMessage): Promise<T> {
+  let text = ''
+  try {
+    for await (const piece of response.setEncoding('utf8')) {
+      text += piece
+      if (text.length > maxReplyLength) throw new Error('the answer is too long')
+    }
+    return JSON.parse(text)
+  } catch (error) {
+    throw daemonGone(error)
+  }
+}
+
+/** The pieces of a streamed answer; throws if the connection breaks before its end. */
+export async function* streamedText(response: IncomingMessage): AsyncIterable<string> {
+  try {
+    yield* response.setEncoding('utf8') as AsyncIterable<string>
+  } catch (error) {
+    throw daemonGone(error)
+  }
+}
+
+/** The lines of a streamed answer. */
+export async function* streamedLines(response: IncomingMessage): AsyncIterable<string> {
+  let rest = ''
+  for await (const piece of streamedText(response)) {
+    const lines = (rest + piece).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
+/** Whether the daemon ended or does not answer: the request may or may not have taken effect. */
+export function isDaemonGone(error: unknown): boolean {
+  return error instanceof HeddleError && error.code === 'daemon_gone'
+}
+
+function errorFrom({ error }: Refusal, status = 500): HeddleError {
+  if (!error?.code) return daemonGone(new Error(`status ${status}`))
+  if (error.code === 'no_route')
+    return new HeddleError('no_route', `the daemon is of another version: ${error.message}`, 'restart it: heddle up')
+  if (status === 400 || status === 413 || error.misuse) return new UsageError(error.message, error.remedy, error.code)
+  return new HeddleError(error.code, error.message, error.remedy, { retry: error.retry })
+}
+
+function daemonGone(cause: unknown): HeddleError {
+  return new HeddleError('daemon_gone', 'the daemon no longer answers', 'start it again: heddle up', {
+    retry: 'later',
+    cause,
+  })
+}

@@ -1,0 +1,97 @@
+import { afterEach, expect, test } from 'vitest'
+import type { App } from '../../src/api/app.ts'
+import type { Heddle } from '../../src/api/heddle.ts'
+import { HeddleError } from '../../src/domain/errors.ts'
+import { isOwner, type Principal } from '../../src/domain/principal.ts'
+import type { StreamItem } from '../../src/gateway/api.ts'
+import { socketClient } from '../../src/gateway/client.ts'
+import { type Server, serve } from '../../src/gateway/server.ts'
+import { systemClock } from '../../src/system.ts'
+import { gate, scriptedModel } from '../../src/testing.ts'
+import { folder, isEnd, newGateway, type TestGateway, toldUntil } from './gateway.ts'
+
+let gateway: TestGateway
+let server: Server | undefined
+afterEach(async () => {
+  await server?.stop()
+  server = undefined
+  await gateway.remove()
+})
+
+const never = new AbortController().signal
+const mia: Principal = { kind: 'user', id: 'mia', role: 'public' }
+
+/** A second server over the same Heddle, where `mia` sees only what happens in her session. */
+async function serveMia(isKnown: () => boolean): Promise<Server> {
+  const { app } = gateway
+  const isHers = async (runId: string) => (await app.show('/', `run:${runId}`)).kind === 'run' && hers.has(runId)
+  const herApp: App = {
+    ...app.as(mia),
+    events: async (query) =>
+      (await app.events(query)).filter(
+        ({ payload, subject }) => payload['session'] === 'mia' || hers.has(subject.slice(4)),
+      ),
+    async show(where, reference) {
+      if (await isHers(reference.slice('run:'.length))) return app.show(where, reference)
+      throw new HeddleError('not_found', 'there is no such run', 'list yours with: heddle ps')
+    },
+  }
+  const heddle: Heddle = {
+    ...app,
+    as: (principal) => (isOwner(principal) ? app.as(principal) : herApp),
+    async identify(token) {
+      if (token === undefined) return app.identify(token)
+      if (isKnown()) return mia
+      throw new HeddleError('unknown_token', 'no user has this token', 'ask the owner for one')
+    },
+  }
+  server = await serve(heddle, {
+    runFolder: `${gateway.runFolder}/..`,
+    health: { pid: 1, version: '0', since: '2026-01-01T00:00:00.000Z' },
+    clock: systemClock,
+    onError: () => undefined,
+  })
+  return server
+}
+const hers = new Set<string>()
+
+test('a follower with a token gets the events and the text of what its App shows, and nothing else', async () => {
+  const holds = { mia: gate(), other: gate() }
+  const model = scriptedModel(({ messages }) => {
+    const hold = messages.at(-1)?.content === 'hers' ? holds.mia : holds.other
+    return { pieces: ['one ', hold, 'two'] }
+  })
+  gateway = await newGateway([model])
+  const { path } = await serveMia(() => true)
+  const herClient = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const other = await gateway.door.submit(folder, { session: 'other', content: 'not hers' })
+  const own = await gateway.door.submit(folder, { session: 'mia', content: 'hers' })
+  hers.add(own.runId ?? '')
+  await Promise.all([holds.mia.reached, holds.other.reached])
+  const text = Promise.withResolvers<void>()
+  const told = toldUntil(herClient, {}, (item) => {
+    if (item.kind === 'live') text.resolve()
+    return isEnd(item)
+  })
+  await text.promise
+  holds.other.open()
+  await gateway.door.answer(folder, other.itemId, never)
+  holds.mia.open()
+  await gateway.door.answer(folder, own.itemId, never)
+  const heard = await told
+  const isAboutOther = (item: StreamItem) =>
+    item.kind === 'live' ? item.delta.runId !== own.runId : JSON.stringify(item.event).includes(other.runId ?? '')
+  expect(heard.filter(isAboutOther)).toEqual([])
+  expect(heard.at(-1)).toMatchObject({ event: { kind: 'run.ended', subject: `run:${own.runId}` } })
+})
+
+test('the stream of a revoked token ends, and says why', async () => {
+  let isKnown = true
+  gateway = await newGateway([])
+  const { path } = await serveMia(() => isKnown)
+  const stream = socketClient({ socket: path, token: 'mia-token' }, systemClock).stream({ signal: never })
+  const next = stream[Symbol.asyncIterator]().next()
+  await gateway.untilListeners(3)
+  isKnown = false
+  await expect(next).rejects.toMatchObject({ code: 'unknown_token' })
+})
