@@ -1,3 +1,4 @@
+import type { AccessApp } from './access.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
 import type { EventApp } from './events.ts'
@@ -17,6 +18,7 @@ export interface App
     ApprovalApp,
     EventApp,
     MemoryApp,
-    FileSearch {
+    FileSearch,
+    AccessApp {
   backup(file: string): Promise<{ bytes: number; turns: number }>
 }

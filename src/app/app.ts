@@ -1,14 +1,12 @@
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { Config } from '../config/config.ts'
-import { HeddleError } from '../domain/errors.ts'
 import { idSource } from '../domain/id.ts'
 import type { Model } from '../domain/model.ts'
-import { owner, type Principal } from '../domain/principal.ts'
 import { liveFeed } from '../domain/stream-delta.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import type { Runtime } from '../engine/runtime.ts'
-import { realFolder } from '../home/folder.ts'
+import { folderToWorkIn, realFolder } from '../home/folder.ts'
 import { userHomeOf } from '../home/home.ts'
 import { homeFiles } from '../home/home-files.ts'
 import { identityFilesOf } from '../home/identity.ts'
@@ -22,10 +20,13 @@ import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
+import { accessApp, identify } from './access-app.ts'
 import { noteFolders, openAppAgents } from './agents.ts'
 import { approvalApp } from './approval-app.ts'
+import { type Caller, onePerPrincipal } from './caller.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
+import { guarded } from './guard.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
@@ -89,21 +90,26 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   for (const error of permissionErrors({ tools: config.tools, personas }, known.tools)) tell?.(error)
   const noteFolder = (folder: string) => noteFolders(paths, [folder])
   const worker = new ProcessWorker(engine, { ...settings, runDirectory: paths.run, agents, files, embedding })
-  const app: App = {
-    ...sessionApp(runtime, known),
-    ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder }),
-    ...runApp(engine, { agents, worker, defaults: defaultsOf(settings), noteFolder }),
-    ...planApp(engine),
-    ...approvalApp(runtime),
-    ...eventApp(store, context, config.retention.eventDays * day),
+  const own = { userHome: userHomeOf(settings.env), home: paths.home }
+  const defaults = defaultsOf(settings)
+  const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
-    backup: (file) => writeBackup(store, file, backupOptions(context)),
+    ...accessApp(runtime, { random, realFolder: (folder) => folderToWorkIn(folder, own) }),
+    backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
-  const everything = withRealFolders(app, { userHome: userHomeOf(settings.env), home: paths.home })
+  const appFor = (caller: Caller): App => ({
+    ...sessionApp(runtime, known, caller),
+    ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
+    ...runApp(engine, { agents, worker, defaults, noteFolder, caller }),
+    ...planApp(engine, caller),
+    ...approvalApp(runtime, caller),
+    ...eventApp(store, context, config.retention.eventDays * day, caller),
+    ...shared,
+  })
   return {
-    as: () => everything,
-    identify,
+    as: onePerPrincipal((caller) => guarded(withRealFolders(appFor(caller), own), caller, runtime)),
+    identify: (token) => identify(runtime, token),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
     listen: live.listen,
     async close() {
@@ -111,12 +117,6 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
       await store.close()
     },
   }
-}
-
-/** Tokens do not exist yet: without one it is the owner, whose process or private socket this is. */
-async function identify(token: string | undefined): Promise<Principal> {
-  if (token === undefined) return owner
-  throw new HeddleError('unknown_token', 'no user has this token', 'leave it out: only the owner has access')
 }
 
 function defaultsOf({ config, models }: AppSettings): { model: string | null; dayLimitUsd: number } {

@@ -6,14 +6,15 @@ import { approvalId, listApprovals, revoke, viewGrants } from '../engine/views/q
 import { itemsOfRun } from '../store/rows/inbox.ts'
 import { findRun } from '../store/rows/runs.ts'
 import { findSessions } from '../store/rows/sessions.ts'
+import type { Caller } from './caller.ts'
 
-export function approvalApp(runtime: Runtime): ApprovalApp {
+export function approvalApp(runtime: Runtime, caller: Caller): ApprovalApp {
   const { store } = runtime
   return {
-    approvals: () => store.read(listApprovals),
+    approvals: () => store.read((rows) => listApprovals(rows, caller.only('approval.list'))),
     async decide(reference, decision) {
       assertHashGiven(reference, decision)
-      const { approval, run } = await decide(runtime, approvalId(reference), decision)
+      const { approval, run } = await decide(runtime, approvalId(reference), decision, caller.text)
       return store.read(async (rows) => {
         const root = await findRun(rows, run.rootRunId)
         const [session] = await findSessions(rows, { id: root?.sessionId ?? '' })

@@ -110,13 +110,13 @@ export function engineOf(
     memory: { recall: config.memory.recall, files: fileSearch !== undefined },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
-    toolsFor(run, { persona, folder, parent }) {
-      const rights = { role: roleOf(engine, run, folder), persona, ...(parent && { parent }) }
-      return effectiveTools(policy, [...known.keys()], run, rights)
+    toolsFor(run, { persona, folder, access, parent }) {
+      const rights = { role: roleOf(engine, run, folder), persona, access, ...(parent && { parent }) }
+      return effectiveTools(policy, known, run, rights)
     },
     mustAsk: (tool, run, { persona, folder }) =>
       approvalReason(policy, tool, { role: roleOf(engine, run, folder), persona }),
-    async prompt(run, { persona, folder }) {
+    async prompt(run, { persona, folder, access }) {
       const files = await identityFiles()
       const role = roleOf(engine, run, folder)
       // Reading agent files has a cost: only runs that delegate need the list.
@@ -124,6 +124,7 @@ export function engineOf(
       const text = systemPrompt({
         role,
         identity: persona?.identity ?? null,
+        isPrivate: access.isPrivate,
         isChild: run.depth > 0,
         files,
         tools: run.effectiveTools,

@@ -2,9 +2,11 @@ import type { AgentApp } from '../api/agents.ts'
 import type { RunApp } from '../api/runs.ts'
 import type { Question } from '../api/views/question.ts'
 import { builtInAgents } from '../domain/agent.ts'
+import { rankOf } from '../domain/authorize.ts'
 import { clientKey } from '../domain/inbox.ts'
 import { asUserCancellation } from '../domain/plan.ts'
 import { parseReference } from '../domain/reference.ts'
+import { clampRunOptions } from '../domain/run-options.ts'
 import { undo } from '../engine/files/undo.ts'
 import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
 import { cancelPlan, cancelTask, changeTask } from '../engine/plans/steer-plan.ts'
@@ -18,6 +20,7 @@ import { listRuns, listUsage, resolveRun } from '../engine/views/runs.ts'
 import { statusOf } from '../engine/views/status.ts'
 import { findTask } from '../store/rows/tasks.ts'
 import type { AppAgents } from './agents.ts'
+import type { Caller } from './caller.ts'
 import type { AppEngine } from './engine.ts'
 import type { ProcessWorker } from './process-worker.ts'
 
@@ -29,11 +32,12 @@ export interface RunAppContext {
   defaults: { model: string | null; dayLimitUsd: number }
   /** Notes that runs may work in this folder. */
   noteFolder(folder: string): void
+  caller: Caller
 }
 
 export function runApp(engine: AppEngine, context: RunAppContext): RunApp & AgentApp {
   const { store, clock } = engine
-  const { worker, agents, defaults } = context
+  const { worker, agents, defaults, caller } = context
   return {
     async submit(folder, question) {
       const submission = await toSubmission(engine, context, folder, question)
@@ -41,12 +45,16 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
       return { itemId, runId, session: session.label, ...(queuedBehind !== undefined && { queuedBehind }) }
     },
     answer: (folder, itemId, signal) => answer(engine, folder, itemId, signal),
-    runs: (filter) => store.read((rows) => listRuns(rows, clock.now(), filter)),
+    runs: (filter) => store.read((rows) => listRuns(rows, clock.now(), { ...filter, ...caller.only('run.list') })),
     cancel: (reference, reason) => cancelByReference(engine, reference, reason),
     retry: (reference) => retryByReference(engine, reference),
     undo: async (name, options) => undo(engine, (await store.read((rows) => resolveRun(rows, name))).id, options),
-    usage: (by, options) => store.read((rows) => listUsage(rows, by, clock.now(), options)),
-    status: (folder, since) => store.read((rows) => statusOf(rows, { folder, since, now: clock.now(), ...defaults })),
+    usage: (by, options) =>
+      store.read((rows) => listUsage(rows, by, clock.now(), { ...options, ...caller.only('run.usage') })),
+    status: (folder, since) =>
+      store.read((rows) =>
+        statusOf(rows, { folder, since, now: clock.now(), ...defaults, ...caller.only('run.status') }),
+      ),
     agents: async (folder) => [...builtInAgents, ...engine.agents.list(folder)],
     checkAgent: async (folder, name) => assertAgentUsable(name, agents.askable(folder)),
   }
@@ -55,7 +63,7 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
 /** Checks a question before anything is stored: an unknown agent, model or attachment is an error. */
 async function toSubmission(
   engine: AppEngine,
-  { agents, noteFolder }: RunAppContext,
+  { agents, noteFolder, caller }: RunAppContext,
   folder: string,
   { session, content: text, from, timeoutSeconds, dedupeKey, ...options }: Question,
 ): Promise<Submission> {
@@ -68,15 +76,17 @@ async function toSubmission(
   for (const part of more.parts ?? []) assertPartSupported(part, model)
   noteFolder(folder)
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
-  return {
+  const submission: Submission = {
     folder,
     label: session,
     content,
+    principal: caller.principal,
     ...more,
     ...(parent && { parentTurnId: parent.turnId }),
     ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
-    ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey) }),
+    ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }
+  return clampRunOptions(submission, rankOf(caller.principal), engine.limits.timeoutMs)
 }
 
 async function cancelByReference(engine: AppEngine, reference: string, reason: string) {

@@ -3,14 +3,17 @@ import type { Runtime } from '../engine/runtime.ts'
 import { routeSmart } from '../engine/turns/route-smart.ts'
 import { archive, listSessions, rename, setPersona } from '../engine/turns/sessions.ts'
 import { listPersonas } from '../store/rows/personas.ts'
+import type { Caller } from './caller.ts'
 import { assertPersonaNames, type PermissionNames } from './permission-names.ts'
 
-export function sessionApp(runtime: Runtime, known: PermissionNames): SessionApp {
+export function sessionApp(runtime: Runtime, known: PermissionNames, caller: Caller): SessionApp {
   const { store, clock } = runtime
   return {
-    sessions: (filter) => store.read((rows) => listSessions(rows, filter)),
+    sessions: (filter) => store.read((rows) => listSessions(rows, { ...filter, ...caller.only('session.list') })),
     routeSmart: (folder, message, { all } = {}) =>
-      store.read((rows) => routeSmart(rows, message, { now: clock.now(), ...(!all && { folder }) })),
+      store.read((rows) =>
+        routeSmart(rows, message, { now: clock.now(), ...(!all && { folder }), ...caller.only('session.route') }),
+      ),
     renameSession: (folder, session, label) => rename(runtime, folder, session, label),
     archiveSession: (folder, session, archived) => archive(runtime, folder, session, archived),
     personas: () => store.read(listPersonas),

@@ -1,5 +1,6 @@
 import { idSource } from '../domain/id.ts'
 import { type Model, ModelFailure } from '../domain/model.ts'
+import { ownerText } from '../domain/principal.ts'
 import { type TrialKind, trialRunId } from '../domain/spending.ts'
 import { acceptReply } from '../engine/model/accept-reply.ts'
 import { InFlightCall } from '../engine/model/in-flight-call.ts'
@@ -59,7 +60,13 @@ async function recordCalls(
     const id = trialRunId(kind, idSource(context.clock, context.random)())
     await store.write('step', async (tx) => {
       for (const [index, { answeredBy: model, cost }] of calls.entries())
-        if (cost) await recordUsage(tx, { runId: id, call: index + 1, rootRunId: id, model }, cost, context.clock.now())
+        if (cost)
+          await recordUsage(
+            tx,
+            { runId: id, call: index + 1, rootRunId: id, model, principal: ownerText },
+            cost,
+            context.clock.now(),
+          )
     })
   } finally {
     await store.close()

@@ -1,4 +1,5 @@
-import type { TurnApp } from '../api/turns.ts'
+import type { Shown, TurnApp } from '../api/turns.ts'
+import { isOwner } from '../domain/principal.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
@@ -9,6 +10,7 @@ import { exportTurns, importTurns } from '../engine/turns/transfer.ts'
 import { show } from '../engine/views/show.ts'
 import { why } from '../engine/why/why.ts'
 import type { Store } from '../store/store.ts'
+import type { Caller } from './caller.ts'
 
 /** Context of the turn views. */
 export interface TurnAppContext {
@@ -18,9 +20,11 @@ export interface TurnAppContext {
   budget: { usd: number; tokens: number; steps: number }
   /** Notes that runs may work in this folder. */
   noteFolder(folder: string): void
+  caller: Caller
 }
 
-export function turnApp(runtime: Runtime, { agents, protect, budget, noteFolder }: TurnAppContext): TurnApp {
+export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
+  const { agents, protect, budget, noteFolder, caller } = context
   const { store, clock } = runtime
   const thread = (folder: string, text: string) => store.read((rows) => routeToThread(rows, text, folder))
   return {
@@ -30,6 +34,7 @@ export function turnApp(runtime: Runtime, { agents, protect, budget, noteFolder 
         folder,
         label: session,
         draft,
+        principal: caller.text,
         ...(parent !== undefined && { parentTurnId: (await thread(folder, parent)).turnId }),
         ...(persona !== undefined && { personaId: persona }),
       })
@@ -41,6 +46,7 @@ export function turnApp(runtime: Runtime, { agents, protect, budget, noteFolder 
       const session = await fork(runtime, {
         folder,
         turnId,
+        principal: caller.text,
         ...(label !== undefined && { label }),
         ...(persona !== undefined && { personaId: persona }),
       })
@@ -48,20 +54,18 @@ export function turnApp(runtime: Runtime, { agents, protect, budget, noteFolder 
     },
     log: (folder, { of = 'main', all, limit }) =>
       store.read(async (rows) =>
-        all ? listTree(rows) : listPath(rows, await routeToThread(rows, of, folder), limit || undefined),
+        all
+          ? listTree(rows, caller.only('turn.read'))
+          : listPath(rows, await routeToThread(rows, of, folder), limit || undefined),
       ),
-    tips: () => store.read(listTips),
+    tips: () => store.read((rows) => listTips(rows, caller.only('turn.read'))),
     context: (folder, of) =>
       store.read(async (rows) => turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)))),
-    show: (folder, reference) =>
-      store.read((rows) =>
-        show(rows, reference, folder, {
-          now: clock.now(),
-          agents,
-          protect,
-          limits: budget,
-        }),
-      ),
+    async show(folder, reference) {
+      const looks = { now: clock.now(), agents, protect, limits: budget }
+      const shown = await store.read((rows) => show(rows, reference, folder, looks))
+      return isOwner(caller.principal) ? shown : withoutPrivate(shown)
+    },
     why: (folder, reference, options) => why({ store, protect, budget }, folder, reference, options),
     diff: (folder, a, b) =>
       store.read(async (rows) =>
@@ -70,6 +74,13 @@ export function turnApp(runtime: Runtime, { agents, protect, budget, noteFolder 
     exportTurns: (folder, session) => linesOf(store, folder, session),
     importTurns: (lines) => importTurns(runtime, lines),
   }
+}
+
+/** Leaves out what is private to the owner: the prompt, which is made of the owner's files, and what was recalled. */
+function withoutPrivate(shown: Shown): Shown {
+  if (shown.kind !== 'turn') return shown
+  const thread = { ...shown.thread, systemPrompt: null }
+  return { ...shown, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
 }
 
 async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {

@@ -66,6 +66,8 @@ export interface Approval {
   answer: Answer | null
   answerReason: string | null
   answeredAt: Millis | null
+  /** Text form of the principal who answered. */
+  answeredBy: string | null
 }
 
 /** An answer that holds for more than one call. */
@@ -77,6 +79,8 @@ export interface Grant extends Coverage {
   agent: string
   createdAt: Millis
   revokedAt: Millis | null
+  /** Text form of the principal who gave it. */
+  grantedBy: string
 }
 
 /** The user's decision about a waiting call. */

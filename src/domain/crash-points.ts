@@ -20,6 +20,7 @@ export const writeAreas = [
   'owner',
   'index',
   'embed',
+  'access',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

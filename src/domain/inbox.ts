@@ -2,6 +2,7 @@ import type { Millis } from './clock.ts'
 import { UsageError } from './errors.ts'
 import type { Label } from './label.ts'
 import type { Part, Source } from './message.ts'
+import { ownerText } from './principal.ts'
 import type { RunOptions } from './run-options.ts'
 import { isStorable } from './text/storable.ts'
 
@@ -38,9 +39,25 @@ export interface InboxItem {
   runId: string | null
   consumedByTurn: string | null
   createdAt: Millis
+  /** Text form of the principal who sent it, or whose request it belongs to. */
+  principal: string
   /** The result that it reports. */
   resultId?: number
   tells?: NarrationRequest
+}
+
+/** The principal of the run that waiting items shall start: that of the first one which wakes its session. */
+export function nextPrincipal(waiting: readonly InboxItem[]): string {
+  return (waiting.find(({ wake }) => wake) ?? waiting[0])?.principal ?? ownerText
+}
+
+/**
+ * The waiting items that a run of this principal takes: those of the principal, up to the first item of another one that
+ * wakes the session. Items that wake nothing do not hold up others. `bindItems` does the same in SQL.
+ */
+export function itemsOfPrincipal(waiting: readonly InboxItem[], principal: string): InboxItem[] {
+  const end = waiting.findIndex((item) => item.wake && item.principal !== principal)
+  return waiting.slice(0, end < 0 ? undefined : end).filter((item) => item.principal === principal)
 }
 
 const maxKey = 200

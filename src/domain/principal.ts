@@ -9,6 +9,8 @@ export interface UserPrincipal {
   kind: 'user'
   id: string
   role: UserRole
+  /** What the token is limited to; undefined for all that the role allows. */
+  scopes?: readonly string[]
 }
 
 /** On whose behalf something is done. A run acts with the rights of its request's principal, never with more. */
@@ -19,6 +21,15 @@ export type Principal =
   | { kind: 'hook'; id: string }
   | { kind: 'job'; id: string }
   | { kind: 'run'; id: string; of: Principal }
+
+/** Rights of the principal on whose behalf a run acts, as they are at its claim. */
+export interface RunAccess {
+  principal: Principal
+  /** The owner's choice of tools for the user, instead of those of the role. */
+  tools: readonly string[] | null
+  /** The owner asks in a session of the owner: only such a run sees what is private to the owner. */
+  isPrivate: boolean
+}
 
 export const owner: Principal = { kind: 'owner' }
 

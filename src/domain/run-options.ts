@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Rank } from './actions.ts'
 import { UsageError } from './errors.ts'
 import { thinkingLevels } from './message.ts'
 import { isStorable } from './text/storable.ts'
@@ -29,6 +30,20 @@ export function pickRunOptions(input: RunOptions): RunOptions {
   const picked = runOptions.safeParse(Object.fromEntries(known))
   if (picked.success) return picked.data
   throw new UsageError('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')
+}
+
+/**
+ * The options as far as they are the sender's to choose. Only the owner and admins may go before others, run for longer than
+ * the default, and be asked questions: nobody else can answer them.
+ */
+export function clampRunOptions<T extends RunOptions>(input: T, rank: Rank, maxTimeoutMs: number): T {
+  if (rank === 'owner' || rank === 'admin') return input
+  const clamped = { ...input }
+  delete clamped.attended
+  delete clamped.waitsForBudget
+  if (clamped.priority !== undefined) clamped.priority = Math.min(clamped.priority, 0)
+  if (clamped.timeoutMs !== undefined) clamped.timeoutMs = Math.min(clamped.timeoutMs || maxTimeoutMs, maxTimeoutMs)
+  return clamped
 }
 
 /**

@@ -145,6 +145,8 @@ export interface Run {
   error: RunError | null
   /** The plan task that it works on. */
   taskId: number | null
+  /** Text form of the principal on whose behalf it runs: its root's, and that of all its inputs. */
+  principal: string
 }
 
 /** A new queued run without a parent: its own request. */
@@ -154,6 +156,7 @@ export function newRun(begin: {
   via: RunOrigin
   sessionId: string | null
   now: Millis
+  principal: string
 }): Run {
   return {
     id: begin.id,
@@ -186,6 +189,7 @@ export function newRun(begin: {
     label: { integrity: 'trusted', sources: [] },
     error: null,
     taskId: null,
+    principal: begin.principal,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Millis } from './clock.ts'
 import { UsageError } from './errors.ts'
 import { tail } from './id.ts'
+import { ownerText } from './principal.ts'
 import { parseReference } from './reference.ts'
 
 /**
@@ -24,12 +25,14 @@ export interface Session {
   personaId: string | null
   updatedAt: Millis
   archivedAt: Millis | null
+  /** Text form of the principal whose session it is. */
+  principalId: string
 }
 
 const labelPattern = /^[\p{L}\p{N}@_][\p{L}\p{N}@_.:+-]{0,79}$/u
 
 /** First words of labels that only the runtime gives out. */
-const reservedWords: readonly string[] = ['agent', 'subagent', 'cron', 'hook', 'telegram']
+const reservedWords: readonly string[] = ['agent', 'subagent', 'cron', 'hook', 'telegram', 'user', 'owner']
 
 /** Whether a label or persona beginning with this word would look like one of the runtime's. */
 export function isReservedWord(word: string): boolean {
@@ -39,6 +42,22 @@ export function isReservedWord(word: string): boolean {
 /** Whether only the runtime gives out such labels. */
 export function isReservedLabel(label: string): boolean {
   return label.includes(':') && isReservedWord(label.slice(0, label.indexOf(':')))
+}
+
+/**
+ * The stored label of a session that a principal names. Users have labels of their own, `user:mia:main`, so that the same
+ * word names each one's own session; `owner:LABEL` names the owner's. Rights are never read out of it.
+ */
+export function labelFor(principal: string, label: string): string {
+  if (principal === ownerText) return label
+  if (label.startsWith(`${ownerText}:`)) return label.slice(ownerText.length + 1)
+  return isReservedLabel(label) ? label : `${principal}:${label}`
+}
+
+/** Refuses labels that only the runtime gives out; a principal's own prefix is left to that principal. */
+export function checkLabelOf(principal: string, label: string): string {
+  const own = `${principal}:`
+  return principal !== ownerText && label.startsWith(own) ? label : checkUserLabel(label)
 }
 
 /** Refuses labels that only the runtime gives out. */

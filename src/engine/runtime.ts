@@ -3,6 +3,7 @@ import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Model } from '../domain/model.ts'
 import type { Persona } from '../domain/persona.ts'
+import type { RunAccess } from '../domain/principal.ts'
 import type { Lane, Run } from '../domain/run.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { SafeFetch } from '../domain/tools/fetch.ts'
@@ -57,6 +58,8 @@ export interface AgentIndex {
 export interface RunScope {
   persona: Persona | null
   folder: string
+  /** Rights of its principal. */
+  access: RunAccess
   /** The run that started this one: a child gets no tool that its parent could not delegate. */
   parent?: Run
 }
@@ -73,7 +76,7 @@ export interface Engine extends Runtime {
   tools: ReadonlyMap<string, Tool>
   /** Agents defined by files. */
   agents: AgentIndex
-  /** Agent that answers inputs which name none. */
+  /** Agent that answers inputs which name none, for principals that may start agents; `general` for others. */
   defaultAgent: string
   /** Whether runs are shown recalled memories, and the user's own files from the home. */
   memory: { recall: boolean; files: boolean }

@@ -20,6 +20,7 @@ import { crashesAlone } from './migrations/0017-crashes-alone.ts'
 import { assumedPrices } from './migrations/0018-assumed-prices.ts'
 import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
 import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
+import { principals } from './migrations/0021-principals.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -43,6 +44,7 @@ export const migrations: readonly Migration[] = [
   assumedPrices,
   runOptionsAndLanes,
   kindsAndScopes,
+  principals,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

@@ -6,6 +6,7 @@ import type { Integrity } from '../domain/label.ts'
 import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
+import type { UserRole } from '../domain/principal.ts'
 import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
 import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
@@ -51,6 +52,8 @@ export interface Tables {
     persona_id: string | null
     updated_at: number
     archived_at: number | null
+    /** Whose session it is. */
+    principal_id: Generated<string>
     kind: SessionKind
     narrates_id: string | null
   }
@@ -90,6 +93,7 @@ export interface Tables {
     sources_json: string
     error_json: string | null
     task_id: number | null
+    principal: Generated<string>
   }
   owners: { id: string; pid: number; started_at: number; beat_at: number }
   inbox: {
@@ -109,6 +113,7 @@ export interface Tables {
     /** Order of a session's unanswered items: greater than that of all items before it. */
     seq: Generated<number>
     result_id: number | null
+    principal: Generated<string>
   }
   agent_results: {
     id: Generated<number>
@@ -230,6 +235,7 @@ export interface Tables {
     answer: Answer | null
     answer_reason: string | null
     answered_at: number | null
+    answered_by: string | null
   }
   grants: {
     id: Generated<number>
@@ -246,6 +252,7 @@ export interface Tables {
     revoked_at: number | null
     /** Reason for a grant that ended without being revoked by a user. */
     lapsed_why: string | null
+    granted_by: Generated<string>
   }
   /** Changes made by a run's tool call, or by an undo (no run). */
   file_changes: {
@@ -275,6 +282,7 @@ export interface Tables {
     at: number
     counted: Generated<number>
     price_assumed: Generated<number>
+    principal: Generated<string>
   }
   request_totals: { root_run_id: string; tokens: number; cost_usd: number; steps: number }
   steps: {
@@ -330,6 +338,38 @@ export interface Tables {
     payload_json: string
     session_id: string | null
     root_run_id: string | null
+  }
+  users: {
+    id: string
+    role: UserRole
+    trusted: number
+    /** Tool names and patterns instead of those of the role; null for those. */
+    tools_json: string | null
+    /** Folder of the user's sessions. */
+    folder: string
+    per_day_usd: number | null
+    created_at: number
+    removed_at: number | null
+  }
+  tokens: {
+    id: Generated<number>
+    user_id: string
+    /** SHA-256 of the token, which is not stored. */
+    hash: string
+    scopes_json: string | null
+    created_at: number
+    expires_at: number | null
+    revoked_at: number | null
+  }
+  audit: {
+    seq: Generated<number>
+    at: number
+    principal: string
+    action: string
+    resource: string | null
+    outcome: string
+    /** Lengths and hashes of free text. */
+    detail: string | null
   }
   migrations: { id: number; name: string; applied_at: number }
 }

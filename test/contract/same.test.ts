@@ -33,7 +33,7 @@ describe.each(databases)('rows on %s', (database) => {
     ['not_null', (tx) => tx.run(tx.build.insertInto('prompts').values({ hash: 'a', text: null as never }))],
   ]
   const run = {
-    ...newRun({ id: 'r', kind: 'import', via: 'import', sessionId: null, now: 1 }),
+    ...newRun({ id: 'r', kind: 'import', via: 'import', sessionId: null, now: 1, principal: 'owner' }),
     state: 'completed' as const,
   }
 

@@ -254,7 +254,7 @@ describe.each(databases)('bad days of a plan on %s', (database) => {
     const call = { runId: asking.id, folder: office.folder, protect: nothingProtected, signal: never }
     const outcome = await office.engine.store.write('step', async (tx) => {
       await lockSession(tx, plan.sessionId)
-      await answerApproval(tx, 1, { answer: 'once', reason: null, at: 1 })
+      await answerApproval(tx, 1, { answer: 'once', reason: null, at: 1, by: 'owner' })
       await editTask(tx, 1, { context: brief('something else') })
       const [approval] = await approvalsOf(tx, asking.id)
       return tool.write(tx, { project_id: plan.id }, { ...call, callId: approval?.callId ?? '' })

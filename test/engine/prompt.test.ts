@@ -9,6 +9,7 @@ const files = [
 const parts: PromptParts = {
   role: { kind: 'general' },
   identity: null,
+  isPrivate: true,
   isChild: false,
   files,
   tools: ['read_file', 'list_dir'],

@@ -109,7 +109,9 @@ describe.each(databases)('smart routing on %s', (database) => {
     await archive(runtime, here, 'put-away', true)
     const label = 'agent:researcher:subagent:x1'
     const ids = { sessionId: runtime.newId(), segmentId: runtime.newId() }
-    await runtime.store.write('step', (tx) => startSession(tx, { ...ids, folder: here, label, kind: 'agent', now: 1 }))
+    await runtime.store.write('step', (tx) =>
+      startSession(tx, { ...ids, folder: here, label, kind: 'agent', principalId: 'owner', now: 1 }),
+    )
     await say(label, 'the chain of my bike jumps')
     await say('elsewhere', 'the chain of my bike jumps', 'Measure it.', '/there')
     expect(await route('does the bike chain jump again?')).toEqual({ chosen: null, others: [] })

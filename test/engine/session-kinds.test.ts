@@ -1,3 +1,4 @@
+import type { Insertable } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { submit } from '../../src/engine/run/submit.ts'
 import { append } from '../../src/engine/turns/append.ts'
@@ -118,7 +119,7 @@ describe.each(databases)('kinds of sessions on %s', (database) => {
         await tx.run(tx.build.insertInto('segments').values({ id, parent_id: null, fork_depth: 0 }))
         const row = { id, folder, label, segment_id: id, head_turn_id: null, persona_id: null }
         const times = { updated_at: 1, archived_at: null }
-        await tx.run(tx.build.insertInto('sessions').values({ ...row, ...times } as Tables['sessions']))
+        await tx.run(tx.build.insertInto('sessions').values({ ...row, ...times } as Insertable<Tables['sessions']>))
       }
     })
     await before.store.close()

@@ -1,9 +1,11 @@
+import type { Insertable } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { clientKey, type InboxItem } from '../../src/domain/inbox.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { openStore } from '../../src/store/open.ts'
 import { insertItem } from '../../src/store/rows/inbox.ts'
 import { migrations } from '../../src/store/schema-version.ts'
+import type { Tables } from '../../src/store/tables.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases, newPlace } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
@@ -45,8 +47,21 @@ describe.each(databases)('keys of clients on %s', (database) => {
     let ids = 0
     const runtime = { store: old, clock: context.clock, newId: () => `id${String(++ids).padStart(18, '0')}` }
     const asked = { folder, label: 'main', content: 'x' }
-    const first = await submit(runtime, { ...asked, dedupeKey: 'result:abc' })
-    await submit(runtime, { ...asked, label: 'tells', source: 'event', dedupeKey: 'narrative:turn' })
+    const first = { itemId: 'first', session: { id: 'talk' } }
+    await old.write('submit', async (tx) => {
+      await tx.run(tx.build.insertInto('segments').values({ id: 'segment', parent_id: null, fork_depth: 0 }))
+      const session = { id: 'talk', folder, label: 'main', segment_id: 'segment', updated_at: 1 }
+      await tx.run(tx.build.insertInto('sessions').values(session as Insertable<Tables['sessions']>))
+      const item = {
+        session_id: 'talk',
+        kind: 'message',
+        payload_json: '{"content":"x","parts":[],"wishes":{}}',
+      } as const
+      const more = { ...item, integrity: 'trusted', sources_json: '[]', wake: 1, created_at: 1 } as const
+      const items = tx.build.insertInto('inbox')
+      await tx.run(items.values({ ...more, id: 'first', source: 'human', dedupe_key: 'result:abc' }))
+      await tx.run(items.values({ ...more, id: 'tells', source: 'event', dedupe_key: 'narrative:turn' }))
+    })
     await old.close()
     const store = await openStore(place, context)
     const upgraded = { ...runtime, store }
@@ -56,7 +71,7 @@ describe.each(databases)('keys of clients on %s', (database) => {
     const notice: InboxItem = {
       ...{ id: 'notice', sessionId: first.session.id, kind: 'result', content: '', source: 'agent', parts: [] },
       ...{ label: { integrity: 'trusted', sources: [] }, options: {}, wake: false, createdAt: 0 },
-      ...{ rootRunId: null, runId: null, consumedByTurn: null },
+      ...{ rootRunId: null, runId: null, consumedByTurn: null, principal: 'owner' },
     }
     await store.write('settle', (tx) => insertItem(tx, notice, 'result:abc'))
     const again = { ...notice, id: 'again' }

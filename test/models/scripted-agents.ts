@@ -62,7 +62,7 @@ export function agentNamed(name: string): Agent {
   return agent
 }
 
-const common = { identity: null, files: [] }
+const common = { identity: null, isPrivate: true, files: [] }
 
 export function coordinatorPrompt(agents: readonly Agent[] = ourAgents): string {
   const tools = [...delegatingTools]

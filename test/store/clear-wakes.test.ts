@@ -13,7 +13,7 @@ describe.each(databases)('a cancelled request on %s', (database) => {
     const notice = (id: string, sessionId: string): InboxItem => ({
       ...{ id, sessionId, kind: 'join', content: '', source: 'agent', parts: [], options: {}, wake: true },
       ...{ label: { integrity: 'trusted', sources: [] }, createdAt: 0 },
-      ...{ rootRunId: queued.runId, runId: null, consumedByTurn: null },
+      ...{ rootRunId: queued.runId, runId: null, consumedByTurn: null, principal: 'owner' },
     })
     await runtime.store.write('settle', async (tx) => {
       await insertItem(tx, notice('taken', queued.session.id), null)

@@ -57,7 +57,7 @@ export async function filledPlace(
 
 /** Records a call of this run that was paid now. */
 export function spendNow(store: Store, runId: string, costUsd: number): Promise<void> {
-  const call = { runId, call: 1, rootRunId: runId, model: 'main' }
+  const call = { runId, call: 1, rootRunId: runId, model: 'main', principal: 'owner' }
   const usage = { inputTokens: 10, outputTokens: 1, cachedTokens: 0, costUsd }
   return store.write('step', async (tx) => {
     await reserveUsage(tx, call, usage, context.clock.now())

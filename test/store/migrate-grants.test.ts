@@ -1,3 +1,4 @@
+import type { Insertable } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { grantsFor, listGrants } from '../../src/store/rows/approvals.ts'
 import { migrations } from '../../src/store/schema-version.ts'
@@ -17,7 +18,7 @@ describe.each(databases)('grants of an earlier version on %s', (database) => {
     ]
     await before.store.write('approve', async (tx) => {
       for (const row of rows)
-        await tx.run(tx.build.insertInto('grants').values(row as unknown as Tables['grants'] & { id: number }))
+        await tx.run(tx.build.insertInto('grants').values(row as unknown as Insertable<Tables['grants']>))
     })
     await before.store.close()
 

@@ -85,7 +85,14 @@ describe.each(databases)('restoring into %s', (database) => {
   test("does not forget what was spent today: the day's budget counts it, and usage lists it", async () => {
     const { store, place } = await filledWorld(database)
     const now = context.clock.now()
-    const call = (runId: string, at: number) => ({ runId, call: 1, rootRunId: runId, model: 'main', at })
+    const call = (runId: string, at: number) => ({
+      runId,
+      call: 1,
+      rootRunId: runId,
+      model: 'main',
+      principal: 'owner',
+      at,
+    })
     const spend = async ({ at, ...of }: ReturnType<typeof call>) =>
       store.write('step', async (tx) => {
         const usage = { inputTokens: 10, outputTokens: 1, cachedTokens: 0, costUsd: 2 }
@@ -114,8 +121,10 @@ describe.each(databases)('restoring into %s', (database) => {
     const place = emptyPlace(database)
     const old = await openWorld(place, { migrations: migrations.slice(0, -1) })
     const now = context.clock.now()
-    const call = { runId: 'today', call: 1, rootRunId: 'today', model: 'main' }
-    await old.store.write('step', (tx) => reserveUsage(tx, call, { ...noUsage, costUsd: 3 }, now))
+    // As the older version wrote it, which knew no principals.
+    const amounts = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_usd: 3 }
+    const call = { run_id: 'today', call: 1, root_run_id: 'today', model: 'main', state: 'reserved', at: now } as const
+    await old.store.write('step', (tx) => tx.run(tx.build.insertInto('usage').values({ ...call, ...amounts })))
     await old.store.close()
     await restoreBackup(place, backup, { context })
     expect(await drawnToday(place)).toBe(3)

@@ -1,3 +1,4 @@
+import type { Action } from '../actions.ts'
 import type { Coverage, Fact } from '../approval.ts'
 import type { Millis } from '../clock.ts'
 import type { Label } from '../label.ts'
@@ -107,6 +108,8 @@ export type Tool<T = unknown> = ToolSpec & {
   deadlineMs?: Millis
   /** Destination of its input beyond the folder. */
   sink?: Sink
+  /** What it does to our own state: checked before each call with the rights of the run's principal. */
+  action?: Action
   /** Runs after all other calls of the same reply, since it waits for what they started. */
   runsLast?: true
   /** Reason why this call needs approval regardless of the configured lists. */

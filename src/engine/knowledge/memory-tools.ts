@@ -70,6 +70,7 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
       'look for it by. result_id: the result it is from. replaces: the id of a memory that no longer holds; without it ' +
       'nothing is replaced, and the answer names what looks alike (near).',
     effect: 'transactional',
+    action: 'memory.write',
     guarded: true,
     async write(transaction, { result_id, task_id, ...statement }, call) {
       const tx = transaction as Tx
@@ -100,6 +101,7 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
       'What is known that fits the query, best first: memories, and files that the person wrote. Cite a memory as ' +
       '[id:N], a file as [path:line].',
     effect: 'pure',
+    action: 'memory.read',
     async run({ query, limit }) {
       const semantic = await meaning?.of(query)
       const found = await store.read((rows) => recall(rows, query, clock.now(), limit, semantic))
@@ -121,6 +123,7 @@ function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z
     name: 'memory_update',
     description: 'Changes the words of a memory, or its tags or keywords. The old words stay readable behind the new.',
     effect: 'transactional',
+    action: 'memory.write',
     guarded: true,
     async write(transaction, { id, ...change }, call) {
       const by = { source: 'agent' as const, label: labelOf(call), runId: call.runId }
@@ -139,6 +142,7 @@ function scoreTool(name: string, by: number, description: string): Tool<z.output
     name,
     description,
     effect: 'transactional',
+    action: 'memory.write',
     async write(transaction, { id }, call) {
       const tx = transaction as Tx
       await getChangeableMemory(tx, id, labelOf(call))

@@ -41,6 +41,7 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
       'Notes in a few sentences where the work stands and why; the next session here begins with it. memory_ids: what ' +
       'it rests on. It follows the latest of its topic unless previous_narrative_id says otherwise.',
     effect: 'transactional',
+    action: 'memory.write',
     guarded: true,
     async write(transaction, { summary, memory_ids, previous_narrative_id, topic }, { folder, runId, label }) {
       const tx = transaction as Tx
@@ -71,6 +72,7 @@ function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>>
     name: 'narrative_search',
     description: 'Narratives of this folder: by id, by words, or without either the latest.',
     effect: 'pure',
+    action: 'memory.read',
     run: ({ id, query }, { folder }) =>
       store.read(async (rows) => {
         const known = await listNarratives(rows, folder, maxSearched)

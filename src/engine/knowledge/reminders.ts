@@ -50,8 +50,10 @@ export async function notesFor(engine: Engine, claimed: Claimed, prompt: string)
 }
 
 /** A run that works for another run has its brief instead. */
-async function remindersFor(engine: Engine, { run, session, items }: Claimed, prompt: string): Promise<Reminders> {
+async function remindersFor(engine: Engine, claimed: Claimed, prompt: string): Promise<Reminders> {
+  const { run, session, items, access } = claimed
   const { kind } = roleOf(engine, run, session.folder)
+  if (!access.isPrivate) return none
   if (!engine.memory.recall || run.parentRunId !== null || (kind !== 'coordinator' && kind !== 'general')) return none
   const inputs = items.filter((item) => item.kind === 'message' || item.kind === 'trigger')
   const question = inputs

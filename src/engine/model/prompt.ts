@@ -7,6 +7,8 @@ export interface PromptParts {
   role: AgentRole
   /** The thread's persona; null without one. */
   identity: Identity | null
+  /** The owner asks: the files about the owner are part of the prompt. */
+  isPrivate: boolean
   /** Works for another run: gets the working rules, but nothing about the person. */
   isChild: boolean
   /** The owner's prompt files, in order. */
@@ -91,8 +93,12 @@ function agentIndex({ agents }: PromptParts): string {
   return `## Agents\n${[...listed, ...rest].join('\n') || 'There are none: you can only talk.'}`
 }
 
-function filesFor({ files, isChild }: PromptParts): string[] {
-  const included = isChild ? files.filter(({ name }) => name === 'AGENTS.md') : files
+/** Files about the owner, the owner's machine and what was remembered: for runs of the owner only. */
+const privateFiles: readonly string[] = ['USER.md', 'TOOLS.md', 'memory/MEMORY.md']
+
+function filesFor({ files, isChild, isPrivate }: PromptParts): string[] {
+  const shown = isPrivate ? files : files.filter(({ name }) => !privateFiles.includes(name))
+  const included = isChild ? shown.filter(({ name }) => name === 'AGENTS.md') : shown
   return included.map(({ name, text }) => `## ${name}\n${text}`)
 }
 

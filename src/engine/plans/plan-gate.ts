@@ -89,7 +89,8 @@ export async function withdrawQuestion(tx: Tx, engine: Engine, planId: number, r
     const { project_id } = (input ?? {}) as { project_id?: unknown }
     if (tool !== gateTool || project_id !== planId) continue
     const run = await lockRun(tx, runId)
-    if (run?.finishedAt === null) await recordAnswer(tx, engine, { id, run }, { answer: 'no', reason })
+    if (run?.finishedAt === null)
+      await recordAnswer(tx, engine, { id, run, by: run.principal }, { answer: 'no', reason })
   }
 }
 

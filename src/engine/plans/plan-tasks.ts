@@ -58,6 +58,7 @@ export function planTasks(engine: Engine): Tool<z.output<typeof input>> {
       'the skill (name of the agent that does it) and the keys of tasks whose results it needs. Refused whole, with ' +
       'every reason, if something is wrong. project.id plans an existing one again; what is finished stays.',
     effect: 'transactional',
+    action: 'plan.change',
     guarded: true,
     async write(transaction, { project, tasks }, call) {
       const tx = transaction as Tx

@@ -3,6 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { Plan, Task, TaskStatus } from '../../domain/plan.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { findPlan, listPlans } from '../../store/rows/plans.ts'
 import { findResult, listResults, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
@@ -29,8 +30,11 @@ interface TaskViewContext extends Pick<Engine, 'agents'> {
 type FileViewContext = TaskViewContext & Pick<Engine, 'protect'>
 
 /** Plans, newest first; of one folder if given. */
-export async function viewPlans(rows: Reading, { folder }: { folder?: string } = {}): Promise<PlanLine[]> {
-  const lines = await Promise.all((await listPlans(rows)).map((plan) => planLine(rows, plan)))
+export async function viewPlans(
+  rows: Reading,
+  { folder, ...own }: OwnedBy & { folder?: string } = {},
+): Promise<PlanLine[]> {
+  const lines = await Promise.all((await listPlans(rows, own)).map((plan) => planLine(rows, plan)))
   return lines.filter((line) => folder === undefined || line.folder === folder)
 }
 
@@ -60,10 +64,10 @@ export async function viewPlan(rows: Reading, context: FileViewContext, text: st
 export async function viewTasks(
   rows: Reading,
   context: TaskViewContext,
-  { plan, status }: { plan?: string; status?: TaskStatus } = {},
+  { plan, status, ...own }: OwnedBy & { plan?: string; status?: TaskStatus } = {},
 ): Promise<TaskLine[]> {
   const planId = plan === undefined ? undefined : (await resolvePlan(rows, plan)).id
-  const found = await listTasks(rows, { ...(planId !== undefined && { planId }), ...(status && { status }) })
+  const found = await listTasks(rows, { ...own, ...(planId !== undefined && { planId }), ...(status && { status }) })
   return taskLines(rows, context, found)
 }
 
@@ -84,8 +88,12 @@ export async function viewTask(rows: Reading, context: FileViewContext, text: st
 }
 
 /** Results of agents, newest first. */
-export async function viewResults(rows: Reading, { unprocessed = false } = {}): Promise<ResultLine[]> {
-  return (await listResults(rows, { unprocessed, ...(unprocessed ? {} : { limit: recentResults }) })).map(resultLine)
+export async function viewResults(
+  rows: Reading,
+  { unprocessed = false, ...own }: OwnedBy & { unprocessed?: boolean } = {},
+): Promise<ResultLine[]> {
+  const limit = unprocessed ? {} : { limit: recentResults }
+  return (await listResults(rows, { unprocessed, ...limit, ...own })).map(resultLine)
 }
 
 export function resultLine({ output: _, artifacts: __, memoryIds: ___, createdAt, ...result }: Result): ResultLine {

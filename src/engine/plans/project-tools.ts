@@ -40,6 +40,7 @@ function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: numb
     name: 'run_project',
     description: 'Starts a plan. Its tasks run by themselves in their order; you are woken when it ends or one fails.',
     effect: 'transactional',
+    action: 'plan.change',
     guarded: true,
     asks: (_, { runId }) => gateReason(engine, gate, runId),
     denialHint: 'spawn project-planner again with these words and the id of the plan as context, or ask the person',
@@ -87,6 +88,7 @@ function projectStatus(engine: Engine): Tool<{ project_id?: number | undefined }
     name: 'project_status',
     description: 'Titles, statuses and edges of a plan (the newest one without an id).',
     effect: 'pure',
+    action: 'plan.list',
     run: async ({ project_id }, { runId }) =>
       engine.store.read(async (rows) => {
         const { home } = await findCaller(rows, runId)
@@ -117,6 +119,7 @@ function taskList(engine: Engine): Tool<z.output<typeof listInput>> {
     name: 'task_list',
     description: 'Tasks of your plans, without their briefs.',
     effect: 'pure',
+    action: 'plan.list',
     run: async ({ project_id, status }, { runId }) =>
       engine.store.read(async (rows) => {
         const { home } = await findCaller(rows, runId)
@@ -143,6 +146,7 @@ function taskUpdate(engine: Engine): Tool<z.output<typeof updateInput>> {
     name: 'task_update',
     description: 'Decides about a task: retry (context, skill: with another brief or agent), skip, cancel, edit.',
     effect: 'transactional',
+    action: 'plan.change',
     guarded: true,
     async write(transaction, { id, ...change }, { runId, label }) {
       const tx = transaction as Tx
@@ -177,6 +181,7 @@ const waitTool = ({ scheduling }: Engine): Tool<z.output<typeof waitInput>> =>
     name: 'wait',
     description: 'Ends your turn; you are woken once, when all agents you started, or these, or the plan have ended.',
     effect: 'transactional',
+    action: 'run.spawn',
     guarded: true,
     runsLast: true,
     async write(transaction, { run_ids, project_id }, { runId }) {

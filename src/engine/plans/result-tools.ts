@@ -24,6 +24,7 @@ export function readResult({ store, protect }: Pick<Engine, 'store' | 'protect'>
       `Reads on in an agent's result (id), or in a tool's answer that was cut (call): offset and limit in characters ` +
       `(${defaultPage} unless you say so).`,
     effect: 'pure',
+    action: 'result.list',
     run: ({ id, call, offset, limit }, { runId }) =>
       store.read(async (rows) => {
         const { run, home } = await findCaller(rows, runId)
@@ -94,6 +95,7 @@ export function listAgents({ store }: Runtime, agents: AgentIndex): Tool<object>
     name: 'list_agents',
     description: 'All agents that can be given work: name and one line.',
     effect: 'pure',
+    action: 'agent.list',
     async run(_, { runId }) {
       const { home } = await store.read((rows) => findCaller(rows, runId))
       const found = agents.list(home.folder).map(({ name, description }) => ({ name, description }))

@@ -44,6 +44,7 @@ export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<
       'Starts an agent on one task; it knows nothing but task and context. In both, [agent_result:ID] is replaced by ' +
       'that whole result. Answers at once; its result comes by itself. Or {task_id} for a ready task of a plan.',
     effect: 'transactional',
+    action: 'run.spawn',
     guarded: true,
     async write(transaction, value, call) {
       const tx = transaction as Tx

@@ -26,6 +26,7 @@ export function sessionsSpawn(runtime: Runtime, limits: { children: number; know
       'Starts another agent on a task, in a fresh session that knows nothing but the task: write down all it needs. ' +
       'Answers at once; end your turn, and you are woken with the results when all that you started have ended.',
     effect: 'transactional',
+    action: 'run.spawn',
     async write(tx, { task, model }, call) {
       const started = await countChildren(tx as Tx, call.runId)
       if (started >= limits.children)

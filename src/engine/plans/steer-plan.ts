@@ -110,6 +110,7 @@ async function wake(
       runId: null,
       consumedByTurn: null,
       createdAt: now,
+      principal: root?.principal ?? session.principalId,
     },
     null,
   )

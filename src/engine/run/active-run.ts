@@ -90,7 +90,7 @@ export class ActiveRun implements RunHandle<Engine> {
     }))
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
-    const scope = { persona: claimed.persona, folder: claimed.session.folder }
+    const scope = { persona: claimed.persona, folder: claimed.session.folder, access: claimed.access }
     const prompt = storable(await engine.prompt(claimed.run, scope))
     const notes = await engine.moments.onStart(engine, claimed, prompt)
     return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls }, pool)

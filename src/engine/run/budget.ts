@@ -1,4 +1,6 @@
+import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
+import { ownerText } from '../../domain/principal.ts'
 import type { Run } from '../../domain/run.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { Usage } from '../../domain/turn.ts'
@@ -18,6 +20,7 @@ import {
 import type { Tx } from '../../store/store.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
 import type { Engine } from '../runtime.ts'
+import { userOf } from './sender.ts'
 
 /**
  * Locks the budget pool of a run: the root run of its request. Must come before the lock on the run itself, since a
@@ -56,6 +59,7 @@ export async function reserve(
     await takeDayLock(tx)
     const needs = (await costSince(tx, today)) + maxCost.costUsd
     draws.push({ key: 'perDay.usd', unit: 'costUsd', limit: perDayUsd, needs })
+    draws.push(...(await drawOfUser(tx, call.principal, today, maxCost)))
   }
   for (const draw of draws) {
     if (draw.needs <= draw.limit) continue
@@ -63,11 +67,25 @@ export async function reserve(
     const raised = await raisedLimit(tx, draw.key, draw.key === 'perDay.usd' ? { today } : call)
     const limit = Math.max(draw.limit, raised)
     if (draw.needs <= limit) continue
-    const inUse = await reservedNow(tx, draw.key === 'perDay.usd' ? { since: today } : call)
+    const inUse = await reservedNow(tx, poolOf(draw, call, today))
     return draw.needs - inUse[draw.unit] <= limit ? 'in use' : new BudgetSpent({ ...draw, limit }, draw.limit)
   }
   await reserveUsage(tx, call, maxCost, clock.now())
   return undefined
+}
+
+/** The draw from a user's budget of the day, if the owner set one. */
+async function drawOfUser(tx: Tx, principal: string, today: Millis, maxCost: Usage): Promise<Draw[]> {
+  const user = principal === ownerText ? undefined : await userOf(tx, principal)
+  if (!user || user.perDayUsd === null) return []
+  const needs = (await costSince(tx, today, { principal })) + maxCost.costUsd
+  return [{ key: 'perUserDay.usd', unit: 'costUsd', limit: user.perDayUsd, needs, user: user.id }]
+}
+
+/** The calls that draw from the same budget. */
+function poolOf({ key }: Draw, { rootRunId, principal }: ModelCall, today: Millis): Parameters<typeof reservedNow>[1] {
+  if (key === 'perUserDay.usd') return { since: today, principal }
+  return key === 'perDay.usd' ? { since: today } : { rootRunId }
 }
 
 /**
@@ -85,14 +103,16 @@ export async function closeCalls(
   await releaseUsage(tx, runId)
 }
 
-/** The keys of `budgets` in the configuration. */
-export type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd'
+/** The keys of `budgets` in the configuration, and the budget that the owner gave a user for each day. */
+export type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd' | 'perUserDay.usd'
 
 interface Draw {
   key: BudgetKey
   unit: keyof RequestSpending
   limit: number
   needs: number
+  /** The user whose budget it is. */
+  user?: string
 }
 
 /** The next call could draw more than a budget has. */
@@ -102,12 +122,16 @@ export class BudgetSpent extends HeddleError {
   /** Proposed new limit: the configured amount on top, and at least what the call needs. */
   readonly raise: number
 
-  constructor({ key, limit, needs }: Omit<Draw, 'unit'>, configured: number) {
+  constructor({ key, limit, needs, user }: Omit<Draw, 'unit'>, configured: number) {
     const [code, message] =
       key === 'perRequest.steps'
         ? ['too_many_steps', `the request has made ${limit} model calls, as many as its budget allows`]
         : ['budget_spent', `the next call could exceed the budget of ${amountOf(key, limit)}`]
-    super(code, message, `raise it: heddle config set budgets.${key} NUMBER; then try again`)
+    const raise =
+      user === undefined
+        ? `heddle config set budgets.${key} NUMBER; then try again`
+        : `heddle users set ${user} --per-day-usd NUMBER; or try again tomorrow (UTC)`
+    super(code, message, `raise it: ${raise}`)
     this.key = key
     this.limit = limit
     this.raise = Math.max(limit + configured, Math.ceil(needs * 100) / 100)
@@ -122,5 +146,6 @@ export function amountOf(key: BudgetKey, amount: number): string {
     'perRequest.tokens': `${amount} tokens for this request`,
     'perRequest.usd': `${usd} for this request`,
     'perDay.usd': `${usd} for today`,
+    'perUserDay.usd': `${usd} for today that this user has`,
   }[key]
 }

@@ -1,3 +1,4 @@
+import { rankOf } from '../../domain/authorize.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Model, recordedName } from '../../domain/model.ts'
 import type { Persona } from '../../domain/persona.ts'
@@ -22,11 +23,12 @@ import type { Tx } from '../../store/store.ts'
 import { maxOutput, modelFor, toolSpecs } from '../model/model-request.ts'
 import { roleOf } from '../model/role.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
-import type { Engine } from '../runtime.ts'
+import type { Engine, RunScope } from '../runtime.ts'
 import { reserve, tryLockPool } from './budget.ts'
 import type { Claimant, Claimed } from './claimed.ts'
 import { contextBytes } from './context/context.ts'
 import { freeSlots, runningShare } from './lanes.ts'
+import { accessOf } from './sender.ts'
 
 /** Claims the next run (`bestQueued`). Undefined if no run is claimable or no slot is free. */
 export async function claimNext(engine: Engine, claimant: Claimant): Promise<Claimed | undefined> {
@@ -100,13 +102,14 @@ async function claimRun(
   const mayReserve = await tryLockPool(tx, candidate)
   const run = await lockRun(tx, candidate.id)
   if (run?.state !== 'queued') return undefined
-  // A new run takes all waiting inputs; one that continues after a crash or a pause keeps those it started with.
-  if (run.epoch === 0) await bindItems(tx, session.id, run.id)
+  // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
+  if (run.epoch === 0) await bindItems(tx, run, session.id)
   const items = await deferUnrelatedResults(tx, run, await itemsOfRun(tx, run.id))
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
   const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
-  const scope = { persona, folder: session.folder, ...(parent && { parent }) }
-  const resolved = resolveAgent(engine, withRunOptions(run, items), session.folder)
+  const access = await accessOf(tx, run, session)
+  const scope = { persona, folder: session.folder, access, ...(parent && { parent }) }
+  const resolved = resolveAgent(engine, withRunOptions(run, items), scope)
   const claimed = { ...resolved, effectiveTools: engine.toolsFor(resolved, scope) }
   await assignRun(tx, claimed, ownerId)
   await recordEvent(tx, {
@@ -121,6 +124,7 @@ async function claimRun(
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
     persona,
+    access,
     items,
     reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, persona, items }) : undefined,
   }
@@ -142,7 +146,13 @@ async function reserveFirst(
     (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(toolSpecs(engine, run))
   const max = maxUsage(bytes, maxOutput(engine, model, run), model)
   const first = 1
-  const call = { runId: run.id, call: first, rootRunId: run.rootRunId, model: recordedName(model) }
+  const call = {
+    runId: run.id,
+    call: first,
+    rootRunId: run.rootRunId,
+    model: recordedName(model),
+    principal: run.principal,
+  }
   return (await reserve(tx, engine, call, max)) ? undefined : first
 }
 
@@ -173,9 +183,11 @@ async function deferUnrelatedResults(tx: Tx, run: Run, items: InboxItem[]): Prom
 }
 
 /** Fixes agent and model at the first claim; an agent's file may name its model. */
-function resolveAgent(engine: Engine, run: Run, folder: string): Run {
+function resolveAgent(engine: Engine, run: Run, { folder, access }: RunScope): Run {
   if (run.epoch > 0) return run
-  const withAgent = { ...run, agent: run.agent ?? engine.defaultAgent }
+  // The coordinator only delegates: who may start no agents talks with one that works alone.
+  const fallback = rankOf(access.principal) === 'public' || rankOf(access.principal) === 'operator'
+  const withAgent = { ...run, agent: run.agent ?? (fallback ? 'general' : engine.defaultAgent) }
   const role = roleOf(engine, withAgent, folder)
   return { ...withAgent, modelRequested: run.modelRequested ?? (role.kind === 'worker' ? role.agent.model : null) }
 }

@@ -1,5 +1,6 @@
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { Persona } from '../../domain/persona.ts'
+import type { RunAccess } from '../../domain/principal.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'
@@ -10,6 +11,8 @@ export interface Claimed {
   run: Run
   session: Session
   persona: Persona | null
+  /** Rights of the run's principal. */
+  access: RunAccess
   /** Inputs that this run answers, in order of arrival. */
   items: InboxItem[]
   /** The model call whose budget was reserved together with the claim. */

@@ -14,6 +14,7 @@ import type { Engine } from '../runtime.ts'
 import { preview } from '../turns/history.ts'
 import { findCall } from './find-call.ts'
 import type { ChildEnd, WrittenFiles } from './moments.ts'
+import { mayNow } from './sender.ts'
 import type { Settlement } from './settlement.ts'
 import { briefHeading } from './spawn.ts'
 import { nextRun } from './submit.ts'
@@ -39,7 +40,7 @@ export async function deliverResult(end: Delivery): Promise<Session[]> {
   const result = await storeResult(end)
   const effects = await engine.moments.onResult(end, result.id)
   const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
-  const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run)))
+  const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run))) && (await mayWake(end, requester))
   const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
   const content = [resultLine(result, who), ...effects.remarks, ...(end.written?.remarks ?? [])].join(' ')
   const item = { ...notice(end, requester, { kind: 'result', content, wake: wakes }), resultId: result.id }
@@ -48,9 +49,14 @@ export async function deliverResult(end: Delivery): Promise<Session[]> {
     await finishMember(tx, run.sessionId ?? '', now)
     await fireIfMet(end, join.id, requester)
   }
+  const newsWake = effects.news !== undefined && (await mayWake(end, requester))
   if (effects.news !== undefined)
-    await insertItem(tx, notice(end, requester, { kind: 'join', content: effects.news, wake: true }), `plan:${run.id}`)
-  if (wakes || effects.news !== undefined) await wakeSession(end, requester)
+    await insertItem(
+      tx,
+      notice(end, requester, { kind: 'join', content: effects.news, wake: newsWake }),
+      `plan:${run.id}`,
+    )
+  if (wakes || newsWake) await wakeSession(end, requester)
   return effects.startedSessions
 }
 
@@ -140,8 +146,17 @@ async function fireIfMet(end: Notifier, joinId: string, session: Session): Promi
   const running = (await listPlans(tx, { sessionId: session.id, status: 'running' })).map(({ id }) => `plan:${id}`)
   const rest = running.length === 0 ? '' : `; ${running.join(', ')} still ${running.length === 1 ? 'runs' : 'run'}`
   const content = `every agent that was started has ended; their results are above${rest}`
-  await insertItem(tx, notice(end, session, { kind: 'join', content, wake: true }), `join:${joinId}`)
-  await wakeSession(end, session)
+  const wake = await mayWake(end, session)
+  await insertItem(tx, notice(end, session, { kind: 'join', content, wake }), `join:${joinId}`)
+  if (wake) await wakeSession(end, session)
+}
+
+/**
+ * Whether the run's principal may start a run in this session. In a session of another one it may have lost that right
+ * since: the news then waits for the next message.
+ */
+async function mayWake({ tx, run }: Notifier, { principalId }: Session): Promise<boolean> {
+  return run.principal === principalId || mayNow(tx, run.principal, 'run.wake', { principal: principalId })
 }
 
 async function wakeSession({ tx, engine, now }: Notifier, session: Session): Promise<void> {
@@ -165,5 +180,6 @@ function notice(
     runId: null,
     consumedByTurn: null,
     createdAt: now,
+    principal: run.principal,
   }
 }

@@ -1,6 +1,9 @@
+import { authorize, rankOf } from '../../domain/authorize.ts'
 import type { Persona } from '../../domain/persona.ts'
+import type { RunAccess } from '../../domain/principal.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
+import type { Tool } from '../../domain/tools/tool.ts'
 import { isMemoryWriter } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
@@ -12,23 +15,30 @@ export interface ToolPolicy extends NameLists {
   maxSpawnDepth: number
 }
 
-/** A run whose rights are decided: its role, its persona and the run that started it. */
+/** A run whose rights are decided: its role, its persona, its principal and the run that started it. */
 export interface RunRights {
   role: AgentRole
   persona: Persona | null
+  access: RunAccess
   parent?: Run
 }
 
-/** Tools of a run: the intersection of its role, what its parent may delegate, and the lists of owner and persona. */
+type KnownTools = ReadonlyMap<string, Pick<Tool, 'effect' | 'action'>>
+
+/**
+ * Tools of a run: the intersection of its role, what its principal may use, what its parent may delegate, and the lists of
+ * owner and persona.
+ */
 export function effectiveTools(
   policy: ToolPolicy,
-  known: readonly string[],
+  known: KnownTools,
   run: Pick<Run, 'depth' | 'parentRunId'>,
-  { role, persona, parent }: RunRights,
+  { role, persona, access, parent }: RunRights,
 ): string[] {
   const isChild = run.depth > 0 || run.parentRunId !== null
-  return toolsOf(role, known).filter(
+  return toolsOf(role, [...known.keys()]).filter(
     (name) =>
+      mayUse(access, name, known.get(name)) &&
       (name !== 'sessions_spawn' || run.depth < policy.maxSpawnDepth) &&
       // Children write no memory and no narrative: only an agent that talks with the user does.
       !(isChild && isMemoryWriter(name)) &&
@@ -55,6 +65,19 @@ export function approvalReason(
 /** Default of `tools.ask`: file writes, and commands if they are not confined to the folder. */
 export function defaultAsk({ sandbox, network }: { sandbox: string; network: boolean }): string[] {
   return ['write_file', 'edit_file', ...(sandbox === 'off' || network ? ['exec'] : [])]
+}
+
+/** Whether the principal's runs may use a tool: public none, operator pure ones, admin as the owner, or the owner's list. */
+function mayUse(
+  { principal, tools, isPrivate }: RunAccess,
+  name: string,
+  tool: Pick<Tool, 'effect' | 'action'> | undefined,
+): boolean {
+  if (tool?.action && !authorize(principal, tool.action)) return false
+  if (!isPrivate && tool?.action?.startsWith('memory.')) return false
+  if (tools !== null) return matchesToolPattern(name, tools)
+  const rank = rankOf(principal)
+  return rank === 'owner' || rank === 'admin' || (rank === 'operator' && tool?.effect === 'pure')
 }
 
 /** `allow` lists do not apply to the coordinator and to `read_result`: only `deny` does. */

@@ -84,7 +84,7 @@ function concerns(hint: Hint, rootRunId: string | undefined): boolean {
 /** Open questions of a request, once it can do nothing else. */
 async function questionsOf(rows: Reading, rootRunId: string): Promise<Stuck> {
   if (await hasActiveRun(rows, rootRunId)) return { approvals: [] }
-  const open = await openApprovals(rows, rootRunId)
+  const open = await openApprovals(rows, { rootRunId })
   if (open.length > 0) return { approvals: open.map(({ id, hash, tool, reason }) => ({ id, hash, tool, reason })) }
   const parked = (await runsOf(rows, { rootRunId, live: true })).flatMap(({ wakeAt }) => wakeAt ?? [])
   return { approvals: [], ...(parked.length > 0 && { until: Math.min(...parked) }) }

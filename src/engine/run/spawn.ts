@@ -91,6 +91,7 @@ export async function beginChild(
     label: subagentLabel(work.agent, runId),
     kind: 'agent',
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
+    principalId: parent.principal,
     now,
   })
   const run: Run = {
@@ -100,6 +101,7 @@ export async function beginChild(
       via: work.via,
       sessionId: session.id,
       now,
+      principal: parent.principal,
     }),
     rootRunId: parent.rootRunId,
     parentRunId: parent.id,
@@ -126,6 +128,7 @@ export async function beginChild(
     runId: null,
     consumedByTurn: null,
     createdAt: now,
+    principal: parent.principal,
   }
   await insertItem(tx, item, null)
   await recordEvent(tx, {

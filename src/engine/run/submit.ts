@@ -1,9 +1,11 @@
+import { authorize, forbidden } from '../../domain/authorize.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
-import type { InboxItem, NarrationRequest } from '../../domain/inbox.ts'
-import type { Label } from '../../domain/label.ts'
+import { type InboxItem, itemsOfPrincipal, type NarrationRequest, nextPrincipal } from '../../domain/inbox.ts'
+import { joinLabels, type Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
+import { actingFor, owner, type Principal, principalText } from '../../domain/principal.ts'
 import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
@@ -16,8 +18,10 @@ import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { assertTakesInput, retryIfTaken, startSession } from '../turns/append.ts'
 import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
+import { notFound } from '../turns/route.ts'
 import { claimAtOnce } from './claim.ts'
 import type { Claimant, Claimed } from './claimed.ts'
+import { senderLabel } from './sender.ts'
 
 /** An input for a session, with options for its run. */
 export interface Submission extends RunOptions {
@@ -31,7 +35,10 @@ export interface Submission extends RunOptions {
   kind?: 'message' | 'steer' | 'interrupt'
   parts?: Part[]
   source?: Source
+  /** Label of quoted content, in addition to the sender's own. */
   trust?: Label
+  /** Who sends it; the owner by default. */
+  principal?: Principal
   via?: RunOrigin
   /** Starts a new session at this turn. Refused if the label exists, since that session has its own head. */
   parentTurnId?: string
@@ -94,17 +101,25 @@ export async function acceptInput(
   const { ids, now } = input
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
-  const session = await sessionFor(tx, input)
-  await insertItem(tx, itemFrom(input, session), input.dedupeKey ?? null)
+  const sender = actingFor(input.principal ?? owner)
+  const label = joinLabels([await senderLabel(tx, sender), ...(input.trust ? [input.trust] : [])])
+  const session = await sessionFor(tx, input, sender)
+  if (input.kind === 'steer' || input.kind === 'interrupt') await assertMayDisturb(tx, session, sender, input.kind)
+  await insertItem(
+    tx,
+    { ...itemFrom(input, session), label, principal: principalText(sender) },
+    input.dedupeKey ?? null,
+  )
   if (input.kind === 'interrupt') await interrupt(tx, session)
   const runId = await nextRun(tx, { session, runId: ids.runId, now, ...(input.via && { via: input.via }) })
   return { itemId: ids.itemId, session, runId, ...(await waitingBehind(tx, { runId, session })) }
 }
 
 /** The session that the input names, locked; a new one if there is none. */
-async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1]): Promise<Session> {
+async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1], sender: Principal): Promise<Session> {
   const label = checkLabel(await targetLabel(tx, input.label))
   const existing = await lockSessionByLabel(tx, input.folder, label)
+  if (existing && !authorize(sender, 'run.ask', { principal: existing.principalId })) throw notFound('session', label)
   if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
   if (existing && !input.tells) assertTakesInput(existing)
   const { sessionId, segmentId } = input.ids
@@ -112,10 +127,22 @@ async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1]): Pro
   return existing
     ? assignMainPersona(tx, existing)
     : startSession(tx, {
-        ...{ folder, label, sessionId, segmentId, now },
+        ...{ folder, label, sessionId, segmentId, now, principalId: principalText(sender) },
         ...(parentTurnId !== undefined && { parentTurnId }),
         ...(tells && { narratesId: tells.sessionId }),
       })
+}
+
+/** Steering and interrupting need the right to the run under way, which may be another's. */
+async function assertMayDisturb(
+  tx: Tx,
+  session: Session,
+  sender: Principal,
+  kind: 'steer' | 'interrupt',
+): Promise<void> {
+  const live = await liveRunOf(tx, session.id)
+  const action = kind === 'steer' ? 'run.steer' : 'run.interrupt'
+  if (live && !authorize(sender, action, live)) throw forbidden(sender, action)
 }
 
 function labelExists(label: string, turnId: string): HeddleError {
@@ -159,8 +186,12 @@ export async function nextRun(
   next: { session: Session; runId: string; now: number; via?: RunOrigin },
 ): Promise<string | null> {
   const live = await liveRunOf(tx, next.session.id)
-  if (live) return live.state === 'queued' && live.epoch === 0 ? live.id : null
-  const waiting = await waitingItems(tx, next.session.id)
+  if (live && (live.state !== 'queued' || live.epoch > 0)) return null
+  const all = await waitingItems(tx, next.session.id)
+  // Inputs behind those of another principal are answered by a later run.
+  if (live) return all.every(({ wake, principal }) => !wake || principal === live.principal) ? live.id : null
+  const principal = nextPrincipal(all)
+  const waiting = itemsOfPrincipal(all, principal)
   const before = await previousChildRun(tx, next.session.id, waiting)
   const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
   // The run of this session whose work it continues.
@@ -172,6 +203,7 @@ export async function nextRun(
       via: next.via ?? continued?.via ?? 'user',
       sessionId: next.session.id,
       now: next.now,
+      principal,
     }),
     ...(request && { rootRunId: request.id, requestedAt: request.requestedAt }),
     ...(continued && { lane: continued.lane }),
@@ -224,7 +256,7 @@ async function requestOf(tx: Tx, waiting: InboxItem[]): Promise<Run | undefined>
   return requests.size === 1 && only ? findRun(tx, only) : undefined
 }
 
-function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): InboxItem {
+function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): Omit<InboxItem, 'label' | 'principal'> {
   return {
     id: input.ids.itemId,
     sessionId: session.id,
@@ -232,7 +264,6 @@ function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): I
     content: input.content,
     source: input.source ?? 'human',
     parts: input.parts ?? [],
-    label: input.trust ?? { integrity: 'trusted', sources: [] },
     options: input.options,
     wake: true,
     rootRunId: null,

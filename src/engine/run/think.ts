@@ -1,5 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { EventKind } from '../../domain/event.ts'
+import type { InboxItem } from '../../domain/inbox.ts'
 import type { ThinkingConfig } from '../../domain/message.ts'
 import { type Delta, ModelFailure, recordedName } from '../../domain/model.ts'
 import type { Step } from '../../domain/run.ts'
@@ -16,6 +17,7 @@ import type { ActiveRun } from './active-run.ts'
 import { waitForBudget } from './approvals/budget-question.ts'
 import { closeCalls, lockPool, reserve } from './budget.ts'
 import type { SteerStep } from './context/journal.ts'
+import { mayNow } from './sender.ts'
 
 const minPause: Millis = 1000
 export const maxPause: Millis = 60_000
@@ -101,7 +103,8 @@ async function reserveBudget(run: ActiveRun, input: () => ModelInput, steering?:
   signal.throwIfAborted()
   const { model } = run
   const call = run.nextCall()
-  const reservation = { runId: claimed.run.id, call, rootRunId: claimed.run.rootRunId, model: recordedName(model) }
+  const { id: runId, rootRunId, principal } = claimed.run
+  const reservation = { runId, call, rootRunId, model: recordedName(model), principal }
   let steerStep: Step | undefined
   const refusal = await engine.store.write('step', async (tx) => {
     await lockPool(tx, claimed.run)
@@ -130,17 +133,33 @@ async function waitForOthers(run: ActiveRun): Promise<'parked'> {
 
 async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): Promise<Step | undefined> {
   const waiting = await waitingItems(tx, run.claimed.session.id)
-  const steering = waiting.filter(({ kind }) => kind === 'steer')
+  const steering = await mayBeHeard(
+    tx,
+    run,
+    waiting.filter(({ kind }) => kind === 'steer'),
+  )
   if (steering.length === 0) return undefined
   const steerStep = before ?? run.journal.next('steer', undefined)
   steerStep.payload = {
-    items: steering.map(({ id, content, parts }) => ({ id, content, ...(parts.length > 0 && { parts }) })),
+    items: steering.map(({ id, content, parts, label }) => ({
+      id,
+      content,
+      ...(parts.length > 0 && { parts }),
+      label,
+    })),
   } satisfies SteerStep
   for (const item of steering) await bindItem(tx, item.id, run.claimed.run.id)
   // The user who steers watches, and can be asked from now on.
   if (steering.some(({ options }) => options.attended)) await markAttended(tx, run.claimed.run)
   await run.insert(tx, steerStep)
   return steerStep
+}
+
+/** Steering of senders with the right to this run: it may have been accepted while another run was under way. */
+async function mayBeHeard(tx: Tx, { claimed }: ActiveRun, items: InboxItem[]): Promise<InboxItem[]> {
+  const heard = items.map((item) => mayNow(tx, item.principal, 'run.steer', claimed.run))
+  const allowed = await Promise.all(heard)
+  return items.filter((_, index) => allowed[index])
 }
 
 /**
@@ -175,7 +194,7 @@ async function afterFailure(run: ActiveRun, modelCall: InFlightCall, failure: Mo
 /** Parks a run; it is retried after the pause. */
 async function park(tx: Tx, run: ActiveRun, why: { pause: Millis; tries: number; error: string }): Promise<true> {
   const until = run.engine.clock.now() + why.pause
-  await parkRun(tx, run.claimed.run.id, 'retry', until, why.tries)
+  await parkRun(tx, run.claimed.run.id, { waitingFor: 'retry', wakeAt: until, tries: why.tries })
   await emitRunEvent(tx, run, 'run.waiting', { for: 'retry', until, error: why.error })
   tx.hint('runs')
   return true

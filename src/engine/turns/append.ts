@@ -2,7 +2,8 @@ import type { WriteArea } from '../../domain/crash-points.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
-import { checkLabel, checkUserLabel, type Session, type SessionKind } from '../../domain/session.ts'
+import { ownerText } from '../../domain/principal.ts'
+import { checkLabel, checkLabelOf, type Session, type SessionKind } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { liveRunOf } from '../../store/rows/runs.ts'
@@ -21,6 +22,8 @@ export interface AppendInput {
   parentTurnId?: string
   /** Persona of a new session; an existing session must already have it. */
   personaId?: string
+  /** Text form of the principal who adds it, and whose a new session is; the owner by default. */
+  principal?: string
 }
 
 export interface Appended {
@@ -41,13 +44,14 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
     if (existing) assertTakesInput(existing)
     const session = existing
       ? await assignMainPersona(tx, existing)
-      : await startSession(tx, { ...input, label, ...fresh, now })
+      : await startSession(tx, { ...input, principalId: input.principal ?? ownerText, label, ...fresh, now })
     if (input.personaId !== undefined && input.personaId !== session.personaId)
       throw otherPersona(session, input.personaId)
     if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
     if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
     const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
-    const turn = await writeJournal(tx, made, { sessionId: session.id, parent })
+    const place = { sessionId: session.id, parent, principal: input.principal ?? ownerText }
+    const turn = await writeJournal(tx, made, place)
     const { depth } = await insertPlacedTurn(
       tx,
       { segmentId: session.segmentId, parent, personaId: session.personaId },
@@ -88,6 +92,8 @@ interface NewSession {
   label: string
   parentTurnId?: string
   personaId?: string
+  /** Whose session it is. */
+  principalId: string
   /** Default: a person's, which cannot have a label of the runtime. */
   kind?: Exclude<SessionKind, 'narrator'>
   /** The session that the new one summarises; it is then the narrator's. */
@@ -98,7 +104,7 @@ interface NewSession {
 /** Inserts a session, at a turn or at the root, and the segment it will write. The only way to a new session. */
 export async function startSession(tx: Tx, start: NewSession): Promise<Session> {
   const kind = start.narratesId === undefined ? (start.kind ?? 'person') : 'narrator'
-  if (kind === 'person') checkUserLabel(start.label)
+  if (kind === 'person') checkLabelOf(start.principalId, start.label)
   const below = start.parentTurnId === undefined ? null : await headOf(tx, start.parentTurnId)
   const session: Session = {
     id: start.sessionId,
@@ -111,6 +117,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     personaId: start.personaId ?? below?.personaId ?? (await personaOfLabel(tx, start.label)),
     updatedAt: start.now,
     archivedAt: null,
+    principalId: start.principalId,
   }
   await insertSegment(tx, { id: session.segmentId, below })
   await insertSession(tx, session)

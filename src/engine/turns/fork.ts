@@ -1,5 +1,6 @@
 import { tail } from '../../domain/id.ts'
-import { checkLabel, checkUserLabel, type Session } from '../../domain/session.ts'
+import { ownerText } from '../../domain/principal.ts'
+import { checkLabel, checkLabelOf, type Session } from '../../domain/session.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
@@ -12,11 +13,14 @@ export interface ForkInput {
   label?: string
   /** Persona of the fork; default: the turn's. */
   personaId?: string
+  /** Text form of the principal whose the fork is; the owner by default. */
+  principal?: string
 }
 
 /** Starts a session at any turn. The sessions that already point there keep their heads. */
-export async function fork(runtime: Runtime, { folder, turnId, label, personaId }: ForkInput): Promise<Session> {
-  const wanted = label === undefined ? undefined : checkUserLabel(checkLabel(label))
+export async function fork(runtime: Runtime, input: ForkInput): Promise<Session> {
+  const { folder, turnId, label, personaId, principal = ownerText } = input
+  const wanted = label === undefined ? undefined : checkLabelOf(principal, checkLabel(label))
   const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   const now = runtime.clock.now()
   const body = async (tx: Tx) => {
@@ -27,6 +31,7 @@ export async function fork(runtime: Runtime, { folder, turnId, label, personaId 
       folder,
       label: chosen,
       parentTurnId: turnId,
+      principalId: principal,
       now,
       ...(personaId !== undefined && { personaId }),
     })

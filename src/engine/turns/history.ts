@@ -1,5 +1,6 @@
 import type { TurnLine } from '../../api/views/turn.ts'
 import type { PlacedTurn, Thread } from '../../domain/turn.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findTurn, readAllTurns, readPath, readThreads, readTips, turnOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
@@ -11,18 +12,18 @@ export async function listPath(rows: Reading, end: Thread, limit = end.depth): P
   return turnLines(rows, await readPath(rows, end, Math.max(1, end.depth - limit + 1)))
 }
 
-/** Every turn that is stored, oldest first. */
-export async function listTree(rows: Reading): Promise<TurnLine[]> {
+/** Every turn that is stored, or that a principal's sessions wrote, oldest first. */
+export async function listTree(rows: Reading, filter: OwnedBy = {}): Promise<TurnLine[]> {
   const found: PlacedTurn[] = []
-  for await (const page of readAllTurns(rows)) found.push(...page)
+  for await (const page of readAllTurns(rows, filter)) found.push(...page)
   const byTime = (a: PlacedTurn, b: PlacedTurn) =>
     a.turn.timestamp - b.turn.timestamp || (a.turn.id < b.turn.id ? -1 : 1)
   return turnLines(rows, found.sort(byTime))
 }
 
 /** Turns without children, oldest first. */
-export async function listTips(rows: Reading): Promise<TurnLine[]> {
-  const tips = await Promise.all((await readTips(rows)).map(({ turnId }) => findTurn(rows, turnId)))
+export async function listTips(rows: Reading, filter: OwnedBy = {}): Promise<TurnLine[]> {
+  const tips = await Promise.all((await readTips(rows, filter)).map(({ turnId }) => findTurn(rows, turnId)))
   return turnLines(
     rows,
     tips.filter((tip) => tip !== undefined),

@@ -67,11 +67,18 @@ export function makeTurn({ clock, newId }: Runtime, draft: TurnDraft): PreparedT
 export async function writeJournal(
   tx: Tx,
   made: PreparedTurn,
-  place: { sessionId: string | null; parent: Thread | null },
+  place: { sessionId: string | null; parent: Thread | null; principal: string },
 ): Promise<TurnContent> {
   const { content, steps, prompt } = made
   await insertRun(tx, {
-    ...newRun({ id: content.runId, kind: 'import', via: 'import', sessionId: place.sessionId, now: content.timestamp }),
+    ...newRun({
+      id: content.runId,
+      kind: 'import',
+      via: 'import',
+      sessionId: place.sessionId,
+      now: content.timestamp,
+      principal: place.principal,
+    }),
     state: content.status,
     finishedAt: content.timestamp,
   })

@@ -2,6 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
 import { type Candidate, matchSessions, type SmartRoute } from '../../domain/smart-route.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findThread, readMessagesOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
@@ -15,9 +16,9 @@ const maxOfOneMessage = 2000
 export async function routeSmart(
   rows: Reading,
   message: string,
-  { folder, now }: { folder?: string; now: Millis },
+  { now, ...filter }: OwnedBy & { folder?: string; now: Millis },
 ): Promise<SmartRoute> {
-  const sessions = await findSessions(rows, folder === undefined ? {} : { folder })
+  const sessions = await findSessions(rows, filter)
   const candidates: Candidate[] = []
   for (const session of sessions.filter(isTalkedTo).slice(0, maxSessions))
     candidates.push(await readCandidate(rows, session))

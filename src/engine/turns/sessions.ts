@@ -2,8 +2,9 @@ import type { SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/event.ts'
 import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
-import { checkLabel, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, checkUserLabel, isReservedWord, type Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { putPersona } from '../../store/rows/personas.ts'
 import { assignPersona, findSessions, lockSession, renameSession, setArchived } from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
@@ -13,7 +14,7 @@ import { assertTakesInput } from './append.ts'
 import { notFound, resolveSession } from './route.ts'
 
 /** Sessions, most recently used first. */
-export async function listSessions(rows: Reading, filter: { folder?: string } = {}): Promise<SessionView[]> {
+export async function listSessions(rows: Reading, filter: OwnedBy & { folder?: string } = {}): Promise<SessionView[]> {
   return Promise.all((await findSessions(rows, filter)).map((session) => viewSession(rows, session)))
 }
 
@@ -32,9 +33,11 @@ export async function viewSession(rows: Reading, session: Session): Promise<Sess
 }
 
 export function rename(runtime: Runtime, folder: string, name: string, label: string): Promise<SessionView> {
-  const wanted = checkUserLabel(checkLabel(label))
+  const wanted = checkLabel(label)
+  if (!wanted.startsWith('user:')) checkUserLabel(wanted)
   return change(runtime, folder, name, 'session.renamed', { label: wanted }, (tx, session) => {
     assertTakesInput(session)
+    checkLabelOf(session.principalId, wanted)
     return renameSession(tx, session, wanted, runtime.clock.now())
   })
 }

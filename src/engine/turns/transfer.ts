@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ImportReport } from '../../api/views/session.ts'
 import { HeddleError } from '../../domain/errors.ts'
+import { ownerText } from '../../domain/principal.ts'
 import { newRun, type Run } from '../../domain/run.ts'
 import { checkLabel, isReservedLabel, type Session, unreservedLabel } from '../../domain/session.ts'
 import type { PlacedTurn, Thread } from '../../domain/turn.ts'
@@ -161,6 +162,8 @@ async function importSessions(tx: Tx, runtime: Runtime, { turn, sessions }: Expo
       folder,
       label: chosen,
       parentTurnId: turn.id,
+      // Principals of another home mean nothing here: what the owner imports is the owner's.
+      principalId: ownerText,
       now: runtime.clock.now(),
       ...(isAgents && { kind: 'agent' as const }),
       ...(personaId !== null && (await findPersona(tx, personaId)) && { personaId }),
@@ -175,7 +178,10 @@ async function writeFoundation(tx: Tx, item: ExportedTurn, now: number): Promise
   if (item.prompt !== null && item.turn.promptHash !== null) await savePrompt(tx, item.turn.promptHash, item.prompt)
   if (await findRun(tx, item.run.id)) return
   const { id, kind, via, sessionId, createdAt } = item.run
-  await insertRun(tx, { ...newRun({ id, kind, via, sessionId, now: createdAt }), ...asFinished(item.run, now) })
+  await insertRun(tx, {
+    ...newRun({ id, kind, via, sessionId, now: createdAt, principal: ownerText }),
+    ...asFinished(item.run, now),
+  })
   for (const step of item.steps) await insertStep(tx, { runId: item.run.id, ...step })
 }
 

@@ -4,6 +4,7 @@ import { UsageError } from '../../domain/errors.ts'
 import { findApproval, listGrants, openApprovals, revokeGrant } from '../../store/rows/approvals.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Reading } from '../../store/store.ts'
@@ -14,8 +15,8 @@ import { preview } from '../turns/history.ts'
 import { notFound } from '../turns/route.ts'
 
 /** Open approvals, oldest first. */
-export async function listApprovals(rows: Reading): Promise<ApprovalView[]> {
-  return Promise.all((await openApprovals(rows)).map((approval) => viewApproval(rows, approval)))
+export async function listApprovals(rows: Reading, filter: OwnedBy = {}): Promise<ApprovalView[]> {
+  return Promise.all((await openApprovals(rows, filter)).map((approval) => viewApproval(rows, approval)))
 }
 
 export async function resolveApproval(rows: Reading, text: string): Promise<ApprovalView> {

@@ -6,6 +6,7 @@ import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { spendingOf, startOfDay, trialKindOf } from '../../domain/spending.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { lastActivityAt, lastAnsweredCall } from '../../store/rows/run-activity.ts'
 import { findRun, runsOf } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
@@ -20,8 +21,12 @@ import { notFound } from '../turns/route.ts'
 const recentRuns = 50
 
 /** Unfinished runs; with `all` also the last finished ones. Imported turns are left out. */
-export async function listRuns(rows: Reading, now: number, { all = false } = {}): Promise<RunLine[]> {
-  const found = await runsOf(rows, all ? {} : { live: true })
+export async function listRuns(
+  rows: Reading,
+  now: number,
+  { all = false, ...own }: OwnedBy & { all?: boolean } = {},
+): Promise<RunLine[]> {
+  const found = await runsOf(rows, all ? own : { live: true, ...own })
   const sessions = new Map((await findSessions(rows)).map((session) => [session.id, session]))
   const work = found.filter(({ kind }) => kind !== 'import').slice(-recentRuns)
   return Promise.all(
@@ -48,10 +53,15 @@ export async function findRunByReference(rows: Reading, text: string): Promise<R
 }
 
 /** Spending by key, and the total. */
-export async function listUsage(rows: Reading, by: SpendingKey, now: Millis, { today = false } = {}) {
+export async function listUsage(
+  rows: Reading,
+  by: SpendingKey,
+  now: Millis,
+  { today = false, ...own }: OwnedBy & { today?: boolean } = {},
+) {
   const agents = new Map(by === 'agent' ? (await runsOf(rows, {})).map(({ id, agent }) => [id, agent]) : [])
   const labels = new Map((await findSessions(rows)).map(({ id, label }) => [id, label]))
-  const used = await allUsage(rows, today ? startOfDay(now) : 0)
+  const used = await allUsage(rows, today ? startOfDay(now) : 0, own)
   const models = new Set(used.map(({ model }) => model))
   const keyOf = (row: UsageRow) =>
     ({

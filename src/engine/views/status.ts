@@ -3,6 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Wait } from '../../domain/run.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
+import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
 import { runsOf } from '../../store/rows/runs.ts'
 import { spentSince } from '../../store/rows/usage.ts'
@@ -18,17 +19,21 @@ const personWaits: readonly Wait[] = ['question']
 /** Status of a folder: what waits for a person, what runs, what was spent, what happened since. */
 export async function statusOf(
   rows: Reading,
-  options: { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
+  options: OwnedBy & { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
 ): Promise<StatusView> {
-  const live = (await runsOf(rows, { live: true })).filter((run) => !isBackground(run))
-  const spent = await spentSince(rows, startOfDay(options.now))
-  const left = await turnsFinishedSince(rows, options.folder, options.since, maxTurns)
+  const own = options.principal === undefined ? {} : { principal: options.principal }
+  const live = (await runsOf(rows, { live: true, ...own })).filter((run) => !isBackground(run))
+  const spent = await spentSince(rows, startOfDay(options.now), own)
+  const left = await turnsFinishedSince(rows, {
+    ...{ folder: options.folder, since: options.since, limit: maxTurns },
+    ...own,
+  })
   return {
     folder: options.folder,
     session: 'main',
     model: options.model,
     needsYou: [
-      ...(await openApprovals(rows)).map(({ id }) => `approval:${id}`),
+      ...(await openApprovals(rows, own)).map(({ id }) => `approval:${id}`),
       ...live
         .filter(({ waitingFor }) => waitingFor !== null && personWaits.includes(waitingFor))
         .map(({ id }) => `run:${id}`),

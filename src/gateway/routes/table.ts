@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { App } from '../../api/app.ts'
+import { accessRoutes } from './access.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { eventRoutes } from './events.ts'
@@ -23,6 +24,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,
+  ...accessRoutes,
   backup: [
     post('backup', {
       path: '/v1/backup',

@@ -4,9 +4,11 @@ import type { Millis } from '../../domain/clock.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 
 /** A new approval. */
-export interface NewApproval extends Omit<Approval, 'id' | 'isAskedAgain' | 'answer' | 'answerReason' | 'answeredAt'> {
+export interface NewApproval
+  extends Omit<Approval, 'id' | 'isAskedAgain' | 'answer' | 'answerReason' | 'answeredAt' | 'answeredBy'> {
   /** Packed listing of the folder's files; null when they are not compared. */
   baseline: string | null
 }
@@ -53,13 +55,13 @@ function displayColumns(display: ApprovalDisplay) {
   }
 }
 
-const unanswered = { answer: null, answer_reason: null, answered_at: null }
+const unanswered = { answer: null, answer_reason: null, answered_at: null, answered_by: null }
 
 // All columns but the large baseline.
 const columns = [
   ...(['id', 'run_id', 'call_id', 'tool', 'input_json', 'facts_json', 'change_text', 'reason', 'hash'] as const),
   ...(['pattern', 'coverage_json', 'asked_again', 'integrity', 'sources_json', 'asked_at'] as const),
-  ...(['answer', 'answer_reason', 'answered_at'] as const),
+  ...(['answer', 'answer_reason', 'answered_at', 'answered_by'] as const),
 ] as const
 const qualified = columns.map((column) => `approvals.${column}` as const)
 
@@ -91,7 +93,10 @@ export async function approvalsOf(rows: Reading, runId: string): Promise<Approva
 }
 
 /** Open approvals of unfinished runs, or of one request, oldest first. */
-export async function openApprovals(rows: Reading, rootRunId?: string): Promise<Approval[]> {
+export async function openApprovals(
+  rows: Reading,
+  { rootRunId, principal }: OwnedBy & { rootRunId?: string } = {},
+): Promise<Approval[]> {
   let query = rows.build
     .selectFrom('approvals')
     .innerJoin('runs', 'runs.id', 'approvals.run_id')
@@ -99,6 +104,7 @@ export async function openApprovals(rows: Reading, rootRunId?: string): Promise<
     .where('approvals.answer', 'is', null)
     .where('runs.finished_at', 'is', null)
   if (rootRunId !== undefined) query = query.where('runs.root_run_id', '=', rootRunId)
+  if (principal !== undefined) query = query.where('runs.session_id', 'in', ownSessions(rows.build, principal))
   // Sorted here: with ORDER BY SQLite would scan all answered approvals.
   return oneOfEachBudget((await rows.all(query)).map(approvalFrom).sort((a, b) => a.id - b.id))
 }
@@ -134,12 +140,12 @@ export async function reviseApproval(
 export async function answerApproval(
   tx: Tx,
   id: number,
-  answer: { answer: Answer; reason: string | null; at: Millis },
+  answer: { answer: Answer; reason: string | null; at: Millis; by: string },
 ): Promise<boolean> {
   const changed = await tx.run(
     tx.build
       .updateTable('approvals')
-      .set({ answer: answer.answer, answer_reason: answer.reason, answered_at: answer.at })
+      .set({ answer: answer.answer, answer_reason: answer.reason, answered_at: answer.at, answered_by: answer.by })
       .where('id', '=', id)
       .where('answer', 'is', null),
   )
@@ -164,6 +170,7 @@ export async function insertGrant(
       created_at: grant.createdAt,
       revoked_at: null,
       lapsed_why: null,
+      granted_by: grant.grantedBy,
     }),
   )
 }
@@ -241,6 +248,7 @@ function approvalFrom(row: Omit<Selectable<Tables['approvals']>, 'baseline'>): A
     answer: row.answer,
     answerReason: row.answer_reason,
     answeredAt: row.answered_at,
+    answeredBy: row.answered_by,
   }
 }
 
@@ -257,5 +265,6 @@ function grantFrom(row: Selectable<Tables['grants']>): Grant {
     confinement: row.confinement,
     createdAt: row.created_at,
     revokedAt: row.revoked_at,
+    grantedBy: row.granted_by,
   }
 }

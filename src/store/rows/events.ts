@@ -1,10 +1,11 @@
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import type { Event, EventKind, NewEvent } from '../../domain/event.ts'
-import type { Position } from '../dialect.ts'
+import type { Builder, EventOrder, Position } from '../dialect.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Store, StoreContext, Tx } from '../store.ts'
 import { metaValue, setMeta } from './meta.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 
 const pollInterval: Millis = 1000
 const pageSize = 500
@@ -20,11 +21,19 @@ export async function recordEvent(tx: Tx, { at, kind, subject, payload, scope }:
   tx.hint('events')
 }
 
-/** Next events after a cursor, in a stable order; without a cursor from the oldest stored one. */
-export async function readEvents(rows: Reading, after?: string, limit = pageSize): Promise<Event[]> {
+/** Next events after a cursor, or those about a principal's sessions, in a stable order; without a cursor from the oldest stored one. */
+export async function readEvents(
+  rows: Reading,
+  after?: string,
+  limit = pageSize,
+  { principal }: OwnedBy = {},
+): Promise<Event[]> {
   const database = await metaValue(rows, 'database_id')
   const from = after === undefined ? beginning : positionOf(after, database)
-  const found = from ? await rows.all(eventsAfter({ xid: from.xid, seq: from.seq, limit })) : []
+  const page = from && { xid: from.xid, seq: from.seq, limit }
+  const found = page
+    ? await rows.all(principal === undefined ? eventsAfter(page) : ownEvents({ ...page, principal }))
+    : []
   // Checked last: events pruned while we read must not be missed silently.
   if (!from || (after !== undefined && !(await isKnown(rows, from))))
     throw new HeddleError(
@@ -64,22 +73,22 @@ async function isKnown(rows: Reading, position: Position): Promise<boolean> {
 export async function* followEvents(
   store: Store,
   { clock }: Pick<StoreContext, 'clock'>,
-  options: { after?: string; signal: AbortSignal },
+  { signal, ...options }: OwnedBy & { after?: string; signal: AbortSignal },
 ): AsyncIterable<Event> {
   let cursor = options.after
-  while (!options.signal.aborted) {
+  while (!signal.aborted) {
     const wake = new AbortController()
     const stop = store.onHint((hint) => {
       if (hint === 'events') wake.abort()
     })
     try {
-      const page = await store.read((rows) => readEvents(rows, cursor))
+      const page = await store.read((rows) => readEvents(rows, cursor, pageSize, options))
       for (const event of page) {
         cursor = event.cursor
         yield event
-        if (options.signal.aborted) return
+        if (signal.aborted) return
       }
-      if (page.length === 0) await clock.sleep(pollInterval, AbortSignal.any([wake.signal, options.signal]))
+      if (page.length === 0) await clock.sleep(pollInterval, AbortSignal.any([wake.signal, signal]))
     } finally {
       stop()
     }
@@ -122,7 +131,14 @@ const insert = statement((db, arg: EventColumns) =>
   }),
 )
 
-const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) =>
+const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) => afterPosition(db, arg, events))
+
+/** Events about sessions of one principal. */
+const ownEvents = statement((db, arg: Position & { limit: number; principal: string }, { events }) =>
+  afterPosition(db, arg, events).where('session_id', 'in', ownSessions(db, arg.principal)),
+)
+
+const afterPosition = (db: Builder, arg: Position & { limit: number }, events: EventOrder) =>
   db
     .selectFrom('events')
     .select([
@@ -137,8 +153,7 @@ const eventsAfter = statement((db, arg: Position & { limit: number }, { events }
     ])
     .where(events.after({ xid: arg.xid, seq: arg.seq }))
     .orderBy(events.order)
-    .limit(arg.limit),
-)
+    .limit(arg.limit)
 
 // Like `eventsAfter`, leaves out events that are not older than every open transaction: the order is not final yet.
 const newest = statement((db, arg: Position, { events }) =>

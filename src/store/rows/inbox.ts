@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { HeddleError } from '../../domain/errors.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
@@ -8,7 +8,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
-type InboxRow = Omit<Tables['inbox'], 'seq'>
+type InboxRow = Omit<Selectable<Tables['inbox']>, 'seq'>
 
 /** Inserts an item. Its session's row must be locked, so that items keep the order of arrival. */
 export async function insertItem(tx: Tx, item: InboxItem, dedupeKey: string | null): Promise<void> {
@@ -98,9 +98,12 @@ export async function clearWakes(tx: Tx, rootRunId: string): Promise<void> {
   )
 }
 
-/** Assigns all waiting items of the session to a run. */
-export async function bindItems(tx: Tx, sessionId: string, runId: string): Promise<number> {
-  return tx.run(bind({ sessionId, runId }))
+/**
+ * Assigns waiting items of the session to a run: those of its principal, up to the first item of another one that wakes the
+ * session (`itemsOfPrincipal`). So a run has exactly one principal, and inputs keep their order.
+ */
+export async function bindItems(tx: Tx, run: Pick<Run, 'id' | 'principal'>, sessionId: string): Promise<number> {
+  return tx.run(bind({ sessionId, runId: run.id, principal: run.principal }))
 }
 
 /** Returns items to the queue. */
@@ -133,6 +136,7 @@ const insert = statement((db, row: InboxRow) =>
     consumed_by_turn: row.consumed_by_turn,
     created_at: row.created_at,
     result_id: row.result_id,
+    principal: row.principal,
     seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
                       WHERE before.session_id = ${row.session_id} AND before.consumed_by_turn IS NULL)`,
   }),
@@ -179,13 +183,28 @@ const ofRun = statement((db, arg: { runId: string }) =>
   db.selectFrom('inbox').selectAll().where('run_id', '=', arg.runId).orderBy('seq').orderBy('id'),
 )
 
-const bind = statement((db, arg: { sessionId: string; runId: string }) =>
+const bind = statement((db, arg: { sessionId: string; runId: string; principal: string }) =>
   db
     .updateTable('inbox')
     .set({ run_id: arg.runId })
     .where('session_id', '=', arg.sessionId)
     .where('consumed_by_turn', 'is', null)
-    .where('run_id', 'is', null),
+    .where('run_id', 'is', null)
+    .where('principal', '=', arg.principal)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('inbox as other')
+            .select('other.id')
+            .where('other.session_id', '=', arg.sessionId)
+            .where('other.consumed_by_turn', 'is', null)
+            .where('other.run_id', 'is', null)
+            .where('other.wake', '=', sql.lit(1))
+            .where('other.principal', '<>', arg.principal)
+            .whereRef('other.seq', '<', 'inbox.seq'),
+        ),
+      ),
+    ),
 )
 
 const consume = statement((db, arg: { runId: string; turnId: string }) =>
@@ -212,6 +231,7 @@ function itemRow(item: InboxItem): Omit<InboxRow, 'dedupe_key'> {
     consumed_by_turn: item.consumedByTurn,
     created_at: item.createdAt,
     result_id: item.resultId ?? null,
+    principal: item.principal,
   }
 }
 
@@ -228,6 +248,7 @@ function itemFrom(row: InboxRow): InboxItem {
     runId: row.run_id,
     consumedByTurn: row.consumed_by_turn,
     createdAt: row.created_at,
+    principal: row.principal,
     ...(row.result_id !== null && { resultId: row.result_id }),
   }
 }

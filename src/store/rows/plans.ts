@@ -7,6 +7,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 import { lineage } from './threads.ts'
 
 /** Inserts a plan that has not been started. Its session's row must be locked: that lock guards its plans, too. */
@@ -42,11 +43,12 @@ export async function findPlan(rows: Reading, id: number): Promise<Plan | undefi
 /** Plans, newest first, optionally of one session or status. */
 export async function listPlans(
   rows: Reading,
-  filter: { sessionId?: string; status?: PlanStatus } = {},
+  filter: OwnedBy & { sessionId?: string; status?: PlanStatus } = {},
 ): Promise<Plan[]> {
   let query = rows.build.selectFrom('projects').selectAll().orderBy('id', 'desc')
   if (filter.sessionId !== undefined) query = query.where('session_id', '=', filter.sessionId)
   if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  if (filter.principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, filter.principal))
   return (await rows.all(query)).map(planFrom)
 }
 

@@ -6,6 +6,7 @@ import { storable } from '../../domain/text/storable.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 
 const maxSummaryLength = 400
 
@@ -70,11 +71,15 @@ function resultFrom(row: Omit<Tables['agent_results'], 'id'> & { id: number }): 
 /** Results, newest first, optionally of one task or only unprocessed ones. */
 export async function listResults(
   rows: Reading,
-  filter: { taskId?: number; unprocessed?: boolean; limit?: number },
+  filter: OwnedBy & { taskId?: number; unprocessed?: boolean; limit?: number },
 ): Promise<Result[]> {
   let query = rows.build.selectFrom('agent_results').selectAll().orderBy('id', 'desc')
   if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
   if (filter.unprocessed) query = query.where('processed', '=', sql.lit(0))
+  if (filter.principal !== undefined) {
+    const runs = rows.build.selectFrom('runs').select('runs.id')
+    query = query.where('run_id', 'in', runs.where('session_id', 'in', ownSessions(rows.build, filter.principal)))
+  }
   if (filter.limit !== undefined) query = query.limit(filter.limit)
   return (await rows.all(query)).map(resultFrom)
 }

@@ -5,6 +5,7 @@ import type { Message } from '../../domain/message.ts'
 import type { Outcome } from '../../domain/run.ts'
 import { statement } from '../statement.ts'
 import type { Reading } from '../store.ts'
+import type { OwnedBy } from './own-sessions.ts'
 
 /** Time of a run's last recorded activity: a step, a model call or a wait. */
 export async function lastActivityAt(rows: Reading, runId: string): Promise<Millis | undefined> {
@@ -42,28 +43,25 @@ export interface FinishedTurn {
  */
 export async function turnsFinishedSince(
   rows: Reading,
-  folder: string,
-  since: Millis,
-  limit: number,
+  { folder, since, limit, principal }: OwnedBy & { folder: string; since: Millis; limit: number },
 ): Promise<FinishedTurn[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('turns')
-      .innerJoin('runs', 'runs.id', 'turns.run_id')
-      .innerJoin('sessions', 'sessions.id', 'runs.session_id')
-      .select(['turns.id', 'turns.run_id', 'turns.status', 'turns.timestamp'])
-      .select(['turns.query_messages_json', 'turns.response_message_json'])
-      .select('sessions.label')
-      // Ids begin with their time: the range finds the newest by the primary key.
-      .where('turns.id', '>', firstIdAt(since))
-      .where('turns.timestamp', '>', since)
-      .where('runs.kind', '<>', 'import')
-      .where('runs.via', '<>', 'narrator')
-      .where('runs.depth', '=', 0)
-      .where('sessions.folder', '=', folder)
-      .orderBy('turns.id', 'desc')
-      .limit(limit),
-  )
+  const turns = rows.build
+    .selectFrom('turns')
+    .innerJoin('runs', 'runs.id', 'turns.run_id')
+    .innerJoin('sessions', 'sessions.id', 'runs.session_id')
+    .select(['turns.id', 'turns.run_id', 'turns.status', 'turns.timestamp'])
+    .select(['turns.query_messages_json', 'turns.response_message_json'])
+    .select('sessions.label')
+    // Ids begin with their time: the range finds the newest by the primary key.
+    .where('turns.id', '>', firstIdAt(since))
+    .where('turns.timestamp', '>', since)
+    .where('runs.kind', '<>', 'import')
+    .where('runs.via', '<>', 'narrator')
+    .where('runs.depth', '=', 0)
+    .where('sessions.folder', '=', folder)
+    .orderBy('turns.id', 'desc')
+    .limit(limit)
+  const found = await rows.all(principal === undefined ? turns : turns.where('sessions.principal_id', '=', principal))
   return found.reverse().map((row) => ({
     turnId: row.id,
     runId: row.run_id,

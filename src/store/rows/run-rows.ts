@@ -39,6 +39,7 @@ export function runRow(run: Run): RunRow {
     sources_json: JSON.stringify(run.label.sources),
     error_json: run.error && JSON.stringify(run.error),
     task_id: run.taskId,
+    principal: run.principal,
   }
 }
 
@@ -83,5 +84,6 @@ export function runFrom(row: RunRow): Run {
     label: { integrity: row.integrity, sources: JSON.parse(row.sources_json) },
     error: row.error_json === null ? null : JSON.parse(row.error_json),
     taskId: row.task_id,
+    principal: row.principal,
   }
 }

@@ -5,6 +5,7 @@ import { type Outcome, type Run, type RunError, type RunState, statesBefore, typ
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 import { optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
 /** Right to write for a run: held by the process that claimed it last. */
@@ -16,6 +17,7 @@ export interface Claim {
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
   await tx.run(insert(runRow(run)))
+  if (run.options.deadline !== undefined) tx.hint('due')
 }
 
 export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
@@ -95,17 +97,22 @@ export async function finishRun(
 }
 
 /** Parks a run: it holds no slot and its timeout is paused until something wakes it. */
-export async function parkRun(tx: Tx, id: string, wait: Wait, wakeAt: Millis | null, tries: number): Promise<void> {
+export async function parkRun(
+  tx: Tx,
+  id: string,
+  { waitingFor, wakeAt = null, tries }: { waitingFor: Wait; wakeAt?: Millis | null; tries: number },
+): Promise<void> {
   await move(
     tx,
     id,
     'waiting',
     tx.build
       .updateTable('runs')
-      .set({ state: 'waiting', owner_id: null, waiting_for: wait, wake_at: wakeAt, tries })
+      .set({ state: 'waiting', owner_id: null, waiting_for: waitingFor, wake_at: wakeAt, tries })
       .where('id', '=', id)
       .where('state', 'in', statesBefore('waiting')),
   )
+  tx.hint('due')
 }
 
 /** Stores the number of tries of the current call, for the process that continues it. */
@@ -131,6 +138,8 @@ export async function requeueRun(tx: Tx, id: string, crash?: Pick<Run, 'crashes'
       .where('id', '=', id)
       .where('state', 'in', statesBefore('queued')),
   )
+  // It may have a deadline, which its owner has watched so far.
+  tx.hint('due')
 }
 
 /** Changes a run's state. The query finds the run only in a state from which that is legal. */
@@ -141,11 +150,12 @@ async function move(tx: Tx, id: string, next: RunState, query: Query<unknown>): 
 
 export async function runsOf(
   rows: Reading,
-  filter: { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
+  filter: OwnedBy & { ownerId?: string; rootRunId?: string; live?: boolean; state?: Run['state'] },
 ): Promise<Run[]> {
   let query = rows.build.selectFrom('runs').selectAll().orderBy('created_at').orderBy('id')
   if (filter.ownerId !== undefined) query = query.where('owner_id', '=', filter.ownerId)
   if (filter.rootRunId !== undefined) query = query.where('root_run_id', '=', filter.rootRunId)
+  if (filter.principal !== undefined) query = query.where('session_id', 'in', ownSessions(rows.build, filter.principal))
   if (filter.live === true) query = query.where('finished_at', 'is', null)
   if (filter.state !== undefined) query = query.where('state', '=', filter.state)
   return (await rows.all(query)).map(runFrom)
@@ -221,6 +231,7 @@ const insert = statement((db, row: RunRow) =>
     sources_json: row.sources_json,
     error_json: row.error_json,
     task_id: row.task_id,
+    principal: row.principal,
   }),
 )
 

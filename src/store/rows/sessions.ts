@@ -1,7 +1,8 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { firstIdAt } from '../../domain/id.ts'
+import { ownerText } from '../../domain/principal.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { ConstraintViolated } from '../failures.ts'
@@ -9,10 +10,11 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import type { OwnedBy } from './own-sessions.ts'
 
 const maxRecent = 100
 
-type SessionRow = Tables['sessions']
+type SessionRow = Selectable<Tables['sessions']>
 
 /** Inserts a session. Its segment must exist and be written by this session only. */
 export async function insertSession(tx: Tx, session: Session): Promise<void> {
@@ -52,17 +54,18 @@ export async function moveHead(tx: Tx, session: Session, headTurnId: string, now
 
 export async function findSessions(
   rows: Reading,
-  filter: { id?: string; folder?: string; label?: string; narratesId?: string } = {},
+  filter: OwnedBy & { id?: string; folder?: string; label?: string; narratesId?: string } = {},
 ): Promise<Session[]> {
   let query = rows.build.selectFrom('sessions').selectAll().orderBy('updated_at', 'desc').orderBy('id')
   if (filter.id !== undefined) query = query.where('id', '=', filter.id)
   if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
+  if (filter.principal !== undefined) query = query.where('principal_id', '=', filter.principal)
   if (filter.narratesId !== undefined) query = query.where('narrates_id', '=', filter.narratesId)
   return (await rows.all(query)).map(sessionFrom)
 }
 
-/** Sessions that got turns of a user's request since a time, most recent first; optionally of one folder. */
+/** Sessions of the owner that got turns of a request since a time, most recent first; optionally of one folder. */
 export async function sessionsSince(rows: Reading, since: Millis, folder?: string): Promise<Session[]> {
   // Ids begin with their time: the range finds the newest turns by the primary key.
   const recent = rows.build
@@ -73,7 +76,8 @@ export async function sessionsSince(rows: Reading, since: Millis, folder?: strin
     .where('runs.depth', '=', 0)
     .where('runs.kind', '<>', 'import')
     .where('runs.via', '<>', 'narrator')
-  let query = rows.build.selectFrom('sessions').selectAll().where('id', 'in', recent)
+  const sessions = rows.build.selectFrom('sessions').selectAll().where('principal_id', '=', ownerText)
+  let query = sessions.where('id', 'in', recent)
   if (folder !== undefined) query = query.where('folder', '=', folder)
   return (await rows.all(query.orderBy('updated_at', 'desc').limit(maxRecent))).map(sessionFrom)
 }
@@ -203,6 +207,7 @@ function sessionRow(session: Session): SessionRow {
     persona_id: session.personaId,
     updated_at: session.updatedAt,
     archived_at: session.archivedAt,
+    principal_id: session.principalId,
     kind: session.kind,
     narrates_id: session.narratesId,
   }
@@ -220,5 +225,6 @@ function sessionFrom(row: SessionRow): Session {
     personaId: row.persona_id,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
+    principalId: row.principal_id,
   }
 }

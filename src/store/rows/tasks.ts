@@ -5,6 +5,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { type OwnedBy, ownSessions } from './own-sessions.ts'
 
 /** Inserts a task. As for every change of a task, its plan's session must be locked. */
 export async function insertTask(
@@ -37,10 +38,17 @@ export async function tasksOf(rows: Reading, planId: number): Promise<Task[]> {
   return (await rows.all(ofPlan({ planId }))).map(taskFrom)
 }
 
-export async function listTasks(rows: Reading, filter: { planId?: number; status?: TaskStatus }): Promise<Task[]> {
+export async function listTasks(
+  rows: Reading,
+  filter: OwnedBy & { planId?: number; status?: TaskStatus },
+): Promise<Task[]> {
   let query = rows.build.selectFrom('tasks').selectAll().where('dropped_in', 'is', null).orderBy('id')
   if (filter.planId !== undefined) query = query.where('project_id', '=', filter.planId)
   if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+  if (filter.principal !== undefined) {
+    const plans = rows.build.selectFrom('projects').select('projects.id')
+    query = query.where('project_id', 'in', plans.where('session_id', 'in', ownSessions(rows.build, filter.principal)))
+  }
   return (await rows.all(query)).map(taskFrom)
 }
 

@@ -5,6 +5,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import type { OwnedBy } from './own-sessions.ts'
 import { stepFrom } from './steps.ts'
 import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
 
@@ -108,8 +109,8 @@ export async function readThreads(rows: Reading, end: Thread, fromDepth = 1): Pr
 }
 
 /** All turns, a page at a time, parents before children: segment by segment, each from its first depth. */
-export async function* readAllTurns(rows: Reading): AsyncIterable<PlacedTurn[]> {
-  for (const segmentId of await segmentsInOrder(rows)) {
+export async function* readAllTurns(rows: Reading, filter: OwnedBy = {}): AsyncIterable<PlacedTurn[]> {
+  for (const segmentId of await segmentsInOrder(rows, filter)) {
     for (let afterDepth = 0; ; ) {
       const page = (await rows.all(turnsOfSegment({ segmentId, afterDepth, limit: pageTurns }))).map(placedFrom)
       if (page.length > 0) yield page
@@ -119,15 +120,19 @@ export async function* readAllTurns(rows: Reading): AsyncIterable<PlacedTurn[]> 
   }
 }
 
-/** Leaf threads of the tree. One lookup per segment. */
-export async function readTips(rows: Reading): Promise<Thread[]> {
+/** Leaf threads of the tree, or those that a principal's sessions wrote. One lookup per segment. */
+export async function readTips(rows: Reading, { principal }: OwnedBy = {}): Promise<Thread[]> {
+  const own =
+    principal === undefined
+      ? sql``
+      : sql`AND segments.id IN (SELECT segment_id FROM sessions WHERE principal_id = ${principal})`
   const found = await rows.all(
     raw<ThreadRow>(
       rows.build,
       sql`SELECT threads.* FROM segments CROSS JOIN threads
           WHERE threads.segment_id = segments.id
             AND threads.depth = (SELECT max(depth) FROM threads WHERE segment_id = segments.id)
-            AND threads.has_children = 0
+            AND threads.has_children = 0 ${own}
           ORDER BY threads.turn_id`,
     ),
   )
@@ -175,7 +180,8 @@ const turnsOfSegment = statement((db, arg: { segmentId: string; afterDepth: numb
 )
 
 /** Ids of all segments, parents before children. */
-async function segmentsInOrder(rows: Reading): Promise<string[]> {
+async function segmentsInOrder(rows: Reading, { principal }: OwnedBy): Promise<string[]> {
+  if (principal !== undefined) return segmentsOf(rows, principal)
   const found = await rows.all(rows.build.selectFrom('segments').select(['id', 'parent_id']).orderBy('id'))
   const children = Map.groupBy(found, ({ parent_id }) => parent_id)
   const order: string[] = []
@@ -186,6 +192,12 @@ async function segmentsInOrder(rows: Reading): Promise<string[]> {
   )
     order.push(...level.map(({ id }) => id))
   return order
+}
+
+/** Segments that a principal's sessions write: what they forked from is another's, or in another of their segments. */
+async function segmentsOf(rows: Reading, principal: string): Promise<string[]> {
+  const sessions = rows.build.selectFrom('sessions').select('segment_id').where('principal_id', '=', principal)
+  return (await rows.all(sessions.orderBy('segment_id'))).map(({ segment_id }) => segment_id)
 }
 
 // From the end's segment to the root's: which depths of each segment lie on the path. `low` itself belongs to the parent.

@@ -7,6 +7,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import type { OwnedBy } from './own-sessions.ts'
 import type { RequestSpending } from './request-totals.ts'
 
 export interface ModelCall {
@@ -14,6 +15,8 @@ export interface ModelCall {
   call: number
   rootRunId: string
   model: string
+  /** Text form of the principal who is charged. */
+  principal: string
 }
 
 /** Takes the day budget lock. Nothing may be locked after this. */
@@ -33,6 +36,7 @@ export async function reserveUsage(tx: Tx, call: ModelCall, max: Usage, at: Mill
       output: max.outputTokens,
       cost: max.costUsd,
       at,
+      principal: call.principal,
     }),
   )
 }
@@ -87,25 +91,30 @@ export async function spendingBy(rows: Reading, of: { rootRunId: string } | { ru
   return spendingOf(await rows.all('rootRunId' in of ? byRequest(of) : byRun(of)))
 }
 
-/** Spending of all calls since a time. */
-export async function spentSince(rows: Reading, since: Millis): Promise<Spending> {
-  return spendingOf(await rows.all(total(rows.build).where('at', '>=', since)))
+/** Spending of all calls since a time, or of a principal's. */
+export async function spentSince(rows: Reading, since: Millis, { principal }: OwnedBy = {}): Promise<Spending> {
+  const calls = total(rows.build).where('at', '>=', since)
+  return spendingOf(await rows.all(principal === undefined ? calls : calls.where('principal', '=', principal)))
 }
 
-/** Cost in USD of all calls since a time, reserved and estimated ones included. */
-export async function costSince(rows: Reading, since: Millis): Promise<number> {
-  return (await rows.first(bySince({ since })))?.cost ?? 0
+/** Cost in USD of all calls since a time, or of a principal's, reserved and estimated ones included. */
+export async function costSince(rows: Reading, since: Millis, { principal }: OwnedBy = {}): Promise<number> {
+  const query = principal === undefined ? bySince({ since }) : ofPrincipalSince({ since, principal })
+  return (await rows.first(query))?.cost ?? 0
 }
 
 /** Reservations of open calls: of a request, or of all calls since a time. */
 export async function reservedNow(
   rows: Reading,
-  of: { rootRunId: string } | { since: Millis },
+  of: { rootRunId: string } | (OwnedBy & { since: Millis }),
 ): Promise<RequestSpending> {
-  const openCalls = total(rows.build).where('state', '=', 'reserved')
-  const [sum] = await rows.all(
-    'since' in of ? openCalls.where('at', '>=', of.since) : openCalls.where('root_run_id', '=', of.rootRunId),
-  )
+  let openCalls = total(rows.build).where('state', '=', 'reserved')
+  if ('rootRunId' in of) openCalls = openCalls.where('root_run_id', '=', of.rootRunId)
+  else {
+    openCalls = openCalls.where('at', '>=', of.since)
+    if (of.principal !== undefined) openCalls = openCalls.where('principal', '=', of.principal)
+  }
+  const [sum] = await rows.all(openCalls)
   const { calls = 0, input = 0, output = 0, cost = 0 } = sum ?? {}
   return { steps: Number(calls), tokens: Number(input) + Number(output), costUsd: cost }
 }
@@ -157,6 +166,14 @@ const bySince = statement((db, arg: { since: number }) =>
   db.selectFrom('usage').select(sql<number>`coalesce(sum(cost_usd), 0)`.as('cost')).where('at', '>=', arg.since),
 )
 
+const ofPrincipalSince = statement((db, arg: { since: number; principal: string }) =>
+  db
+    .selectFrom('usage')
+    .select(sql<number>`coalesce(sum(cost_usd), 0)`.as('cost'))
+    .where('principal', '=', arg.principal)
+    .where('at', '>=', arg.since),
+)
+
 const reserve = statement(
   (
     db,
@@ -169,6 +186,7 @@ const reserve = statement(
       output: number
       cost: number
       at: number
+      principal: string
     },
   ) =>
     db.insertInto('usage').values({
@@ -182,6 +200,7 @@ const reserve = statement(
       cached_tokens: 0,
       cost_usd: arg.cost,
       at: arg.at,
+      principal: arg.principal,
     }),
 )
 
@@ -218,25 +237,24 @@ const settle = statement(
 export type UsageRow = Pick<Tables['usage'], 'run_id' | 'model' | 'at'> & CallSum & { session_id: string | null }
 
 /** All calls since a time with their sessions; null when the run no longer exists. */
-export async function allUsage(rows: Reading, since: Millis): Promise<UsageRow[]> {
-  return rows.all(
-    rows.build
-      .selectFrom('usage')
-      .leftJoin('runs', 'runs.id', 'usage.run_id')
-      .select([
-        'usage.run_id',
-        'usage.model',
-        'usage.state',
-        'usage.input_tokens as input',
-        'usage.output_tokens as output',
-        'usage.cached_tokens as cached',
-        'usage.cost_usd as cost',
-        'usage.at',
-        sql<number>`usage.cost_usd * usage.price_assumed`.as('assumed'),
-        'runs.session_id',
-        sql<number>`1`.as('calls'),
-      ])
-      .where('usage.at', '>=', since)
-      .orderBy('usage.at'),
-  )
+export async function allUsage(rows: Reading, since: Millis, { principal }: OwnedBy = {}): Promise<UsageRow[]> {
+  const calls = rows.build
+    .selectFrom('usage')
+    .leftJoin('runs', 'runs.id', 'usage.run_id')
+    .select([
+      'usage.run_id',
+      'usage.model',
+      'usage.state',
+      'usage.input_tokens as input',
+      'usage.output_tokens as output',
+      'usage.cached_tokens as cached',
+      'usage.cost_usd as cost',
+      'usage.at',
+      sql<number>`usage.cost_usd * usage.price_assumed`.as('assumed'),
+      'runs.session_id',
+      sql<number>`1`.as('calls'),
+    ])
+    .where('usage.at', '>=', since)
+    .orderBy('usage.at')
+  return rows.all(principal === undefined ? calls : calls.where('usage.principal', '=', principal))
 }

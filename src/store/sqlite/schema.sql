@@ -31,12 +31,22 @@ CREATE TABLE approvals (
   asked_at      INTEGER NOT NULL,
   answer        TEXT CHECK (answer = 'once' OR answer = 'session' OR answer = 'agent' OR answer = 'no'),
   answer_reason TEXT,
-  answered_at   INTEGER, facts_json TEXT NOT NULL DEFAULT '[]', coverage_json TEXT, asked_again INTEGER NOT NULL DEFAULT 0, baseline TEXT,
+  answered_at   INTEGER, facts_json TEXT NOT NULL DEFAULT '[]', coverage_json TEXT, asked_again INTEGER NOT NULL DEFAULT 0, baseline TEXT, answered_by TEXT,
   UNIQUE (run_id, call_id),
   CHECK ((answer IS NULL) = (answered_at IS NULL))
 ) STRICT;
 
 CREATE INDEX approvals_open ON approvals (run_id) WHERE answer IS NULL;
+
+CREATE TABLE audit (
+  seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+  at        INTEGER NOT NULL,
+  principal TEXT NOT NULL,
+  action    TEXT NOT NULL,
+  resource  TEXT,
+  outcome   TEXT NOT NULL,
+  detail    TEXT
+) STRICT;
 
 CREATE TABLE embedders (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -92,7 +102,7 @@ CREATE TABLE grants (
   pattern     TEXT NOT NULL,
   approval_id INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
-  revoked_at  INTEGER, cwd TEXT NOT NULL DEFAULT '', confinement TEXT CHECK (confinement = 'sandbox' OR confinement = 'network' OR confinement = 'none'), lapsed_why TEXT,
+  revoked_at  INTEGER, cwd TEXT NOT NULL DEFAULT '', confinement TEXT CHECK (confinement = 'sandbox' OR confinement = 'network' OR confinement = 'none'), lapsed_why TEXT, granted_by TEXT NOT NULL DEFAULT 'owner',
   CHECK ((scope = 'session') = (session_id IS NOT NULL))
 ) STRICT;
 
@@ -127,7 +137,7 @@ CREATE TABLE inbox (
   root_run_id      TEXT,
   run_id           TEXT REFERENCES runs (id) DEFERRABLE,
   consumed_by_turn TEXT REFERENCES turns (id) DEFERRABLE,
-  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE,
+  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE, principal TEXT NOT NULL DEFAULT 'owner',
   CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
 ) STRICT;
 
@@ -356,7 +366,7 @@ CREATE TABLE runs (
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
   finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0, options_json TEXT NOT NULL DEFAULT '{}', lane TEXT NOT NULL DEFAULT 'main'
-  CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'),
+  CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'), principal TEXT NOT NULL DEFAULT 'owner',
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
@@ -374,6 +384,10 @@ CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id, l
 WHERE state = 'queued';
 
 CREATE INDEX runs_unfinished ON runs (root_run_id) WHERE finished_at IS NULL;
+
+CREATE INDEX runs_waking ON runs (wake_at) WHERE wake_at IS NOT NULL;
+
+CREATE INDEX runs_with_deadline ON runs (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
 
 CREATE TABLE segments (
   id         TEXT PRIMARY KEY,
@@ -393,11 +407,13 @@ CREATE TABLE sessions (
   persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
   updated_at   INTEGER NOT NULL,
   archived_at  INTEGER, kind TEXT NOT NULL DEFAULT 'person'
-  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'),
+  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner',
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
+
+CREATE INDEX sessions_by_principal ON sessions (principal_id, updated_at) WHERE principal_id <> 'owner';
 
 CREATE TABLE "steps" (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -458,6 +474,18 @@ CREATE TABLE threads (
   CHECK ((parent_turn_id IS NULL) = (depth = 1))
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE tokens (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id     TEXT NOT NULL REFERENCES users (id),
+  hash        TEXT NOT NULL UNIQUE,
+  scopes_json TEXT,
+  created_at  INTEGER NOT NULL,
+  expires_at  INTEGER,
+  revoked_at  INTEGER
+) STRICT;
+
+CREATE INDEX tokens_by_user ON tokens (user_id);
+
 CREATE TABLE turns (
   id                    TEXT NOT NULL PRIMARY KEY,
   run_id                TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -493,12 +521,25 @@ CREATE TABLE "usage" (
   cached_tokens INTEGER NOT NULL,
   cost_usd      REAL NOT NULL,
   at            INTEGER NOT NULL,
-  counted       INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'), price_assumed INTEGER NOT NULL DEFAULT 0 CHECK (price_assumed IN (0, 1)),
+  counted       INTEGER NOT NULL DEFAULT 0 CHECK (counted = 0 OR state <> 'reserved'), price_assumed INTEGER NOT NULL DEFAULT 0 CHECK (price_assumed IN (0, 1)), principal TEXT NOT NULL DEFAULT 'owner',
   PRIMARY KEY (run_id, call)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX usage_by_principal ON usage (principal, at, cost_usd) WHERE principal <> 'owner';
 
 CREATE INDEX usage_by_request ON usage (root_run_id);
 
 CREATE INDEX usage_by_time ON usage (at, cost_usd);
 
 CREATE INDEX usage_uncounted ON usage (root_run_id) WHERE counted = 0;
+
+CREATE TABLE users (
+  id          TEXT PRIMARY KEY,
+  role        TEXT NOT NULL CHECK (role = 'public' OR role = 'operator' OR role = 'admin'),
+  trusted     INTEGER NOT NULL DEFAULT 0 CHECK (trusted IN (0, 1)),
+  tools_json  TEXT,
+  folder      TEXT NOT NULL,
+  per_day_usd REAL,
+  created_at  INTEGER NOT NULL,
+  removed_at  INTEGER
+) STRICT;

@@ -1,5 +1,6 @@
 import { type Approval, budgetTool, type Decision, minHashLength, type Scope } from '../../../domain/approval.ts'
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
+import { ownerText } from '../../../domain/principal.ts'
 import type { Run } from '../../../domain/run.ts'
 import { nextDay } from '../../../domain/spending.ts'
 import { answerApproval, findApproval, insertGrant } from '../../../store/rows/approvals.ts'
@@ -13,11 +14,12 @@ import { lockRunWithSessions } from '../worker/recover.ts'
 import { agentOf } from './grants.ts'
 import { scopesOf } from './scopes.ts'
 
-/** Records the user's decision about a pending call and requeues its run. */
+/** Records a decision about a pending call and requeues its run. `by` is the text form of the principal who decides. */
 export async function decide(
   runtime: Runtime,
   id: number,
   decision: Decision,
+  by = ownerText,
 ): Promise<{ approval: Approval; run: Run }> {
   const { approval, known, root } = await runtime.store.read(async (rows) => {
     const approval = await findApproval(rows, id)
@@ -36,8 +38,8 @@ export async function decide(
       throw changedMeanwhile(approval)
     if (decision.answer !== 'no' && !scopesOf(approval).includes(decision.answer))
       throw decision.answer === 'tomorrow' ? notTomorrow(approval) : scopeNotOffered(approval, decision.answer)
-    if (!(await recordAnswer(tx, runtime, { id, run: found.run }, decision))) throw answeredBefore(approval)
-    if (approval.tool === budgetTool) await answerSameBudget(tx, runtime, approval, decision)
+    if (!(await recordAnswer(tx, runtime, { id, run: found.run, by }, decision))) throw answeredBefore(approval)
+    if (approval.tool === budgetTool) await answerSameBudget(tx, runtime, { ...approval, answeredBy: by }, decision)
     if ((decision.answer === 'session' || decision.answer === 'agent') && now?.coverage)
       await insertGrant(tx, {
         ...now.coverage,
@@ -47,6 +49,7 @@ export async function decide(
         agent: agentOf(known, found.session.personaId),
         approvalId: id,
         createdAt: at,
+        grantedBy: by,
       })
   })
   return {
@@ -55,17 +58,20 @@ export async function decide(
       answer: decision.answer === 'tomorrow' ? 'once' : decision.answer,
       answerReason: decision.reason ?? null,
       answeredAt: at,
+      answeredBy: by,
     },
     run: known,
   }
 }
 
 /** Applies one answer to all runs that wait for the same budget. */
-async function answerSameBudget(tx: Tx, runtime: Runtime, { input, id }: Approval, decision: Decision): Promise<void> {
+async function answerSameBudget(tx: Tx, runtime: Runtime, answered: Approval, decision: Decision): Promise<void> {
+  const { input, id, answeredBy } = answered
   for (const { approval, question } of await budgetQuestions(tx)) {
     if (approval.id === id || approval.answer !== null || !isSameBudget(question, input as BudgetQuestion)) continue
     const run = await lockRun(tx, approval.runId)
-    if (run?.finishedAt === null) await recordAnswer(tx, runtime, { id: approval.id, run }, decision)
+    if (run?.finishedAt === null)
+      await recordAnswer(tx, runtime, { id: approval.id, run, by: answeredBy ?? ownerText }, decision)
   }
 }
 
@@ -78,17 +84,18 @@ function isHashOf(approval: Approval | undefined, prefix: string): boolean {
 export async function recordAnswer(
   tx: Tx,
   { clock }: Runtime,
-  { id, run }: { id: number; run: Run },
+  { id, run, by }: { id: number; run: Run; by: string },
   decision: Decision,
 ): Promise<boolean> {
   const at = clock.now()
   // 'tomorrow' is stored as a yes that raises no limit.
   const answer = decision.answer === 'tomorrow' ? 'once' : decision.answer
   const reason = decision.answer === 'tomorrow' ? decision.answer : decision.reason
-  if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at }))) return false
+  if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at, by }))) return false
   const payload = { run: run.id, answer }
   await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload, scope: run })
-  if (decision.answer === 'tomorrow') await parkRun(tx, run.id, 'budget', nextDay(at), run.tries)
+  if (decision.answer === 'tomorrow')
+    await parkRun(tx, run.id, { waitingFor: 'budget', wakeAt: nextDay(at), tries: run.tries })
   else if (run.waitingFor === 'approval' || run.waitingFor === 'budget') await requeueRun(tx, run.id)
   tx.hint('runs')
   return true

@@ -1,8 +1,10 @@
 import { lapses } from '../../../domain/approval.ts'
 import type { RequestedCall } from '../../../domain/model.ts'
+import { ownerText } from '../../../domain/principal.ts'
 import type { ToolOutcome } from '../../../domain/tools/tool.ts'
 import { coverageOf, prepareCall, type ReadyCall, toErrorOutcome } from '../../../tools/call.ts'
 import type { ActiveRun } from '../active-run.ts'
+import { mayNow } from '../sender.ts'
 import { limitRefusal } from '../tool-execution.ts'
 import { type FrozenCall, freezeCall } from './frozen-call.ts'
 import { grantFor, type LapsedGrant, lapsedFact } from './grants.ts'
@@ -41,6 +43,10 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
       triaged.refused.push({ call, outcome: prepared.refused })
       continue
     }
+    if (!(await mayAct(run, prepared))) {
+      triaged.refused.push({ call, outcome: notAuthorised(prepared) })
+      continue
+    }
     const before = [...triaged.allowed, ...triaged.questions.map(({ ready }) => ready)]
     const refusal = limitRefusal(run, prepared, before)
     if (refusal) {
@@ -56,6 +62,17 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
       )
   }
   return triaged
+}
+
+/** Whether the run's principal may still do what the call does to our own state: the role may have changed since the claim. */
+async function mayAct({ engine, claimed: { run } }: ActiveRun, { tool: { action } }: ReadyCall): Promise<boolean> {
+  if (action === undefined || run.principal === ownerText) return true
+  return engine.store.read((rows) => mayNow(rows, run.principal, action, run))
+}
+
+function notAuthorised({ tool: { name, action } }: ReadyCall): ToolOutcome {
+  const error = `whoever asked for this may not do it (${action})`
+  return { status: 'forbidden', output: { status: 'forbidden', error, remedy: `go on without ${name}` } }
 }
 
 /** Files a call that needs approval: as granted, as a question, or as refused. */
@@ -89,7 +106,7 @@ function egressNote({ tool }: ReadyCall): string {
 /** Why a call needs approval: by the lists of owner, persona and agent, or by the tool's own check of its input. */
 async function approvalReasonFor(run: ActiveRun, { call, tool, value }: ReadyCall): Promise<string | undefined> {
   const { engine, claimed } = run
-  const scope = { persona: claimed.persona, folder: claimed.session.folder }
+  const scope = { persona: claimed.persona, folder: claimed.session.folder, access: claimed.access }
   return engine.mustAsk(call.name, claimed.run, scope) ?? (await tool.asks?.(value, run.contextOf(call.id)))
 }
 

@@ -34,7 +34,8 @@ export interface EndedStep extends ToolOutcome {
 
 /** Payload of a `steer` step. */
 export interface SteerStep {
-  items: { id: string; content: string; parts?: Part[] }[]
+  /** The label is absent in journals of earlier versions, when all steering was the owner's. */
+  items: { id: string; content: string; parts?: Part[]; label?: Label }[]
 }
 
 /** Payload of a `compact` step. */
@@ -85,7 +86,7 @@ export class Journal {
   readonly steps: Step[]
   readonly #runId: string
   #last: number
-  /** Labels of tool outputs. */
+  /** Labels of tool outputs and steering inputs. */
   readonly labels: Label[]
 
   constructor(runId: string, steps: Step[]) {
@@ -345,7 +346,10 @@ function isSpawned(output: unknown): boolean {
 }
 
 function labelsIn(steps: readonly Step[]): Label[] {
-  return steps.flatMap(({ kind, payload }) => (kind === 'ended' ? ((payload as EndedStep).label ?? []) : []))
+  return steps.flatMap(({ kind, payload }) => {
+    if (kind === 'ended') return (payload as EndedStep).label ?? []
+    return kind === 'steer' ? (payload as SteerStep).items.flatMap(({ label }) => label ?? []) : []
+  })
 }
 
 /** Fields of a step's event: enough to show which call began or ended, without its payload. */

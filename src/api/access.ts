@@ -1,0 +1,68 @@
+import type { AccessScope } from '../domain/actions.ts'
+import type { Millis } from '../domain/clock.ts'
+import type { UserRole } from '../domain/principal.ts'
+
+/** A user as the owner sees it. */
+export interface UserView {
+  id: string
+  role: UserRole
+  /** The owner vouches for this user's words. */
+  trusted: boolean
+  /** Tools of the user's runs, if the owner chose them; null for those of the role. */
+  tools: string[] | null
+  folder: string
+  perDayUsd: number | null
+  createdAt: string
+}
+
+/** What can be set of a user. */
+export interface UserChange {
+  role?: UserRole
+  trusted?: boolean
+  tools?: string[] | null
+  folder?: string
+  perDayUsd?: number | null
+}
+
+/** A token without its secret. */
+export interface TokenView {
+  id: number
+  user: string
+  /** What it is limited to; null for all that the user's role allows. */
+  scopes: AccessScope[] | null
+  createdAt: string
+  expiresAt: string | null
+  state: 'valid' | 'expired' | 'revoked'
+}
+
+/** One line of the audit: who did what to what, and what came of it. */
+export interface AuditLine {
+  at: string
+  principal: string
+  action: string
+  resource: string | null
+  /** `ok`, the code of the error that refused it, or `begun` if the process ended before it was over. */
+  outcome: string
+  /** Length and SHA-256 of free text, never the text. */
+  detail: string | null
+}
+
+/** Users, their tokens, and the audit. */
+export interface AccessApp {
+  users(): Promise<UserView[]>
+  /** Adds a user, or brings a removed one back. */
+  addUser(id: string, user: UserChange & { folder: string }): Promise<UserView>
+  setUser(id: string, change: UserChange): Promise<UserView>
+  /** Removes a user and ends the user's tokens; sessions and runs stay. */
+  removeUser(id: string): Promise<{ tokens: number }>
+  tokens(): Promise<TokenView[]>
+  /** Makes a token. It is in the answer and nowhere else: only its hash is stored. */
+  createToken(
+    user: string,
+    options?: { scopes?: AccessScope[]; expiresAt?: Millis },
+  ): Promise<TokenView & { token: string }>
+  /** Ends a token at once. */
+  revokeToken(id: number): Promise<void>
+  /** Newest first. */
+  audit(query?: { limit?: number }): Promise<AuditLine[]>
+}

@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto'
+import type { AccessApp, TokenView, UserChange, UserView } from '../api/access.ts'
+import { type AccessScope, scopes as allScopes } from '../domain/actions.ts'
+import type { Random } from '../domain/clock.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
+import { checkPrincipalId, owner, type Principal, type UserRole, userRoles } from '../domain/principal.ts'
+import type { Token, User } from '../domain/user.ts'
+import type { Runtime } from '../engine/runtime.ts'
+import { listAudit } from '../store/rows/audit.ts'
+import { findToken, insertToken, listTokens, revokeToken, revokeTokensOf } from '../store/rows/tokens.ts'
+import { findUser, insertUser, listUsers, removeUser, updateUser } from '../store/rows/users.ts'
+import type { Reading } from '../store/store.ts'
+
+const tokenBytes = 32
+/** So that a token is recognised where it should not be, such as in a log or a repository. */
+const tokenPrefix = 'hdl_'
+const defaultLines = 50
+const maxLines = 1000
+
+/** Users, tokens and the audit. `realFolder` gives the one name of a folder in which agents may work. */
+export function accessApp(
+  runtime: Runtime,
+  { random, realFolder }: { random: Random; realFolder(folder: string): string },
+): AccessApp {
+  const { store, clock } = runtime
+  return {
+    users: async () => (await store.read(listUsers)).map(viewUser),
+    async addUser(id, { folder, ...change }) {
+      const before = await store.read((rows) => findUser(rows, checkPrincipalId(id)))
+      if (before?.removedAt === null) throw userExists(id)
+      const made = changed(newUser(id, realFolder(folder), clock.now()), change)
+      await store.write('access', (tx) => (before ? updateUser(tx, made) : insertUser(tx, made)))
+      return viewUser(made)
+    },
+    setUser: (id, { folder, ...change }) =>
+      store.write('access', async (tx) => {
+        const real = folder === undefined ? {} : { folder: realFolder(folder) }
+        const user = changed(await knownUser(tx, id), { ...change, ...real })
+        await updateUser(tx, user)
+        return viewUser(user)
+      }),
+    removeUser: (id) =>
+      store.write('access', async (tx) => {
+        await knownUser(tx, id)
+        await removeUser(tx, id, clock.now())
+        return { tokens: await revokeTokensOf(tx, id, clock.now()) }
+      }),
+    tokens: async () => (await store.read(listTokens)).map((token) => viewToken(token, clock.now())),
+    async createToken(user, { scopes, expiresAt } = {}) {
+      const createdAt = clock.now()
+      if (expiresAt !== undefined && expiresAt <= createdAt) throw expiresBefore()
+      const token = `${tokenPrefix}${Buffer.from(random.bytes(tokenBytes)).toString('base64url')}`
+      const row = { userId: user, scopes: scopes ? checkScopes(scopes) : null, createdAt, expiresAt: expiresAt ?? null }
+      const id = await store.write('access', async (tx) => {
+        await knownUser(tx, user)
+        return insertToken(tx, { ...row, hash: hashOf(token) })
+      })
+      return { ...viewToken({ ...row, id, revokedAt: null }, createdAt), token }
+    },
+    async revokeToken(id) {
+      if (!(await store.write('access', (tx) => revokeToken(tx, id, clock.now())))) throw noToken(id)
+    },
+    async audit({ limit = defaultLines } = {}) {
+      const lines = await store.read((rows) => listAudit(rows, Math.min(Math.max(1, limit), maxLines)))
+      return lines.map(({ seq: _, at, ...line }) => ({ at: new Date(at).toISOString(), ...line }))
+    },
+  }
+}
+
+/**
+ * Whose token it is; without one the owner, whose process or private socket this is. Read from the rows each time, so that
+ * a revocation and a change of role count at once.
+ */
+export async function identify(
+  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
+  token: string | undefined,
+): Promise<Principal> {
+  if (token === undefined) return owner
+  const found = await store.read(async (rows) => {
+    const known = await findToken(rows, hashOf(token))
+    return known && { known, user: await findUser(rows, known.userId) }
+  })
+  if (!found?.user || found.user.removedAt !== null || stateOf(found.known, clock.now()) !== 'valid')
+    throw unknownToken(found && stateOf(found.known, clock.now()))
+  const { id, role } = found.user
+  return { kind: 'user', id, role, ...(found.known.scopes && { scopes: found.known.scopes }) }
+}
+
+function unknownToken(state: TokenView['state'] | undefined): HeddleError {
+  const message = state === 'expired' ? 'this token has expired' : 'no user has this token'
+  return new HeddleError('unknown_token', message, 'ask the owner for a new one: heddle tokens create --user ID')
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+function newUser(id: string, folder: string, createdAt: number): User {
+  return { id, role: 'public', isTrusted: false, tools: null, folder, perDayUsd: null, createdAt, removedAt: null }
+}
+
+function changed(user: User, { role, trusted, tools, folder, perDayUsd }: UserChange): User {
+  if (perDayUsd !== undefined && perDayUsd !== null && !(perDayUsd >= 0 && Number.isFinite(perDayUsd)))
+    throw new UsageError('the budget of a day is not a number of dollars', 'use 0 or more, such as 2.50', 'bad_budget')
+  return {
+    ...user,
+    ...(role !== undefined && { role: checkRole(role) }),
+    ...(trusted !== undefined && { isTrusted: trusted }),
+    ...(tools !== undefined && { tools }),
+    ...(folder !== undefined && { folder }),
+    ...(perDayUsd !== undefined && { perDayUsd }),
+  }
+}
+
+function checkRole(role: UserRole): UserRole {
+  if (userRoles.includes(role)) return role
+  throw new UsageError(`"${role}" is not a role`, `use ${userRoles.join(', ')}`, 'bad_role')
+}
+
+function checkScopes(scopes: AccessScope[]): AccessScope[] {
+  const unknown = scopes.find((scope) => !allScopes.includes(scope))
+  if (unknown === undefined && scopes.length > 0) return [...new Set(scopes)]
+  throw new UsageError(`"${unknown ?? ''}" is not a scope`, `use one or more of ${allScopes.join(', ')}`, 'bad_scope')
+}
+
+async function knownUser(rows: Reading, id: string): Promise<User> {
+  const user = await findUser(rows, id)
+  if (user && user.removedAt === null) return user
+  throw new HeddleError('not_found', `there is no user "${id}" here`, 'list them with: heddle users')
+}
+
+function userExists(id: string): HeddleError {
+  return new HeddleError('user_exists', `there is already a user "${id}"`, `change it: heddle users set ${id} …`)
+}
+
+function noToken(id: number): HeddleError {
+  return new HeddleError('not_found', `there is no valid token ${id} here`, 'list them with: heddle tokens')
+}
+
+function expiresBefore(): UsageError {
+  return new UsageError('the token would have expired already', 'give a later time, such as 30d', 'bad_time')
+}
+
+function viewUser({ id, role, isTrusted, tools, folder, perDayUsd, createdAt }: User): UserView {
+  return { id, role, trusted: isTrusted, tools, folder, perDayUsd, createdAt: new Date(createdAt).toISOString() }
+}
+
+function viewToken(token: Token, now: number): TokenView {
+  const { id, userId, scopes, createdAt, expiresAt } = token
+  return {
+    id,
+    user: userId,
+    scopes: scopes as AccessScope[] | null,
+    createdAt: new Date(createdAt).toISOString(),
+    expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    state: stateOf(token, now),
+  }
+}
+
+function stateOf({ revokedAt, expiresAt }: Token, now: number): TokenView['state'] {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'valid'
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { isOwner } from '../domain/principal.ts'
+import type { Runtime } from '../engine/runtime.ts'
+import { insertAudit, setAuditOutcome } from '../store/rows/audit.ts'
+import type { Caller } from './caller.ts'
+import { actionOf, isChange, type Rule } from './guard-rules.ts'
+
+/**
+ * Writes a line before a change is made, and returns what sets its outcome: a process that dies in between leaves `begun`,
+ * never a change without a line. Undefined for what is not audited.
+ */
+export async function beginAudit(
+  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
+  caller: Caller,
+  rule: Rule<unknown[]>,
+  args: unknown[],
+): Promise<((outcome: string) => Promise<void>) | undefined> {
+  const action = actionOf(rule, args)
+  if (!isChange(action) || (isOwner(caller.principal) && !rule.audited)) return undefined
+  const text = rule.text?.(...args)
+  const line = {
+    at: clock.now(),
+    principal: caller.text,
+    action,
+    resource: rule.about?.(...args) ?? null,
+    outcome: 'begun',
+    detail: text === undefined ? null : fingerprint(text),
+  }
+  const seq = await store.write('access', (tx) => insertAudit(tx, line))
+  return (outcome) => store.write('access', (tx) => setAuditOutcome(tx, seq, outcome))
+}
+
+function fingerprint(text: string): string {
+  return `${text.length} characters, sha256 ${createHash('sha256').update(text).digest('hex')}`
+}

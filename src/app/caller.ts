@@ -1,0 +1,48 @@
+import type { App } from '../api/app.ts'
+import type { Action } from '../domain/actions.ts'
+import { type Reach, reachOf } from '../domain/authorize.ts'
+import { actingFor, type Principal, principalText } from '../domain/principal.ts'
+import type { OwnedBy } from '../store/rows/own-sessions.ts'
+
+/** Who uses an App. */
+export interface Caller {
+  principal: Principal
+  /** Text form of whom it acts for, as rows hold it. */
+  text: string
+  reach(action: Action): Reach
+  /** Filter of a list: everything, or only what is the caller's own. */
+  only(action: Action): OwnedBy
+}
+
+/** Max Apps that are kept; more principals than this at once are rare. */
+const maxKept = 256
+
+/** Makes an App for each principal with its role and scopes, and keeps it: a request must not build one. */
+export function onePerPrincipal(make: (caller: Caller) => App): (principal: Principal) => App {
+  const kept = new Map<string, App>()
+  return (principal) => {
+    const key = keyOf(principal)
+    const known = kept.get(key)
+    if (known) return known
+    if (kept.size >= maxKept) kept.clear()
+    const app = make(callerOf(principal))
+    kept.set(key, app)
+    return app
+  }
+}
+
+function keyOf(principal: Principal): string {
+  const actor = actingFor(principal)
+  const text = principalText(principal)
+  return actor.kind === 'user' ? `${text} ${actor.role} ${actor.scopes?.join(',') ?? '*'}` : text
+}
+
+export function callerOf(principal: Principal): Caller {
+  const text = principalText(actingFor(principal))
+  return {
+    principal,
+    text,
+    reach: (action) => reachOf(principal, action),
+    only: (action) => (reachOf(principal, action) === 'all' ? {} : { principal: text }),
+  }
+}

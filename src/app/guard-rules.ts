@@ -1,0 +1,265 @@
+import type { App } from '../api/app.ts'
+import { type Action, type ActionRow, actions } from '../domain/actions.ts'
+import type { Reach } from '../domain/authorize.ts'
+import { parseReference, type ReferenceKind } from '../domain/reference.ts'
+
+/** What a rule can check. Each refuses by throwing: another's thing as one that does not exist. */
+export interface Checks {
+  reach: Reach
+  /** Checks the right to what is named, and returns the reference as others name it. */
+  named(reference: string, folder: string, bare?: ReferenceKind): Promise<string>
+  /** The stored label of a session that the caller names; refused if it is another's. */
+  session(label: string, folder: string): Promise<string>
+  label(label: string): string
+  /** The folder of a call: the one that the owner gave the user, whatever the caller says. An admin chooses. */
+  folder(folder: string): Promise<string>
+  /** Checks the right to an input. */
+  input(itemId: string): Promise<void>
+  refuse(): never
+}
+
+/** How one method of App is guarded. */
+export interface Rule<Args extends unknown[]> {
+  action: Action | ((...args: Args) => Action)
+  /** Checks what the call names, and returns its arguments as the caller means them. */
+  args?(checks: Checks, ...args: Args): Promise<Args>
+  /** The resource that the audit names. */
+  about?(...args: Args): string
+  /** Free text of the call: the audit keeps its length and hash. */
+  text?(...args: Args): string | undefined
+  /** Changes who may do what: audited for the owner, too. */
+  audited?: true
+}
+
+/** The rule of every method of App: a method without one does not compile. */
+export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
+  submit: {
+    action: (_, { kind = 'message' }) => askActions[kind],
+    async args(checks, folder, { session, from, ...question }) {
+      const at = await checks.folder(folder)
+      const label = await checks.session(session, at)
+      const start = from === undefined ? {} : { from: await checks.named(from, at) }
+      return [at, { ...question, session: label, ...start }]
+    },
+    about: (_, { session }) => `session:${session}`,
+    text: (_, { content }) => content,
+  },
+  answer: {
+    action: 'run.answer',
+    async args(checks, folder, itemId, signal) {
+      await checks.input(itemId)
+      return [await checks.folder(folder), itemId, signal]
+    },
+  },
+  runs: { action: 'run.list' },
+  cancel: {
+    action: 'run.cancel',
+    args: async (checks, reference, reason) => [await checks.named(reference, '/', 'run'), reason],
+    about: (reference) => withKind('run', reference),
+    text: (_, reason) => reason,
+  },
+  retry: {
+    action: 'run.retry',
+    args: async (checks, reference) => [await checks.named(reference, '/', 'run')],
+    about: (reference) => withKind('run', reference),
+  },
+  undo: {
+    action: 'run.undo',
+    args: async (checks, reference, options) => [await checks.named(reference, '/', 'run'), options],
+    about: (reference) => withKind('run', reference),
+  },
+  usage: { action: 'run.usage' },
+  status: {
+    action: 'run.status',
+    args: async (checks, folder, since) => [await checks.folder(folder), since],
+  },
+
+  sessions: {
+    action: 'session.list',
+    args: async (checks, filter) => [await inFolder(checks, filter)],
+  },
+  routeSmart: {
+    action: 'session.route',
+    args: async (checks, folder, message, options) => [await checks.folder(folder), message, options],
+  },
+  renameSession: {
+    action: 'session.rename',
+    async args(checks, folder, session, label) {
+      const at = await checks.folder(folder)
+      return [at, await checks.named(asSession(session), at), checks.label(label)]
+    },
+    about: (_, session) => withKind('session', session),
+    text: (_, __, label) => label,
+  },
+  archiveSession: {
+    action: 'session.archive',
+    async args(checks, folder, session, archived) {
+      const at = await checks.folder(folder)
+      return [at, await checks.named(asSession(session), at), archived]
+    },
+    about: (_, session) => withKind('session', session),
+  },
+  personas: { action: 'persona.list' },
+  setPersona: { action: 'persona.set', about: ({ id }) => `persona:${id}` },
+
+  append: {
+    action: 'turn.append',
+    async args(checks, folder, { session, parent, ...input }) {
+      const at = await checks.folder(folder)
+      const label = await checks.session(session, at)
+      const start = parent === undefined ? {} : { parent: await checks.named(parent, at) }
+      return [at, { ...input, session: label, ...start }]
+    },
+    about: (_, { session }) => `session:${session}`,
+  },
+  fork: {
+    action: 'turn.fork',
+    async args(checks, folder, { turn, label, ...input }) {
+      const at = await checks.folder(folder)
+      const own = label === undefined ? {} : { label: checks.label(label) }
+      return [at, { ...input, turn: await checks.named(turn, at), ...own }]
+    },
+    about: (_, { turn }) => turn,
+  },
+  log: {
+    action: 'turn.read',
+    async args(checks, folder, query) {
+      const at = await checks.folder(folder)
+      return [at, query.all ? query : { ...query, of: await checks.named(query.of ?? 'main', at) }]
+    },
+  },
+  tips: { action: 'turn.read' },
+  context: {
+    action: 'turn.read',
+    async args(checks, folder, of) {
+      const at = await checks.folder(folder)
+      return [at, await checks.named(of, at)]
+    },
+  },
+  show: {
+    action: (_, reference) => readActions[parseReference(reference).kind ?? 'turn'] ?? 'turn.read',
+    async args(checks, folder, reference) {
+      const at = await checks.folder(folder)
+      return [at, await checks.named(reference, at)]
+    },
+  },
+  why: {
+    action: (_, reference) => (isPrivate(reference) ? 'memory.read' : 'turn.explain'),
+    async args(checks, folder, reference, options) {
+      // Files, and what followed from a thing, lead into the sessions of others.
+      if (checks.reach !== 'all' && (options?.forward || parseReference(reference).kind === 'file')) checks.refuse()
+      const at = await checks.folder(folder)
+      return [at, await checks.named(reference, at), options]
+    },
+  },
+  diff: {
+    action: 'turn.read',
+    async args(checks, folder, a, b) {
+      const at = await checks.folder(folder)
+      return [at, await checks.named(a, at), await checks.named(b, at)]
+    },
+  },
+  exportTurns: {
+    action: 'turn.export',
+    async args(checks, folder, session) {
+      if (session === undefined && checks.reach !== 'all') checks.refuse()
+      const at = await checks.folder(folder)
+      return [at, session === undefined ? session : await checks.named(session, at)]
+    },
+  },
+  importTurns: { action: 'turn.import' },
+
+  plans: { action: 'plan.list', args: async (checks, filter) => [await inFolder(checks, filter)] },
+  tasks: {
+    action: 'plan.list',
+    async args(checks, filter) {
+      if (filter?.plan === undefined) return [filter]
+      return [{ ...filter, plan: await checks.named(filter.plan, '/', 'plan') }]
+    },
+  },
+  results: { action: 'result.list' },
+  changeTask: {
+    action: 'plan.change',
+    args: async (checks, task, change) => [await checks.named(task, '/', 'task'), change],
+    about: (task) => withKind('task', task),
+  },
+
+  approvals: { action: 'approval.list' },
+  decide: {
+    action: 'approval.decide',
+    args: async (checks, approval, decision) => [await checks.named(approval, '/', 'approval'), decision],
+    about: (approval) => withKind('approval', approval),
+    text: (_, { reason }) => reason,
+    audited: true,
+  },
+  grants: { action: 'grant.list' },
+  revokeGrant: { action: 'grant.revoke', about: (id) => `grant:${id}`, audited: true },
+
+  events: { action: 'event.read' },
+  follow: { action: 'event.read' },
+  cursor: { action: 'event.read' },
+  prune: { action: 'event.prune' },
+
+  agents: { action: 'agent.list', args: async (checks, folder) => [await checks.folder(folder)] },
+  checkAgent: { action: 'agent.list', args: async (checks, folder, name) => [await checks.folder(folder), name] },
+
+  narratives: { action: 'memory.read' },
+  memories: { action: 'memory.read' },
+  searchMemories: { action: 'memory.read' },
+  searchFiles: { action: 'memory.read' },
+  exportMemories: { action: 'memory.read' },
+  remember: { action: 'memory.write' },
+  changeMemory: { action: 'memory.write' },
+  forgetMemory: { action: 'memory.write' },
+  importMemories: { action: 'memory.write' },
+
+  backup: { action: 'home.backup' },
+
+  users: { action: 'user.list' },
+  addUser: { action: 'user.change', about: (id) => `user:${id}`, audited: true },
+  setUser: { action: 'user.change', about: (id) => `user:${id}`, audited: true },
+  removeUser: { action: 'user.change', about: (id) => `user:${id}`, audited: true },
+  tokens: { action: 'token.list' },
+  createToken: { action: 'token.change', about: (user) => `user:${user}`, audited: true },
+  revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: true },
+  audit: { action: 'audit.read' },
+}
+
+export function actionOf(rule: Rule<unknown[]>, args: unknown[]): Action {
+  return typeof rule.action === 'function' ? rule.action(...args) : rule.action
+}
+
+/** Whether an action changes something. */
+export function isChange(action: Action): boolean {
+  return (actions[action] as ActionRow).changes === true
+}
+
+const askActions = {
+  message: 'run.ask',
+  steer: 'run.steer',
+  interrupt: 'run.interrupt',
+} as const satisfies Record<string, Action>
+
+/** What looking at a thing needs, where it is not a turn, a run or what belongs to one. */
+const readActions: Partial<Record<ReferenceKind, Action>> = {
+  memory: 'memory.read',
+  narrative: 'memory.read',
+  persona: 'persona.list',
+  approval: 'approval.list',
+}
+
+function isPrivate(reference: string): boolean {
+  return readActions[parseReference(reference).kind ?? 'turn'] === 'memory.read'
+}
+
+async function inFolder<T extends { folder?: string }>(checks: Checks, filter: T | undefined): Promise<T | undefined> {
+  return filter?.folder === undefined ? filter : { ...filter, folder: await checks.folder(filter.folder) }
+}
+
+function withKind(kind: ReferenceKind, reference: string): string {
+  return parseReference(reference).kind === null ? `${kind}:${reference}` : reference
+}
+
+function asSession(name: string): string {
+  return withKind('session', name)
+}

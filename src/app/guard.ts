@@ -1,0 +1,115 @@
+import type { App } from '../api/app.ts'
+import type { Action } from '../domain/actions.ts'
+import { authorize, forbidden, rankOf } from '../domain/authorize.ts'
+import { HeddleError } from '../domain/errors.ts'
+import { isOwner } from '../domain/principal.ts'
+import { parseReference, type ReferenceKind } from '../domain/reference.ts'
+import { labelFor } from '../domain/session.ts'
+import { userOf } from '../engine/run/sender.ts'
+import type { Runtime } from '../engine/runtime.ts'
+import { notFound } from '../engine/turns/route.ts'
+import { findNamed, principalOfInput } from '../engine/views/belongs-to.ts'
+import { beginAudit } from './audit.ts'
+import type { Caller } from './caller.ts'
+import { actionOf, type Checks, type Rule, rules } from './guard-rules.ts'
+
+/** Methods that answer with a stream, which is checked before its first item. */
+const streams: ReadonlySet<keyof App> = new Set(['exportTurns', 'follow', 'exportMemories'])
+
+/**
+ * The App as a principal may use it: every method has a rule, which is checked before the call. What is another's does not
+ * exist for a caller who may only reach its own. The owner's calls go through unchecked; changes of who may do what are
+ * audited even so.
+ */
+export function guarded(app: App, caller: Caller, runtime: Pick<Runtime, 'store' | 'clock'>): App {
+  const names = Object.keys(rules) as (keyof App)[]
+  return Object.fromEntries(names.map((name) => [name, guardedMethod(app, name, caller, runtime)])) as unknown as App
+}
+
+type AnyMethod = (...args: unknown[]) => Promise<unknown> & AsyncIterable<unknown>
+
+function guardedMethod(
+  app: App,
+  name: keyof App,
+  caller: Caller,
+  runtime: Pick<Runtime, 'store' | 'clock'>,
+): AnyMethod {
+  const method = app[name] as AnyMethod
+  const rule = rules[name] as unknown as Rule<unknown[]>
+  if (isOwner(caller.principal) && !rule.audited) return method
+  const checked = (args: unknown[]) => check(rule, args, caller, runtime)
+  if (streams.has(name))
+    return async function* (...args: unknown[]) {
+      yield* method(...(await checked(args)).args)
+    } as unknown as AnyMethod
+  return (async (...args: unknown[]) => {
+    const audit = await beginAudit(runtime, caller, rule, args)
+    try {
+      const answer = await method(...(await checked(args)).args)
+      await audit?.('ok')
+      return answer
+    } catch (error) {
+      await audit?.(error instanceof HeddleError ? error.code : 'error')
+      throw error
+    }
+  }) as AnyMethod
+}
+
+/** Throws if the caller may not do this; returns the arguments as the caller means them. */
+async function check(
+  rule: Rule<unknown[]>,
+  args: unknown[],
+  caller: Caller,
+  { store }: Pick<Runtime, 'store'>,
+): Promise<{ args: unknown[] }> {
+  if (isOwner(caller.principal)) return { args }
+  const action = actionOf(rule, args)
+  if (caller.reach(action) === 'none') throw forbidden(caller.principal, action)
+  return { args: rule.args ? await rule.args(checksFor(action, caller, store), ...args) : args }
+}
+
+function checksFor(action: Action, caller: Caller, store: Runtime['store']): Checks {
+  const { principal, text } = caller
+  const may = (of: string) => authorize(principal, action, { principal: of })
+  const named: Checks['named'] = async (reference, folder, bare) => {
+    const found = await store.read((rows) =>
+      findNamed(rows, reference, { folder, caller: text, ...(bare && { bare }) }),
+    )
+    if (!found || !may(found.principal)) throw notNamed(reference, bare)
+    return found.reference
+  }
+  return {
+    named,
+    reach: caller.reach(action),
+    label: (label) => labelFor(text, label),
+    async folder(folder) {
+      if (rankOf(principal) === 'admin') return folder
+      const user = await store.read((rows) => userOf(rows, text))
+      return user?.folder ?? folder
+    },
+    async session(label, folder) {
+      const own = labelFor(text, label)
+      const naming = { folder, caller: text }
+      const found = await store.read((rows) => findNamed(rows, `session:${label}`, naming))
+      if (found && !may(found.principal)) throw notFound('session', label)
+      return own
+    },
+    async input(itemId) {
+      const of = await store.read((rows) => principalOfInput(rows, itemId))
+      if (of === undefined || !may(of)) throw notFound('input', itemId)
+    },
+    refuse() {
+      throw forbidden(principal, action)
+    },
+  }
+}
+
+/** The words of what does not exist: those of another's thing must be the same. */
+function notNamed(reference: string, bare: ReferenceKind | undefined): HeddleError {
+  const { kind, id } = parseReference(reference)
+  const of = kind ?? bare
+  if (of === undefined) return notFound('session, turn or run', id)
+  if (of === 'narrative' || of === 'persona' || of === 'file')
+    return new HeddleError('not_found', `there is no ${of} "${id}" here`, 'heddle sessions lists what you can look at')
+  return notFound(of, id)
+}

@@ -1,0 +1,112 @@
+import { HeddleError } from '../../domain/errors.ts'
+import { ownerText } from '../../domain/principal.ts'
+import { parseReference, type ReferenceKind } from '../../domain/reference.ts'
+import type { Run } from '../../domain/run.ts'
+import { labelFor } from '../../domain/session.ts'
+import { findApproval } from '../../store/rows/approvals.ts'
+import { findItem } from '../../store/rows/inbox.ts'
+import { findPlan } from '../../store/rows/plans.ts'
+import { findResult } from '../../store/rows/results.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
+import { findTurn } from '../../store/rows/threads.ts'
+import type { Reading } from '../../store/store.ts'
+import { resolvePlan, resolveTask } from '../plans/plan-views.ts'
+import { resolveSession, routeToThread } from '../turns/route.ts'
+import { approvalId } from './questions.ts'
+import { findRunByReference, resolveRun } from './runs.ts'
+
+/** A thing that a caller named: how others name it, and the principal whose it is. */
+export interface Named {
+  reference: string
+  principal: string
+}
+
+/** How a caller names things: in a folder, by labels of the caller's own; `bare` is the kind of a word without one. */
+export interface Naming {
+  folder: string
+  /** Text form of the caller's principal. */
+  caller: string
+  bare?: ReferenceKind
+}
+
+/**
+ * Finds what a reference names and whose it is: the principal of its session. Undefined for what does not exist, or is
+ * not named clearly; memories, narratives, personas and files are the owner's.
+ */
+export async function findNamed(rows: Reading, text: string, naming: Naming): Promise<Named | undefined> {
+  const { kind, id } = parseReference(text)
+  const of = kind ?? naming.bare
+  try {
+    if (of === undefined) return await bareWord(rows, id, naming)
+    const reference = of === 'session' ? `session:${labelFor(naming.caller, id)}` : text
+    const principal = await principalOf(rows, of, of === 'session' ? reference : id, naming.folder)
+    return principal === undefined ? undefined : { reference, principal }
+  } catch (error) {
+    if (error instanceof HeddleError) return undefined
+    throw error
+  }
+}
+
+/** Whose an input is. */
+export async function principalOfInput(rows: Reading, itemId: string): Promise<string | undefined> {
+  const item = await findItem(rows, itemId)
+  const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
+  return session?.principalId
+}
+
+async function principalOf(
+  rows: Reading,
+  kind: ReferenceKind,
+  id: string,
+  folder: string,
+): Promise<string | undefined> {
+  switch (kind) {
+    case 'session':
+      return (await resolveSession(rows, id, folder)).principalId
+    case 'turn':
+      return ofTurn(rows, (await routeToThread(rows, `turn:${id}`, folder)).turnId)
+    case 'run':
+      return ofRun(rows, await resolveRun(rows, id))
+    case 'approval':
+      return ofRunId(rows, (await findApproval(rows, approvalId(id)))?.runId)
+    case 'result':
+      return ofRunId(rows, (/^\d{1,15}$/.test(id) ? await findResult(rows, Number(id)) : undefined)?.runId)
+    case 'plan':
+      return ofSession(rows, (await resolvePlan(rows, id)).sessionId)
+    case 'task':
+      return ofSession(rows, (await findPlan(rows, (await resolveTask(rows, id)).planId))?.sessionId)
+    default:
+      return ownerText
+  }
+}
+
+/** A session, else a turn, else a run, as everywhere. */
+async function bareWord(rows: Reading, word: string, { folder, caller }: Naming): Promise<Named | undefined> {
+  const label = labelFor(caller, word)
+  const session = await resolveSession(rows, `session:${label}`, folder).catch(() => undefined)
+  if (session) return { reference: `session:${label}`, principal: session.principalId }
+  const turn = await routeToThread(rows, `turn:${word}`, folder).catch(() => undefined)
+  const run = turn ? undefined : await findRunByReference(rows, word)
+  const principal = turn ? await ofTurn(rows, turn.turnId) : run && (await ofRun(rows, run))
+  return principal === undefined ? undefined : { reference: turn ? `turn:${word}` : `run:${word}`, principal }
+}
+
+async function ofTurn(rows: Reading, turnId: string): Promise<string | undefined> {
+  return ofRunId(rows, (await findTurn(rows, turnId))?.turn.runId)
+}
+
+async function ofRunId(rows: Reading, id: string | undefined): Promise<string | undefined> {
+  const run = id === undefined ? undefined : await findRun(rows, id)
+  return run && ofRun(rows, run)
+}
+
+/** A run of a session that is not here, as of an imported turn, is its own principal's. */
+async function ofRun(rows: Reading, { sessionId, principal }: Run): Promise<string> {
+  return (await ofSession(rows, sessionId ?? undefined)) ?? principal
+}
+
+async function ofSession(rows: Reading, id: string | undefined): Promise<string | undefined> {
+  const [session] = id === undefined ? [] : await findSessions(rows, { id })
+  return session?.principalId
+}

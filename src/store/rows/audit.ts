@@ -1,0 +1,21 @@
+import type { Selectable } from 'kysely'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+export type AuditRow = Selectable<Tables['audit']>
+
+/** Inserts a line and returns its number. */
+export async function insertAudit(tx: Tx, line: Omit<AuditRow, 'seq'>): Promise<number> {
+  const row = await tx.first(tx.build.insertInto('audit').values(line).returning('seq'))
+  return Number(row?.seq)
+}
+
+/** Sets what came of an action. */
+export async function setAuditOutcome(tx: Tx, seq: number, outcome: string): Promise<void> {
+  await tx.run(tx.build.updateTable('audit').set({ outcome }).where('seq', '=', seq))
+}
+
+/** The newest lines, newest first. */
+export async function listAudit(rows: Reading, limit: number): Promise<AuditRow[]> {
+  return rows.all(rows.build.selectFrom('audit').selectAll().orderBy('seq', 'desc').limit(limit))
+}

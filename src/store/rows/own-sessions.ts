@@ -1,0 +1,12 @@
+import type { Builder } from '../dialect.ts'
+
+/** Filter of a list: only what belongs to sessions of this principal; without it, everything. */
+export interface OwnedBy {
+  /** Text form of the principal. */
+  principal?: string
+}
+
+/** Ids of a principal's sessions, as a subquery: what belongs to a session is listed for its principal only. */
+export function ownSessions(build: Builder, principal: string) {
+  return build.selectFrom('sessions').select('sessions.id').where('sessions.principal_id', '=', principal)
+}

@@ -1,0 +1,62 @@
+import type { Selectable } from 'kysely'
+import type { Millis } from '../../domain/clock.ts'
+import type { Token } from '../../domain/user.ts'
+import { statement } from '../statement.ts'
+import type { Reading, Tx } from '../store.ts'
+import type { Tables } from '../tables.ts'
+
+/** Inserts a token by its hash and returns its id. */
+export async function insertToken(tx: Tx, token: Omit<Token, 'id' | 'revokedAt'> & { hash: string }): Promise<number> {
+  const row = await tx.first(
+    tx.build
+      .insertInto('tokens')
+      .values({
+        user_id: token.userId,
+        hash: token.hash,
+        scopes_json: token.scopes && JSON.stringify(token.scopes),
+        created_at: token.createdAt,
+        expires_at: token.expiresAt,
+        revoked_at: null,
+      })
+      .returning('id'),
+  )
+  return Number(row?.id)
+}
+
+/** The token with this hash, revoked and expired ones included. */
+export async function findToken(rows: Reading, hash: string): Promise<Token | undefined> {
+  const row = await rows.first(byHash({ hash }))
+  return row && tokenFrom(row)
+}
+
+/** All tokens, newest first. */
+export async function listTokens(rows: Reading): Promise<Token[]> {
+  return (await rows.all(rows.build.selectFrom('tokens').selectAll().orderBy('id', 'desc'))).map(tokenFrom)
+}
+
+/** Revokes a token; false if there is none or it was revoked before. */
+export async function revokeToken(tx: Tx, id: number, at: Millis): Promise<boolean> {
+  const query = tx.build.updateTable('tokens').set({ revoked_at: at }).where('id', '=', id)
+  return (await tx.run(query.where('revoked_at', 'is', null))) === 1
+}
+
+/** Revokes all tokens of a user and returns how many. */
+export async function revokeTokensOf(tx: Tx, userId: string, at: Millis): Promise<number> {
+  const query = tx.build.updateTable('tokens').set({ revoked_at: at }).where('user_id', '=', userId)
+  return tx.run(query.where('revoked_at', 'is', null))
+}
+
+const byHash = statement((db, arg: { hash: string }) =>
+  db.selectFrom('tokens').selectAll().where('hash', '=', arg.hash),
+)
+
+function tokenFrom(row: Selectable<Tables['tokens']>): Token {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    scopes: row.scopes_json === null ? null : JSON.parse(row.scopes_json),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  }
+}
