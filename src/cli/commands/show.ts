@@ -23,8 +23,8 @@ export const registerShow: Register = (program, run) => {
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
-        const app = await here.app()
-        const shown = await app.show(here.folder, reference)
+        const client = await here.client()
+        const shown = await client.show(here.folder, reference)
         return { json: shown, text: page(here, shown) }
       }),
     )
