@@ -35,13 +35,16 @@ const commands: readonly CommandModule[] = [
   { names: ['results'], load: async () => (await import('./commands/results.ts')).registerResults },
   { names: ['append'], load: async () => (await import('./commands/append.ts')).registerAppend },
   { names: ['personas'], load: async () => (await import('./commands/personas.ts')).registerPersonas },
+  { names: ['users'], load: async () => (await import('./commands/users.ts')).registerUsers },
+  { names: ['tokens'], load: async () => (await import('./commands/tokens.ts')).registerTokens },
+  { names: ['audit'], load: async () => (await import('./commands/audit.ts')).registerAudit },
   { names: ['backup', 'restore'], load: async () => (await import('./commands/backup.ts')).registerBackup },
   { names: ['export', 'import'], load: async () => (await import('./commands/transfer.ts')).registerTransfer },
   { names: ['event', 'gc'], load: async () => (await import('./commands/events.ts')).registerEvents },
   { names: ['dev'], load: async () => (await import('./commands/dev.ts')).registerDev },
 ]
 
-const optionsWithValue = ['--home', '--config']
+const optionsWithValue = ['--home', '--config', '--token']
 
 /** Commands to register for this command line: the one it names, or all for help and unknown names. */
 export async function commandsFor(argv: readonly string[]): Promise<Register[]> {

@@ -37,15 +37,15 @@ test('a limit that is no number and a cursor that is none are refused with what 
 test('ps and usage list what is there with the same options', async () => {
   await heddle.json('ask', 'hello', '-s', 'main')
   await heddle.json('ask', 'hello', '-s', 'main')
-  const all = (await heddle.json('ps', '--all')) as { runs: { id: string }[] }
-  expect(all.runs).toHaveLength(2)
+  const { runs } = await heddle.json<{ runs: { id: string }[] }>('ps', '--all')
+  expect(runs.length).toBeGreaterThan(1)
   const last = await heddle.json('ps', '--all', '--limit', '1')
-  expect(last).toEqual({ runs: [expect.objectContaining({ id: all.runs[1]?.id })], next: all.runs[1]?.id })
+  expect(last).toEqual({ runs: [expect.objectContaining({ id: runs.at(-1)?.id })], next: runs.at(-1)?.id })
   expect((await heddle.run('ps', '--all', '--limit', '1')).out).toMatch(/^… more {4}heddle ps --all --limit 0\n/)
-  const byRun = (await heddle.json('usage', '--by', 'run')) as { rows: unknown[]; next?: string }
-  expect(byRun.rows).toHaveLength(2)
-  const newest = (await heddle.json('usage', '--by', 'run', '--limit', '1')) as { rows: unknown[]; next?: string }
-  expect(newest).toMatchObject({ rows: byRun.rows.slice(1), next: expect.any(String) })
+  const byRun = await heddle.json<{ rows: unknown[] }>('usage', '--by', 'run')
+  expect(byRun.rows.length).toBeGreaterThan(1)
+  const newest = await heddle.json('usage', '--by', 'run', '--limit', '1')
+  expect(newest).toMatchObject({ rows: byRun.rows.slice(-1), next: expect.any(String) })
 })
 
 interface Listed {

@@ -217,6 +217,7 @@ describe('each request gets the App of its own principal, and no other', () => {
     decide: ['approval:1', { answer: 'no' }],
     changeTask: ['task:1', { action: 'skip' }],
     archiveSession: [folder, 'main', true],
+    countSessions: [{}],
     routeSmart: [folder, 'x'],
     why: [folder, 'main'],
     usage: ['model'],

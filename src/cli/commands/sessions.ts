@@ -28,7 +28,7 @@ export const registerSessions: Register = (program, run) => {
     .description('give a session another label; its turns stay where they are')
     .action(
       run(async (here, [name = '', label = '']) =>
-        changed(await (await here.app()).renameSession(here.folder, name, label), 'renamed'),
+        changed(await (await here.client()).renameSession(here.folder, name, label), 'renamed'),
       ),
     )
   sessions
@@ -36,7 +36,7 @@ export const registerSessions: Register = (program, run) => {
     .description('hide a session from the list; nothing is deleted')
     .action(
       run(async (here, [name = '']) =>
-        changed(await (await here.app()).archiveSession(here.folder, name, true), 'archived'),
+        changed(await (await here.client()).archiveSession(here.folder, name, true), 'archived'),
       ),
     )
   sessions
@@ -44,7 +44,7 @@ export const registerSessions: Register = (program, run) => {
     .description('put an archived session back on the list')
     .action(
       run(async (here, [name = '']) =>
-        changed(await (await here.app()).archiveSession(here.folder, name, false), 'restored'),
+        changed(await (await here.client()).archiveSession(here.folder, name, false), 'restored'),
       ),
     )
 
@@ -57,8 +57,8 @@ export const registerSessions: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle fork turn:4c1e07 --as second-try')
     .action(
       run(async (here, [turn = ''], options) => {
-        const app = await here.app()
-        const forked = await app.fork(here.folder, {
+        const client = await here.client()
+        const forked = await client.fork(here.folder, {
           turn,
           ...(options['as'] !== undefined && { label: String(options['as']) }),
           ...(options['persona'] !== undefined && { persona: String(options['persona']) }),
@@ -72,18 +72,18 @@ export const registerSessions: Register = (program, run) => {
 }
 
 async function list(here: CommandContext, options: Record<string, unknown>) {
-  const app = await here.app()
+  const client = await here.client()
   const all = options['all'] === true
   const scope = all ? {} : { folder: here.folder, ...talks }
   const page = pageOptions(options, here.json ? 0 : screenSessions, 'sessions')
-  const { rows, ...more } = await readPages<SessionView>((part) => app.sessions({ ...scope, ...part }), {
+  const { rows, ...more } = await readPages<SessionView>((part) => client.sessions({ ...scope, ...part }), {
     ...page,
     newest: 'first',
     cursorOf: sessionCursor,
   })
   const json = { sessions: rows, ...more }
   if (rows.length === 0) return { json, text: await nothing(here, all) }
-  const left = page.after === undefined ? (await app.countSessions(scope)) - rows.length : undefined
+  const left = page.after === undefined ? (await client.countSessions(scope)) - rows.length : undefined
   const command = all ? 'heddle sessions --all' : 'heddle sessions'
   return { json, text: [listing(here, rows, all), ...moreLine(more, command, left)].join('\n') }
 }
@@ -105,7 +105,7 @@ function listing(here: CommandContext, sessions: SessionView[], all: boolean): s
 }
 
 async function nothing(here: CommandContext, all: boolean): Promise<string> {
-  const others = all ? 0 : await (await here.app()).countSessions()
+  const others = all ? 0 : await (await here.client()).countSessions()
   return [
     `no sessions in ${printable(here.folder)} yet    heddle ask "…"`,
     ...(others > 0 ? [`${others} in other folders or archived    heddle sessions --all`] : []),

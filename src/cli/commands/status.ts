@@ -22,17 +22,16 @@ export const registerStatus: Register = (program, run) => {
 }
 
 export async function status(here: CommandContext): Promise<CommandResult> {
-  const app = await here.app()
   const daemon = await here.daemon()
   const since = lastSeen(here)
   const client = await here.client()
   const view = await client.status(here.folder, since.at)
   const plans = await client.plans({ folder: here.folder })
   const { folder } = here
-  const count = await app.countSessions({ folder, ...talks })
+  const count = await client.countSessions({ folder, ...talks })
   const [main] = [
-    ...(await app.sessions({ folder, label: 'main', ...talks })),
-    ...(await app.sessions({ folder, limit: 1, ...talks })),
+    ...(await client.sessions({ folder, label: 'main', ...talks })),
+    ...(await client.sessions({ folder, limit: 1, ...talks })),
   ]
   markSeen(here)
   return {
