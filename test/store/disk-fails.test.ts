@@ -6,6 +6,7 @@ import { idSource } from '../../src/domain/id.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { expectWhole } from '../contract/whole.ts'
+import { isLong } from '../setup/long.ts'
 import { context } from '../setup/store-context.ts'
 import { allRows } from './all-rows.ts'
 import { atEveryCall, type Met, type Victim } from './faults.ts'
@@ -63,7 +64,7 @@ test.each([
 )
 
 test.each([
-  { calls: 'pwrite64', isLikeAnother },
+  { calls: 'pwrite64', isLikeAnother, step: isLong ? 1 : 2 },
   { calls: 'fsync,fdatasync' },
   { calls: 'ftruncate' },
   { calls: 'unlink' },

@@ -32,7 +32,7 @@ test('F36 SQLite: an upgrade that is killed at any write leaves whole steps, and
     cpSync(template.kind === 'sqlite' ? template.file : '', place.file)
     return { file: place.file, place, program, input: { act: 'upgrade', place, backups: join(folder, 'backups') } }
   }
-  const kill = { calls: 'pwrite64', fault: 'signal=KILL', step: isLong ? 1 : 3, isLikeAnother }
+  const kill = { calls: 'pwrite64', fault: 'signal=KILL', step: isLong ? 1 : 5, isLikeAnother }
   await atEveryCall(kill, upgrading, async ({ victim, said }) => {
     await expectUpgraded(victim.place, rows, dump)
     for (const line of said as Said[])
@@ -48,7 +48,7 @@ test('F36 SQLite: a first start that is killed at any fsync leaves nothing that 
     const place = filePlace(folder)
     return { file: place.file, place, anyFile: true, program, input: { act: 'upgrade', place, backups: folder } }
   }
-  const kill = { calls: 'fsync', fault: 'signal=KILL', step: isLong ? 1 : 3 }
+  const kill = { calls: 'fsync', fault: 'signal=KILL', step: isLong ? 1 : 5 }
   await atEveryCall(kill, creating, async ({ victim }) => {
     const { store } = await openWorld(victim.place, later)
     expect(await dumpSchema(store)).toBe(dump)

@@ -1,4 +1,4 @@
-import { symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
@@ -26,6 +26,16 @@ describe('a search', () => {
         '[5 matches in 4 files]',
       ].join('\n'),
     )
+  })
+
+  test('begins on a thread that a search of other tools has left', async () => {
+    folder = newFolder({ 'a.txt': 'aaa\n' })
+    const other = newFolder({ 'b.txt': 'aaa\n' })
+    expect(await find('aaa')).toContain('a.txt:1: aaa')
+    const threads = readdirSync('/proc/self/task').length
+    expect(await other.text('search_files', { pattern: 'aaa' })).toContain('b.txt:1: aaa')
+    other.remove()
+    expect(readdirSync('/proc/self/task').length).toBeLessThanOrEqual(threads)
   })
 
   test('takes its pattern literally unless told that it is a regular expression', async () => {
