@@ -4,10 +4,10 @@ import type { Builder, Dialect } from './dialect.ts'
 import type { Query } from './statement.ts'
 
 /**
- * "Something changed": sent after COMMIT, may be lost, carries no data. `ended:` names the request of a run that has
- * ended, so that only the waiters of that request re-read.
+ * "Something changed": sent after COMMIT, may be lost, carries no data. `due` is sent with rows that wait for a moment.
+ * `ended:` names the request of a run that has ended, so that only the waiters of that request re-read.
  */
-export type Hint = 'events' | 'runs' | 'cancel' | `ended:${string}`
+export type Hint = 'events' | 'runs' | 'cancel' | 'due' | `ended:${string}`
 
 /** Rows that a transaction locks, in the one order that keeps concurrent writers from deadlock and lost releases. */
 export const lockOrder = ['sessions', 'projects', 'joins', 'runs'] as const

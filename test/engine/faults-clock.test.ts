@@ -4,7 +4,7 @@ import { ModelFailure } from '../../src/domain/model.ts'
 import { claimNext } from '../../src/engine/run/claim.ts'
 import { whenQuiet } from '../../src/engine/run/request.ts'
 import { submit } from '../../src/engine/run/submit.ts'
-import { wakeDue } from '../../src/engine/run/worker/recover.ts'
+import { timedRuns } from '../../src/engine/run/worker/timed-runs.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'
@@ -134,10 +134,10 @@ describe.each(databases)('F21 a clock that is set on %s', (database) => {
     const { runId } = await under.say('hello', { deadline })
     clock.set(-hour)
     await clock.advance(hour)
-    await wakeDue(under.engine)
+    for (const source of timedRuns(under.engine)) await source.handle(clock.now())
     expect(await run(runId)).toMatchObject({ state: 'queued' })
     clock.set(24 * hour)
-    await wakeDue(under.engine)
+    for (const source of timedRuns(under.engine)) await source.handle(clock.now())
     expect(await run(runId)).toMatchObject({ state: 'timeout' })
   })
 

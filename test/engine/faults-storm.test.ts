@@ -105,7 +105,7 @@ test('F11 a hundred runs that are due at once on a slow disk cost no other run i
   await under.runtime.store.write('park', async (tx) => {
     for (const run of await runsOf(tx, { live: true })) {
       await assignRun(tx, run, 'a process that is gone')
-      await parkRun(tx, run.id, 'retry', clock.now() + 5000, 1)
+      await parkRun(tx, run.id, { waitingFor: 'retry', wakeAt: clock.now() + 5000, tries: 1 })
     }
   })
   // Each commit takes a tenth of a second, however many share it.

@@ -264,7 +264,8 @@ describe.each(databases)('recovery on %s', (database) => {
     under = await newEngine(database, scriptedModel([]), { limits: { leaseMs: 1000 }, clock: watched })
     await under.work()
     while (!sleeps.includes(250)) await new Promise(setImmediate)
-    expect(Math.max(...sleeps)).toBeLessThanOrEqual(800)
+    // The look for what is due has its own pace: ten seconds, as long as nothing waits.
+    expect(Math.max(...sleeps.filter((duration) => duration !== 10_000))).toBeLessThanOrEqual(800)
   })
 
   test('what was found of the dead is told', async () => {

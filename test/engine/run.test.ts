@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
-import { wakeDue } from '../../src/engine/run/worker/recover.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { findRun, runsOf } from '../../src/store/rows/runs.ts'
@@ -329,7 +328,6 @@ describe.each(databases)('a run on %s', (database) => {
     await under.work()
     await under.say('hello', { deadline: clock.now() + 3000 })
     await clock.advance(3000)
-    await wakeDue(under.engine)
     const [placed] = await under.turns(1)
     expect(placed?.turn).toMatchObject({ status: 'timeout', queryMessages: [{ content: 'hello' }] })
   })

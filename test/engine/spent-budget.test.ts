@@ -3,7 +3,6 @@ import type { Approval } from '../../src/domain/approval.ts'
 import { answer } from '../../src/engine/run/answer.ts'
 import { decide } from '../../src/engine/run/approvals/decide.ts'
 import { whenQuietOrStuck } from '../../src/engine/run/request.ts'
-import { wakeDue } from '../../src/engine/run/worker/recover.ts'
 import type { Limits } from '../../src/engine/runtime.ts'
 import { gate } from '../../src/models/gate.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
@@ -134,7 +133,6 @@ describe.each(databases)('a run whose budget is spent on %s', (database) => {
       ...{ approvals: [], until: Date.UTC(2026, 10, 8) },
     })
     await time.advance(12 * 3_600_000)
-    await wakeDue(under.engine)
     expect((await under.turns(2))[1]?.turn.status).toBe('completed')
   })
 

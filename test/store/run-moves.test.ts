@@ -45,6 +45,6 @@ function runIn(state: RunState, id: string): Run {
 function move(tx: Tx, run: Run, to: RunState): Promise<void> {
   if (to === 'queued') return requeueRun(tx, run.id)
   if (to === 'running') return assignRun(tx, run, 'owner')
-  if (to === 'waiting') return parkRun(tx, run.id, 'retry', null, 0)
+  if (to === 'waiting') return parkRun(tx, run.id, { waitingFor: 'retry', tries: 0 })
   return finishRun(tx, run.id, { state: to, error: null, activeMs: 0, label: run.label, at: 2 })
 }

@@ -238,6 +238,17 @@ describe('no tool writes it either', () => {
 })
 
 describe('ordinary work goes on', () => {
+  test('in a submodule, whose branch follows one of another repository', async () => {
+    const library = join(folder.outside, 'library')
+    mkdirSync(library)
+    git(library, 'init', '-q', '-b', 'main')
+    git(library, 'commit', '-q', '--allow-empty', '-m', 'first')
+    own()
+    git(folder.path, '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library, 'module')
+    const commit = 'git -c user.name=a -c user.email=a@localhost commit -q --allow-empty -m work'
+    expect(await folder.run(`cd module && ${commit} && git log --format=%s`)).toContain('work\nfirst\n')
+  })
+
   const configure = () => {
     around()
     own()

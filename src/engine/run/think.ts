@@ -194,7 +194,7 @@ async function afterFailure(run: ActiveRun, modelCall: InFlightCall, failure: Mo
 /** Parks a run; it is retried after the pause. */
 async function park(tx: Tx, run: ActiveRun, why: { pause: Millis; tries: number; error: string }): Promise<true> {
   const until = run.engine.clock.now() + why.pause
-  await parkRun(tx, run.claimed.run.id, 'retry', until, why.tries)
+  await parkRun(tx, run.claimed.run.id, { waitingFor: 'retry', wakeAt: until, tries: why.tries })
   await emitRunEvent(tx, run, 'run.waiting', { for: 'retry', until, error: why.error })
   tx.hint('runs')
   return true

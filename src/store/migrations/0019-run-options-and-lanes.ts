@@ -29,6 +29,9 @@ export const runOptionsAndLanes: Migration = {
     `DROP INDEX runs_queued`,
     `CREATE INDEX runs_queued ON runs (priority DESC, requested_at, created_at, id, lane, root_run_id)
       WHERE state = 'queued'`,
+    // What waits for a moment: few rows, or none.
+    `CREATE INDEX runs_waking ON runs (wake_at) WHERE wake_at IS NOT NULL`,
+    `CREATE INDEX runs_with_deadline ON runs (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL`,
   ],
 }
 

@@ -504,6 +504,10 @@ CREATE INDEX runs_queued ON runs USING btree (priority DESC, requested_at, creat
 
 CREATE INDEX runs_unfinished ON runs USING btree (root_run_id) WHERE finished_at IS NULL;
 
+CREATE INDEX runs_waking ON runs USING btree (wake_at) WHERE wake_at IS NOT NULL;
+
+CREATE INDEX runs_with_deadline ON runs USING btree (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
+
 CREATE TABLE segments (
   id text COLLATE "C" NOT NULL,
   parent_id text COLLATE "C",

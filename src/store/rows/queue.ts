@@ -62,26 +62,68 @@ export async function firstQueued(rows: Reading, filter: QueueFilter): Promise<R
 }
 
 /**
- * Unowned runs that are due: a retry time or a deadline has passed. A retry further away than the longest pause was
- * scheduled before the clock was set back.
+ * The next moment at which a parked run wakes. One that waits for a retry further away than the longest pause is due at once:
+ * the clock was set back since.
  */
-export async function dueRuns(rows: Reading, now: Millis, longestPause: Millis): Promise<Run[]> {
-  const found = await rows.all(
-    rows.build
-      .selectFrom('runs')
-      .selectAll()
-      .where('finished_at', 'is', null)
-      .where('owner_id', 'is', null)
-      .where((where) =>
-        where.or([
-          where.and([where('state', '=', 'waiting'), where('wake_at', '<=', now)]),
-          where.and([where('waiting_for', '=', 'retry'), where('wake_at', '>', now + longestPause)]),
-          where('deadline', '<=', now),
-        ]),
-      ),
-  )
-  return found.map(runFrom)
+export async function nextWake(rows: Reading, now: Millis, longestPause: Millis): Promise<Millis | undefined> {
+  return moment(await rows.first(earliestWake({ now, latest: now + longestPause })))
 }
+
+/** Parked runs that are due, by the same rule. */
+export async function runsToWake(rows: Reading, now: Millis, longestPause: Millis): Promise<Run[]> {
+  return (await rows.all(waking({ now, latest: now + longestPause }))).map(runFrom)
+}
+
+/** The next deadline of a run that no process executes: the owner of a running one watches it. */
+export async function nextDeadline(rows: Reading): Promise<Millis | undefined> {
+  return moment(await rows.first(earliestDeadline({})))
+}
+
+/** Unclaimed runs that are past their deadline. */
+export async function lateRuns(rows: Reading, now: Millis): Promise<Run[]> {
+  return (await rows.all(late({ now }))).map(runFrom)
+}
+
+function moment(row: { at: number | null } | undefined): Millis | undefined {
+  return row?.at === null || row === undefined ? undefined : Number(row.at)
+}
+
+const isSetBack = (arg: { latest: number }) => sql<boolean>`waiting_for = 'retry' AND wake_at > ${arg.latest}`
+
+const earliestWake = statement((db, arg: { now: number; latest: number }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number | null>`min(CASE WHEN ${isSetBack(arg)} THEN ${arg.now} ELSE wake_at END)`.as('at'))
+    .where('wake_at', 'is not', null),
+)
+
+const waking = statement((db, arg: { now: number; latest: number }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('wake_at', 'is not', null)
+    .where('state', '=', sql.lit('waiting'))
+    .where(sql<boolean>`(wake_at <= ${arg.now} OR (${isSetBack(arg)}))`),
+)
+
+const earliestDeadline = statement((db, _arg: object) =>
+  db
+    .selectFrom('runs')
+    .select(sql<number | null>`min(deadline)`.as('at'))
+    .where('deadline', 'is not', null)
+    .where('finished_at', 'is', null)
+    .where('owner_id', 'is', null),
+)
+
+const late = statement((db, arg: { now: number }) =>
+  db
+    .selectFrom('runs')
+    .selectAll()
+    .where('deadline', 'is not', null)
+    .where('finished_at', 'is', null)
+    .where('owner_id', 'is', null)
+    .where('deadline', '<=', arg.now),
+)
 
 /** Lanes to skip, as many as there are lanes, so that the statement is always the same. */
 type QueueArg = Record<Lane, string> & { suspects: number }

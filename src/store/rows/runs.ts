@@ -17,6 +17,7 @@ export interface Claim {
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
   await tx.run(insert(runRow(run)))
+  if (run.options.deadline !== undefined) tx.hint('due')
 }
 
 export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
@@ -96,17 +97,22 @@ export async function finishRun(
 }
 
 /** Parks a run: it holds no slot and its timeout is paused until something wakes it. */
-export async function parkRun(tx: Tx, id: string, wait: Wait, wakeAt: Millis | null, tries: number): Promise<void> {
+export async function parkRun(
+  tx: Tx,
+  id: string,
+  { waitingFor, wakeAt = null, tries }: { waitingFor: Wait; wakeAt?: Millis | null; tries: number },
+): Promise<void> {
   await move(
     tx,
     id,
     'waiting',
     tx.build
       .updateTable('runs')
-      .set({ state: 'waiting', owner_id: null, waiting_for: wait, wake_at: wakeAt, tries })
+      .set({ state: 'waiting', owner_id: null, waiting_for: waitingFor, wake_at: wakeAt, tries })
       .where('id', '=', id)
       .where('state', 'in', statesBefore('waiting')),
   )
+  tx.hint('due')
 }
 
 /** Stores the number of tries of the current call, for the process that continues it. */
@@ -132,6 +138,8 @@ export async function requeueRun(tx: Tx, id: string, crash?: Pick<Run, 'crashes'
       .where('id', '=', id)
       .where('state', 'in', statesBefore('queued')),
   )
+  // It may have a deadline, which its owner has watched so far.
+  tx.hint('due')
 }
 
 /** Changes a run's state. The query finds the run only in a state from which that is legal. */

@@ -385,6 +385,10 @@ WHERE state = 'queued';
 
 CREATE INDEX runs_unfinished ON runs (root_run_id) WHERE finished_at IS NULL;
 
+CREATE INDEX runs_waking ON runs (wake_at) WHERE wake_at IS NOT NULL;
+
+CREATE INDEX runs_with_deadline ON runs (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
+
 CREATE TABLE segments (
   id         TEXT PRIMARY KEY,
   parent_id  TEXT REFERENCES segments (id) DEFERRABLE,

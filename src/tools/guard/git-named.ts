@@ -141,7 +141,8 @@ async function noteExistingFiles(
   tree: string,
   named: NamedPlaces,
 ): Promise<void> {
-  for (const word of settings.flatMap(({ value }) => shellWords(value))) {
+  const mayRun = settings.filter((setting) => !isData(setting))
+  for (const word of mayRun.flatMap(({ value }) => shellWords(value))) {
     const path = resolve(tree, word)
     if (isWithin(path, root.path) && (await findOrNothing(root, path))?.isFile()) named.add(path, true)
   }

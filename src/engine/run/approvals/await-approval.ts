@@ -108,7 +108,7 @@ export function waitForAnswers(run: ActiveRun): Promise<boolean> {
     const waiting = new Set(journal.pendingCalls.map(({ id }) => id))
     const approvals = (await approvalsOf(tx, claimed.run.id)).filter(({ callId }) => waiting.has(callId))
     if (approvals.some(({ answer }) => answer !== null)) return false
-    await parkRun(tx, claimed.run.id, 'approval', null, run.tries)
+    await parkRun(tx, claimed.run.id, { waitingFor: 'approval', tries: run.tries })
     const payload = { for: 'approval', approvals: approvals.map(({ id }) => id) }
     const parked = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
     await recordEvent(tx, { at: engine.clock.now(), ...parked, payload })

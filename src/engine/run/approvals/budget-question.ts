@@ -23,7 +23,7 @@ export async function waitForBudget(run: ActiveRun, spent: BudgetSpent): Promise
   if (before.some(({ approval }) => approval.answer === 'no') || !(await isAttended(run))) throw spent
   await run.park(async (tx) => {
     const id = await ask(tx, run, spent, `${budgetTool}-${before.length + 1}`)
-    await parkRun(tx, claimed.run.id, 'budget', null, run.tries)
+    await parkRun(tx, claimed.run.id, { waitingFor: 'budget', tries: run.tries })
     const waiting = { kind: 'run.waiting' as const, subject: `run:${claimed.run.id}`, scope: claimed.run }
     await recordEvent(tx, { at: engine.clock.now(), ...waiting, payload: { for: 'budget', approvals: [id] } })
     tx.hint('runs')

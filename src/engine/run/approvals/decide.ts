@@ -94,7 +94,8 @@ export async function recordAnswer(
   if (!(await answerApproval(tx, id, { answer, reason: reason ?? null, at, by }))) return false
   const payload = { run: run.id, answer }
   await recordEvent(tx, { at, kind: 'approval.answered', subject: `approval:${id}`, payload, scope: run })
-  if (decision.answer === 'tomorrow') await parkRun(tx, run.id, 'budget', nextDay(at), run.tries)
+  if (decision.answer === 'tomorrow')
+    await parkRun(tx, run.id, { waitingFor: 'budget', wakeAt: nextDay(at), tries: run.tries })
   else if (run.waitingFor === 'approval' || run.waitingFor === 'budget') await requeueRun(tx, run.id)
   tx.hint('runs')
   return true

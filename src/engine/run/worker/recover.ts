@@ -1,9 +1,7 @@
-import type { Millis } from '../../../domain/clock.ts'
 import { joinLabels } from '../../../domain/label.ts'
 import type { Ending, Run } from '../../../domain/run.ts'
 import { bindItems } from '../../../store/rows/inbox.ts'
 import { listOwners, lostOwners, removeOwner } from '../../../store/rows/owners.ts'
-import { dueRuns } from '../../../store/rows/queue.ts'
 import { findRun, lockRun, requeueRun, runsOf } from '../../../store/rows/runs.ts'
 import { findSessions } from '../../../store/rows/sessions.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
@@ -14,7 +12,6 @@ import type { Engine } from '../../runtime.ts'
 import { Journal } from '../context/journal.ts'
 import { endRun } from '../settle.ts'
 import { beginSettlement, lockRunSessions, type RunSessions } from '../settlement.ts'
-import { maxPause } from '../think.ts'
 
 /** Max process deaths without a step in between, even if none of them is the run's fault. */
 const maxDeaths = 10
@@ -90,28 +87,8 @@ async function countCalls({ store }: Engine, recovered: Recovered): Promise<void
 }
 
 /** Batches of writes that can share a commit. */
-function batches<T>(all: T[], size = 64): T[][] {
+export function batches<T>(all: T[], size = 64): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, at) => all.slice(at * size, (at + 1) * size))
-}
-
-/** Requeues parked runs that are due, and ends unclaimed runs that are past their deadline. */
-export async function wakeDue(engine: Engine): Promise<void> {
-  const now = engine.clock.now()
-  const due = await engine.store.read((rows) => dueRuns(rows, now, maxPause))
-  for (const batch of batches(due)) await Promise.all(batch.map((run) => wake(engine, run, now)))
-}
-
-function wake(engine: Engine, due: Run, now: Millis): Promise<void> {
-  const { deadline } = due.options
-  const isLate = deadline !== undefined && deadline <= now
-  return engine.store.write('recover', async (tx) => {
-    const found = await lockRunWithSessions(tx, due)
-    if (!found || found.run.ownerId !== null || found.run.finishedAt !== null) return
-    if (isLate) return endUnowned(tx, engine, found, lateEnding(found.run))
-    if (found.run.state !== 'waiting') return
-    await requeueRun(tx, due.id)
-    tx.hint('runs')
-  })
 }
 
 /** How a run crashed: it threw, or its process died while executing only this run, or others too. */
@@ -197,13 +174,4 @@ function quarantine(run: Run, crashes: number): Ending {
     remedy: `look at what it does: heddle show run:${run.id}; retry it when that is fixed: heddle retry run:${run.id}`,
   }
   return { state: 'failed', text: `Failed: ${error.message}. ${error.remedy}`, error }
-}
-
-function lateEnding(run: Run): Ending {
-  const error = {
-    code: 'timeout',
-    message: 'its deadline passed before it could finish',
-    remedy: `try again: heddle retry run:${run.id}`,
-  }
-  return { state: 'timeout', text: `Timed out: ${error.message}`, error }
 }

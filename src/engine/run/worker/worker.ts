@@ -5,9 +5,11 @@ import { idSuffixIndexer } from '../../turns/id-suffixes.ts'
 import { finishCancels } from '../cancel.ts'
 import type { Accepted, Submission } from '../submit.ts'
 import { Claimer } from './claimer.ts'
+import { watchDue } from './due.ts'
 import { Lease } from './lease.ts'
-import { type Recovered, recoverDead, wakeDue } from './recover.ts'
+import { type Recovered, recoverDead } from './recover.ts'
 import { RunPool } from './run-pool.ts'
+import { timedRuns } from './timed-runs.ts'
 
 const sweepEvery: Millis = 1000
 
@@ -58,7 +60,7 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
     if (hint === 'cancel') pool.checkCancellations()
   })
   const parts = { engine, lease, pool, claimer, locks, onError, stopped: stopped.signal }
-  const duties = [sendHeartbeats(parts), sweep(parts), watchLease(parts)]
+  const duties = [sendHeartbeats(parts), sweep(parts), watchLease(parts), watchDueRuns(parts)]
   claimer.claimAvailable()
   return {
     recovered,
@@ -103,7 +105,6 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
     () => pool.releaseAbandoned(),
     () => pool.releaseOrphanedClaims(),
     () => recoverDead(engine, lease.ownerId, locks),
-    () => wakeDue(engine),
     () => finishCancels(engine),
     () => pool.checkCancellations(),
     () => claimer.claimAvailable(),
@@ -119,6 +120,10 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
     }
     await clock.sleep(Math.min(sweepEvery, limits.leaseMs / 4), stopped)
   }
+}
+
+function watchDueRuns({ engine, onError, stopped }: WorkerParts): Promise<void> {
+  return watchDue({ ...engine, onError }, timedRuns(engine), stopped)
 }
 
 /**

@@ -1,0 +1,65 @@
+import type { Millis } from '../../../domain/clock.ts'
+import type { Reading } from '../../../store/store.ts'
+import type { Runtime } from '../../runtime.ts'
+
+/** Max time between two looks: a hint may be lost, another process may have written, and the clock may have been set. */
+const lookEvery: Millis = 10_000
+
+/** Pause before something that is due and could not be handled is tried again. */
+const tryAgainAfter: Millis = 1000
+
+/** Rows of one kind that wait for a moment. */
+export interface DueSource {
+  /** The moment of the first of them; undefined if there is none. */
+  next(rows: Reading, now: Millis): Promise<Millis | undefined>
+  /** Handles all that are due. Must be safe to call in several processes at once. */
+  handle(now: Millis): Promise<void>
+}
+
+/** What `due` needs of its process. */
+export interface DueContext extends Pick<Runtime, 'store' | 'clock'> {
+  onError(error: unknown): void
+}
+
+/**
+ * Handles what is due, with one sleep for all sources: until the first moment of any of them, cut short by the hint `due`.
+ * Between two looks no statement runs.
+ */
+export async function watchDue(
+  context: DueContext,
+  sources: readonly DueSource[],
+  stopped: AbortSignal,
+): Promise<void> {
+  let hinted = new AbortController()
+  const stopListening = context.store.onHint((hint) => {
+    if (hint === 'due') hinted.abort()
+  })
+  while (!stopped.aborted) {
+    // Before the look: what is written during it may be missed by it.
+    hinted = new AbortController()
+    const moments: Millis[] = []
+    for (const source of sources) moments.push(await handleSource(context, source))
+    const untilFirst = Math.min(...moments) - context.clock.now()
+    await context.clock.sleep(Math.min(lookEvery, Math.max(0, untilFirst)), AbortSignal.any([stopped, hinted.signal]))
+  }
+  stopListening()
+}
+
+/**
+ * Handles what is due of one source; returns the moment at which to look again. A source that fails must not keep the
+ * others waiting.
+ */
+async function handleSource({ store, clock, onError }: DueContext, source: DueSource): Promise<Millis> {
+  const next = async () => (await store.read((rows) => source.next(rows, clock.now()))) ?? Number.POSITIVE_INFINITY
+  try {
+    const first = await next()
+    const now = clock.now()
+    if (first > now) return first
+    await source.handle(now)
+    const second = await next()
+    return second > now ? second : clock.now() + tryAgainAfter
+  } catch (error) {
+    onError(error)
+    return clock.now() + tryAgainAfter
+  }
+}
