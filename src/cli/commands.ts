@@ -44,7 +44,7 @@ const commands: readonly CommandModule[] = [
   { names: ['dev'], load: async () => (await import('./commands/dev.ts')).registerDev },
 ]
 
-const optionsWithValue = ['--home', '--config']
+const optionsWithValue = ['--home', '--config', '--token']
 
 /** Commands to register for this command line: the one it names, or all for help and unknown names. */
 export async function commandsFor(argv: readonly string[]): Promise<Register[]> {

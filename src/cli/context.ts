@@ -19,7 +19,7 @@ const defaultRows = 24
 
 /** Creates the context of a command. Nothing is opened or created before the command asks for it. */
 export async function openContext(
-  flags: { home?: string; config?: string; json?: boolean },
+  flags: { home?: string; config?: string; token?: string; json?: boolean },
   env: NodeJS.ProcessEnv,
   io: CommandIo,
 ): Promise<CommandContext & AsyncDisposable> {
@@ -35,6 +35,7 @@ export async function openContext(
   const configFile = flags.config === undefined ? paths.config : pathOf(flags.config)
   // Checked for every command: one that reads no setting would accept a wrong path silently.
   if (flags.config !== undefined) await assertConfigFile(configFile)
+  const token = tokenFrom(flags.token, env)
   const crash = crashAt(env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
   const tell = (text: string) => void io.stderr.write(`${text}\n`)
   let told: string[] = []
@@ -63,11 +64,12 @@ export async function openContext(
   }
   const app: CommandContext['app'] = async () => {
     const local = await heddle()
-    return localClient(local, local.as(await local.identify(undefined)))
+    return localClient(local, local.as(await local.identify(token)))
   }
   const findKnownDaemon = async () => {
     const daemon = await findDaemon(paths.run, {
       clock: systemClock,
+      ...(token !== undefined && { token }),
       onSilence: () => tell('the daemon does not answer, continuing without it'),
     })
     // The engine says this itself when it is opened.
@@ -117,6 +119,17 @@ export async function openContext(
       await (await opened?.catch(() => undefined))?.close()
     },
   }
+}
+
+/** The token of the caller; undefined for the owner. */
+function tokenFrom(flag: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  const token = flag ?? (env['HEDDLE_TOKEN'] || undefined)
+  if (token === undefined || /^[\x21-\x7e]{1,500}$/.test(token)) return token
+  const name = flag === undefined ? 'HEDDLE_TOKEN' : '--token'
+  throw new UsageError(
+    `the value of ${name} is not a token`,
+    'copy it whole, without spaces; without one you are the owner',
+  )
 }
 
 function screenOf(env: NodeJS.ProcessEnv, { stdout }: CommandIo): CommandContext['screen'] {

@@ -62,6 +62,7 @@ export function newProgram(writeOut: (text: string) => void): Command {
     .version(version, '-v, --version', 'print the version')
     .option('--home <dir>', 'where heddle keeps its state (default: $HEDDLE_HOME or ~/.heddle)')
     .option('--config <file>', 'the configuration file (default: heddle.yaml in the home)')
+    .option('--token <token>', 'act for the user who has this token (default: $HEDDLE_TOKEN, else you, the owner)')
     .option('--json', 'answer with one JSON document')
     .helpOption('-h, --help', 'show help')
     .configureHelp(helpStyle)

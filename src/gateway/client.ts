@@ -7,15 +7,7 @@ import { namedViews } from './named-views.ts'
 import type { AnswerForm, Route, SentFields } from './routes/route.ts'
 import { ownRoutes, type RoutedMethod, routeTable } from './routes/table.ts'
 import { findSocket } from './socket-place.ts'
-import {
-  type Address,
-  ask,
-  isDaemonGone,
-  type SocketRequest,
-  sendRequest,
-  streamedLines,
-  streamedText,
-} from './socket-request.ts'
+import { type Address, ask, isDaemonGone, type SocketRequest, sendRequest, streamedLines } from './socket-request.ts'
 
 export { isDaemonGone } from './socket-request.ts'
 
@@ -91,13 +83,17 @@ function call(address: Address, method: RoutedMethod, args: unknown[]): unknown 
 
 function send(address: Address, route: Route, fields: SentFields, args: readonly unknown[]): unknown {
   const request = requestFor(route, fields, args)
-  if (route.answer === 'lines') return streamed(address, request, streamedLines)
-  if (route.answer === 'text') return streamed(address, request, streamedText)
+  if (route.answer === 'lines') return linesFrom(address, request)
+  if (route.answer === 'pieces') return piecesFrom(address, request)
   return ask(address, request).then((answer) => fromWire(answer, route.answer))
 }
 
-async function* streamed(address: Address, request: SocketRequest, read: typeof streamedLines): AsyncIterable<string> {
-  yield* read(await sendRequest(address, request))
+async function* linesFrom(address: Address, request: SocketRequest): AsyncIterable<string> {
+  yield* streamedLines(await sendRequest(address, request))
+}
+
+async function* piecesFrom(address: Address, request: SocketRequest): AsyncIterable<string> {
+  for await (const line of linesFrom(address, request)) yield JSON.parse(line)
 }
 
 function requestFor({ verb, path, takesLines }: Route, fields: SentFields, args: readonly unknown[]): SocketRequest {

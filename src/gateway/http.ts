@@ -56,7 +56,7 @@ async function answer(c: HttpContext, route: Route, { heddle, clock }: RouteCont
   const fields = route.takesLines ? {} : await fieldsOf(c, route, clock)
   const lines = lineBody(c, clock, route.takesLines)
   const value = route.call(app, { ...fields, ...id }, { clock, gone: c.req.raw.signal, lines })
-  if (route.answer === 'lines' || route.answer === 'text') {
+  if (route.answer === 'lines' || route.answer === 'pieces') {
     await sendLines(c.env.outgoing, value as AsyncIterable<string>, route.answer)
     return RESPONSE_ALREADY_SENT
   }

@@ -99,8 +99,7 @@ function responses(status: number, answer: AnswerForm): object {
 }
 
 function contentOf(answer: AnswerForm): object {
-  if (answer === 'lines') return { 'application/x-ndjson': {} }
-  if (answer === 'text') return { 'text/markdown': {} }
+  if (answer === 'lines' || answer === 'pieces') return { 'application/x-ndjson': {} }
   const object = { type: 'object' }
   if (answer === 'done')
     return { 'application/json': { schema: { ...object, required: ['ok'], properties: { ok: { const: true } } } } }

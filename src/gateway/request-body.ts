@@ -5,6 +5,7 @@ import { HeddleError, UsageError } from '../domain/errors.ts'
 
 // Attachments are base64 in the body.
 const maxBodyBytes = 32 * 1024 * 1024
+const maxLineBytes = 64 * 1024 * 1024
 /** Max time for a whole JSON body, and between two pieces of a stream of lines. */
 const bodyTimeout: Millis = 30_000
 
@@ -36,18 +37,24 @@ export async function* lineBody(c: HttpContext, clock: Clock, isExpected: boolea
   if (!isExpected) throw new Error('this route takes no lines')
   if (!/^application\/x-ndjson(;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new UsageError('the body is not lines of JSON', 'send content-type: application/x-ndjson', 'bad_request')
-  let rest: Buffer = Buffer.alloc(0)
+  // The parts of a line that has not ended; joined once, since a line may be long.
+  let parts: Buffer[] = []
+  let bytes = 0
+  const line = () => Buffer.concat(parts).toString('utf8')
   for await (const piece of piecesOf(c, clock, { isWhole: false })) {
-    rest = rest.length === 0 ? piece : Buffer.concat([rest, piece])
     let from = 0
-    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10, from)) {
-      yield rest.toString('utf8', from, end)
+    for (let end = piece.indexOf(10); end >= 0; end = piece.indexOf(10, from)) {
+      parts.push(piece.subarray(from, end))
+      yield line()
+      parts = []
+      bytes = 0
       from = end + 1
     }
-    rest = rest.subarray(from)
-    if (rest.length > maxBodyBytes) throw tooLarge()
+    parts.push(piece.subarray(from))
+    bytes += piece.length - from
+    if (bytes > maxLineBytes) throw tooLarge()
   }
-  if (rest.length > 0) yield rest.toString('utf8')
+  if (bytes > 0) yield line()
 }
 
 /** The pieces of a body; one that does not come in time ends the connection. */

@@ -88,24 +88,24 @@ export async function readJson<T>(response: IncomingMessage): Promise<T> {
   }
 }
 
-/** The pieces of a streamed answer; throws if the connection breaks before its end. */
-export async function* streamedText(response: IncomingMessage): AsyncIterable<string> {
+/** The lines of a streamed answer; throws if the connection breaks before its end. */
+export async function* streamedLines(response: IncomingMessage): AsyncIterable<string> {
+  // The parts of a line that has not ended; joined once, since a line may be long.
+  let parts: string[] = []
   try {
-    yield* response.setEncoding('utf8') as AsyncIterable<string>
+    for await (const piece of response.setEncoding('utf8')) {
+      const [first = '', ...rest] = String(piece).split('\n')
+      parts.push(first)
+      for (const next of rest) {
+        yield parts.join('')
+        parts = [next]
+      }
+    }
   } catch (error) {
     throw daemonGone(error)
   }
-}
-
-/** The lines of a streamed answer. */
-export async function* streamedLines(response: IncomingMessage): AsyncIterable<string> {
-  let rest = ''
-  for await (const piece of streamedText(response)) {
-    const lines = (rest + piece).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
-  }
-  if (rest !== '') yield rest
+  const last = parts.join('')
+  if (last !== '') yield last
 }
 
 /** Whether the daemon ended or does not answer: the request may or may not have taken effect. */

@@ -42,24 +42,22 @@ export function encodeSse(sent: FollowerMessage): string {
   }
 }
 
-const contentTypes = { lines: 'application/x-ndjson; charset=utf-8', text: 'text/markdown; charset=utf-8' }
-
 /**
- * Sends lines, or pieces of a text, as they come. Throws if there is no first one. A later failure breaks the connection,
+ * Sends lines, or pieces of a text as JSON strings, as they come. Throws if there is no first one. A later failure breaks the connection,
  * so that a client never takes a part for the whole.
  */
 export async function sendLines(
   response: Pick<ServerResponse, keyof ServerResponse>,
   lines: AsyncIterable<string>,
-  form: keyof typeof contentTypes,
+  form: 'lines' | 'pieces',
 ): Promise<void> {
   const iterator = lines[Symbol.asyncIterator]()
   const first = await iterator.next()
-  const end = form === 'lines' ? '\n' : ''
   async function* pieces() {
-    for (let next = first; !next.done; next = await iterator.next()) yield next.value + end
+    for (let next = first; !next.done; next = await iterator.next())
+      yield `${form === 'lines' ? next.value : JSON.stringify(next.value)}\n`
   }
-  response.writeHead(200, { 'content-type': contentTypes[form], 'cache-control': 'no-store' })
+  response.writeHead(200, { 'content-type': 'application/x-ndjson; charset=utf-8', 'cache-control': 'no-store' })
   // A client that hangs up is no failure of ours, and one of the database was told to this client alone.
   await pipeline(Readable.from(pieces()), response as ServerResponse).catch(() => undefined)
   await iterator.return?.()

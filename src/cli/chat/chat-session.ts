@@ -1,14 +1,12 @@
 import { join } from 'node:path'
-import type { App } from '../../api/app.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
-import type { Daemon } from '../../gateway/client.ts'
 import { homePaths } from '../../home/home.ts'
 import type { CommandContext } from '../command.ts'
 import { exitCodeOf } from '../exit-codes.ts'
-import { mentionedParts, unknownAgentNotice } from '../input/read-prompt.ts'
-import { lookupsOf, runsAt, runView } from '../live/live-runs.ts'
+import { mentionsIn } from '../input/read-prompt.ts'
+import { lookupsOf, runsAt } from '../live/live-runs.ts'
 import { type EndedRun, SessionRenderer } from '../live/session-renderer.ts'
 import { historyIn } from '../terminal/line-history.ts'
 import type { Pane } from '../terminal/pane.ts'
@@ -33,7 +31,6 @@ const doublePress: Millis = 2000
 /** One interactive chat, from the greeting to the farewell. */
 export class ChatSession {
   readonly #here: CommandContext
-  readonly #app: App
   readonly #settings: ChatSettings
   readonly #notify: Notify
   readonly #pane: Pane
@@ -55,14 +52,13 @@ export class ChatSession {
   #interruptedAt = Number.NEGATIVE_INFINITY
   #code = 0
 
-  constructor(here: CommandContext, app: Client, daemon: Daemon | undefined, settings: ChatSettings) {
+  constructor(here: CommandContext, client: Client, settings: ChatSettings) {
     this.#here = here
     this.#isTyped = here.io.stdin.isTTY === true
-    this.#app = app
     this.#settings = settings
     const [stream, command] = [here.io.stdout, settings.notifyCommand]
     this.#notify = notifier(here, { stream, command, tell: (text) => this.#notice(text) })
-    this.#connection = new Connection(here, app, daemon, (text) => this.#notice(text))
+    this.#connection = new Connection(here, client, (text) => this.#notice(text), settings)
     this.#outbox = new Outbox(this.#connection, here.folder)
     const print = (text: string) => this.#print(text)
     this.#questions = new ChatQuestions(this.#connection, here, { print, lend: (use) => this.#pane.lend(use) })
@@ -105,9 +101,11 @@ export class ChatSession {
 
   async #begin(): Promise<void> {
     const { folder } = this.#here
-    const isThere = (await this.#app.sessions({ folder })).some(({ label }) => label === this.#session)
+    const isThere = (await this.#ask((client) => client.sessions({ folder }))).some(
+      ({ label }) => label === this.#session,
+    )
     // Read before this process starts working, so that runs left by a crash are recognised.
-    const request = await runsAt(this.#app, { session: this.#session, folder })
+    const request = await this.#ask((client) => runsAt(client, { session: this.#session, folder }))
     if (isThere) await this.#connection.workOn(this.#session)
     // Pipes and files get the conversation only.
     if (this.#here.io.stdout.isTTY) {
@@ -119,18 +117,20 @@ export class ChatSession {
     this.#draw()
   }
 
+  #ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
+    return this.#connection.ask(what)
+  }
+
   get #place() {
     return { session: this.#session, folder: this.#here.folder }
   }
 
   async #greeting(ownRuns = 0): Promise<string> {
     return greeting(this.#here, {
-      app: this.#app,
+      ...this.#settings,
       client: this.#connection.client,
       session: this.#session,
       model: this.#modelChoice.model,
-      isCoordinated: this.#settings.isCoordinated,
-      perRequestUsd: this.#settings.perRequestUsd,
       ownRuns,
       daemon: this.#connection.isAlone ? undefined : await this.#here.daemon(),
     })
@@ -160,7 +160,7 @@ export class ChatSession {
         clock,
         print: (text) => this.#print(text),
         model: () => this.#modelChoice.name,
-        lookup: lookupsOf(this.#app, (what) => this.#connection.ask(what)),
+        lookup: lookupsOf((what) => this.#ask(what)),
         onStart: (runId) => this.#started(runId),
         onEnd: (ended) => this.#ended(ended),
         onNeedsYou: (runId, why) => this.#notify(`run:${tail(runId)} needs you: ${why}`),
@@ -244,7 +244,7 @@ export class ChatSession {
       case 'think':
         return print(this.#modelChoice.think(command.level))
       case 'sessions':
-        return print(`${await sessionLines(this.#app, this.#here, this.#session)}\n`)
+        return print(`${await this.#ask((client) => sessionLines(client, this.#here, this.#session))}\n`)
       case 'switch':
         return this.#switch(command.label)
       case 'new':
@@ -257,9 +257,10 @@ export class ChatSession {
   async #say(how: OutgoingMessage['how'], content: string): Promise<void> {
     const message: OutgoingMessage = { content, how, parts: [], isShown: !this.#isBusy }
     try {
-      message.parts = await mentionedParts(this.#here, content)
-      const unknown = await unknownAgentNotice(this.#here, content)
-      if (unknown !== undefined) this.#notice(unknown)
+      const { folder, home } = this.#here
+      const found = await this.#ask((client) => mentionsIn({ folder, home, client: async () => client }, content))
+      message.parts = found.parts
+      if (found.notice !== undefined) this.#notice(found.notice)
     } catch (error) {
       this.#echo(message)
       return this.#complain(error, 'not sent: ')
@@ -294,7 +295,7 @@ export class ChatSession {
     await this.#outbox.whenSent()
     await this.#printStarted()
     if (this.#outbox.isAnsweredBy(runId)) return
-    const { asked, rootRunId } = await runView(this.#app, runId)
+    const { asked, rootRunId } = await this.#ask((client) => client.run(runId))
     // A run that its own agents woke continues an earlier message, which is printed already.
     if (rootRunId === runId)
       this.#print(`${paint(this.#here.screen, 'bold', this.#prompt + printable(asked))}  (run:${tail(runId)})`)
@@ -309,15 +310,18 @@ export class ChatSession {
   }
 
   async #startSession(label: string | undefined): Promise<void> {
-    this.#show(await freshLabel(this.#app, this.#here.folder, label), 'starts with your next message')
+    this.#show(
+      await this.#ask((client) => freshLabel(client, this.#here.folder, label)),
+      'starts with your next message',
+    )
   }
 
   async #switch(label: string): Promise<void> {
-    const { label: session, depth } = await findChatSession(this.#app, this.#here.folder, label)
+    const { label: session, depth } = await this.#ask((client) => findChatSession(client, this.#here.folder, label))
     if (session === this.#session) return this.#print(`you are in ${printable(session)}    /sessions`)
     this.#show(session, `has ${depth} ${depth === 1 ? 'turn' : 'turns'}`)
     // Read before this process starts working, as at the beginning.
-    const request = await runsAt(this.#app, this.#place)
+    const request = await this.#ask((client) => runsAt(client, this.#place))
     await this.#connection.workOn(session)
     await this.#renderer.join(request)
     await this.#questions.look(this.#place)
@@ -325,7 +329,7 @@ export class ChatSession {
 
   async #fork(turn: string | undefined, label: string | undefined): Promise<void> {
     const source = { turn: turn ?? this.#session, ...(label !== undefined && { label }) }
-    const { session, headTurnId } = await this.#app.fork(this.#here.folder, source)
+    const { session, headTurnId } = await this.#ask((client) => client.fork(this.#here.folder, source))
     this.#show(session, `starts at turn:${tail(headTurnId)}`)
     await this.#connection.workOn(session)
   }
@@ -391,7 +395,6 @@ export class ChatSession {
   async #sayGoodbye(): Promise<void> {
     const { runId } = this.#renderer
     markSeen(this.#here)
-    if (runId === undefined) return
-    await this.#here.write(`${farewell(runId, this.#connection.isAlone)}\n`)
+    if (runId !== undefined) await this.#here.write(`${farewell(runId, this.#connection.isAlone)}\n`)
   }
 }

@@ -1,5 +1,7 @@
 /** Settings of a chat: how it begins, and which models it can use. */
 export interface ChatSettings {
+  /** Whether there is no daemon, so that this process does the work. */
+  isAlone: boolean
   session: string
   /** The agent that answers; default: the configured one. */
   agent: string | undefined

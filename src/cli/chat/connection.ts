@@ -1,7 +1,7 @@
 import type { WorkInProgress } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
-import { type Daemon, isDaemonGone } from '../../gateway/client.ts'
+import { isDaemonGone } from '../../gateway/client.ts'
 import type { CommandContext } from '../command.ts'
 import { recoveryNotice } from '../live/picked-up.ts'
 
@@ -10,7 +10,6 @@ const closeTimeout: Millis = 3000
 /** Connection of a chat to an engine: the daemon while it lives, else the engine in this process. */
 export class Connection {
   readonly #here: CommandContext
-  readonly #app: Client
   readonly #tell: (text: string) => void
   /** Sessions that this process works on once the daemon is gone. */
   readonly #sessions = new Set<string>()
@@ -18,12 +17,11 @@ export class Connection {
   #client: Client
   #alone: Promise<void> | undefined
 
-  constructor(here: CommandContext, app: Client, daemon: Daemon | undefined, tell: (text: string) => void) {
+  constructor(here: CommandContext, client: Client, tell: (text: string) => void, { isAlone }: { isAlone: boolean }) {
     this.#here = here
-    this.#app = app
     this.#tell = tell
-    this.#client = daemon ?? app
-    if (!daemon) this.#alone = Promise.resolve()
+    this.#client = client
+    if (isAlone) this.#alone = Promise.resolve()
   }
 
   get client(): Client {
@@ -88,7 +86,7 @@ export class Connection {
 
   #continueAlone(): Promise<void> {
     this.#alone ??= (async () => {
-      this.#client = this.#app
+      this.#client = await this.#here.app()
       this.#tell('the daemon is gone; nothing is lost, continuing without it')
     })().then(async () => {
       for (const session of this.#sessions) await this.workOn(session)

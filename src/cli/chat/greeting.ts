@@ -1,4 +1,3 @@
-import type { App } from '../../api/app.ts'
 import { rehearsal } from '../../config/schema.ts'
 import type { Client } from '../../gateway/api.ts'
 import type { Daemon } from '../../gateway/client.ts'
@@ -24,7 +23,7 @@ const survey = 'survey this folder'
 /** First lines of a chat: folder, session, model, budget, and news. */
 export async function greeting(
   here: CommandContext,
-  { app, client, session, model, isCoordinated, perRequestUsd, ownRuns, daemon }: GreetingContext,
+  { client, session, model, isCoordinated, perRequestUsd, ownRuns, daemon }: GreetingContext,
 ): Promise<string> {
   const since = lastSeen(here)
   const view = await client.status(here.folder, since.at)
@@ -34,7 +33,7 @@ export async function greeting(
   const example = isCoordinated ? `${survey} and write a report with a summary per part` : survey
   const lines = [
     `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here)}`,
-    statusRow(here, 'session', await sessionLine(here, app, session)),
+    statusRow(here, 'session', await sessionLine(here, client, session)),
     statusRow(here, 'model', modelWords(model ?? view.model)),
     ...((model ?? view.model) === rehearsal ? [statusRow(here, 'try', example)] : []),
     statusRow(here, 'spend', `${spent} · ${limits}`),
@@ -48,7 +47,6 @@ export async function greeting(
 }
 
 export interface GreetingContext {
-  app: App
   client: Client
   session: string
   /** The chosen model; undefined for the default. */
@@ -62,11 +60,11 @@ export interface GreetingContext {
 }
 
 /** The session, with the last message of the user. */
-async function sessionLine(here: CommandContext, app: App, session: string): Promise<string> {
+async function sessionLine(here: CommandContext, client: Client, session: string): Promise<string> {
   const label = printable(session)
-  const found = (await app.sessions({ folder: here.folder })).find((each) => each.label === session)
+  const found = (await client.sessions({ folder: here.folder })).find((each) => each.label === session)
   if (!found?.headTurnId) return `${label}, new: it starts with your first message`
-  const turns = await app.log(here.folder, { of: session, limit: searchedTurns })
+  const turns = await client.log(here.folder, { of: session, limit: searchedTurns })
   const last = turns.findLast(({ preview }) => !byAgents.test(preview)) ?? turns.at(-1)
   const head = `${label}, ${countLabel(found.depth, 'turn')}, ${ago(found.updatedAt, here.clock.now())}`
   const room = here.screen.columns - 11 - head.length - 6

@@ -162,7 +162,7 @@ async function agentsHere(here: CommandContext): Promise<AgentsHere & { config: 
   const found = await settingsHere(here)
   const mayHaveSessions = found.config.database !== 'sqlite' || existsSync(homePaths(here.home).database)
   if (mayHaveSessions && !hasNotedFolders(found.paths))
-    await here.app().catch((error: unknown) => {
+    await here.heddle().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
       here.tell(`cannot read the folders of your sessions, so agent files in them are shown as trusted: ${why}`)
     })

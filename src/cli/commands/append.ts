@@ -22,8 +22,8 @@ export const registerAppend: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle append --user "which port?" --assistant "8080"')
     .action(
       run(async (here, _args, options) => {
-        const app = await here.app()
-        const appended = await app.append(here.folder, {
+        const client = await here.client()
+        const appended = await client.append(here.folder, {
           session: String(options['session']),
           draft: draftFrom(options),
           ...(options['parent'] !== undefined && { parent: String(options['parent']) }),

@@ -11,8 +11,8 @@ export const registerBackup: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle backup ~/heddle-today.backup')
     .action(
       run(async (here, [file = '']) => {
-        const app = await here.app()
-        const done = await app.backup(here.pathOf(file))
+        const client = await here.client()
+        const done = await client.backup(here.pathOf(file))
         return {
           json: { ok: true, ...done },
           text: `wrote ${file}: ${done.turns} turns, ${size(done.bytes)}, read back and verified    heddle restore ${file}`,

@@ -42,7 +42,7 @@ async function chat(
   here: CommandContext,
   { session, model, agent }: { session: string; model?: string; agent?: string },
 ): Promise<CommandResult> {
-  const app = await here.app()
+  const client = await here.client()
   const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome })
   const known = [...Object.keys(config.models), rehearsal]
   const assertModel = (name: string) => {
@@ -51,8 +51,9 @@ async function chat(
   if (model !== undefined) assertModel(model)
   const notice = enterWorkspace(here.io.cwd, here.folder, here)
   if (notice !== undefined) here.tell(notice)
-  const chat = new ChatSession(here, app, await here.daemon(), {
-    session: await chatLabel(app, here.folder, session),
+  const chat = new ChatSession(here, client, {
+    isAlone: (await here.daemon()) === undefined,
+    session: await chatLabel(client, here.folder, session),
     model,
     agent,
     isCoordinated: (agent ?? config.agent.default).replace(/^@/, '') === 'coordinator',

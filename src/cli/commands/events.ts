@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import type { Event } from '../../domain/event.ts'
+import { isDaemonGone } from '../../gateway/client.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { ago, printable } from '../terminal/screen.ts'
@@ -20,14 +21,12 @@ export const registerEvents: Register = (program, run) => {
     )
     .action(
       run(async (here, _args, options) => {
-        const app = await here.app()
         const after = options['after'] === undefined ? {} : { after: String(options['after']) }
         if (options['watch'] === true) {
-          for await (const event of app.follow({ ...after, signal: here.stopped }))
-            await here.write(here.json ? `${JSON.stringify(event)}\n` : `${line(here, event)}\n`)
+          await watch(here, options['after'] === undefined ? undefined : String(options['after']))
           return undefined
         }
-        const events = await app.events({
+        const events = await (await here.client()).events({
           ...after,
           limit: wholeNumber(options['limit'], { what: 'number of events' }),
         })
@@ -49,10 +48,27 @@ export const registerEvents: Register = (program, run) => {
     .description('delete events older than retention.eventDays; turns are never deleted')
     .action(
       run(async (here) => {
-        const pruned = await (await here.app()).prune()
+        const pruned = await (await here.client()).prune()
         return { json: { ok: true, ...pruned }, text: `deleted ${pruned.events} events` }
       }),
     )
+}
+
+/** Prints events until the user leaves; without the daemon once that is gone. */
+async function watch(here: CommandContext, from: string | undefined): Promise<void> {
+  let after = from
+  let client = await here.client()
+  while (!here.stopped.aborted)
+    try {
+      for await (const event of client.follow({ ...(after !== undefined && { after }), signal: here.stopped })) {
+        after = event.cursor
+        await here.write(here.json ? `${JSON.stringify(event)}\n` : `${line(here, event)}\n`)
+      }
+    } catch (error) {
+      if (!isDaemonGone(error)) throw error
+      here.tell('the daemon is gone; nothing is lost, continuing without it')
+      client = await here.app()
+    }
 }
 
 function line(here: CommandContext, { at, kind, subject, payload }: Event): string {

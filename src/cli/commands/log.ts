@@ -47,10 +47,10 @@ export const registerLog: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle diff main second-try')
     .action(
       run(async (here, [a = '', b = '']) => {
-        const app = await here.app()
-        const diff = await app.diff(here.folder, a, b)
+        const client = await here.client()
+        const diff = await client.diff(here.folder, a, b)
         const side = async (of: string, ids: string[]) => {
-          const lines = ids.length === 0 ? [] : (await app.log(here.folder, { of })).slice(-ids.length)
+          const lines = ids.length === 0 ? [] : (await client.log(here.folder, { of })).slice(-ids.length)
           return [
             paint(here.screen, 'bold', `only ${printable(of)}: ${ids.length}`),
             ...lines.reverse().map((turn) => line(here, turn, '  ')),
@@ -67,18 +67,18 @@ async function read(
   of: string | undefined,
   query: { all: boolean; context: boolean; tips: boolean; limit: number },
 ) {
-  const app = await here.app()
-  if (query.context) return lastOf(await app.context(here.folder, of ?? 'main'), query.limit)
-  if (query.tips) return lastOf(await app.tips(), query.limit)
-  if (query.all) return lastOf(await app.log(here.folder, { all: true }), query.limit)
+  const client = await here.client()
+  if (query.context) return lastOf(await client.context(here.folder, of ?? 'main'), query.limit)
+  if (query.tips) return lastOf(await client.tips(), query.limit)
+  if (query.all) return lastOf(await client.log(here.folder, { all: true }), query.limit)
   if (of === undefined) {
-    const [newest] = await app.sessions({ folder: here.folder })
+    const [newest] = await client.sessions({ folder: here.folder })
     // A folder without sessions has an empty log; that is no error.
     if (!newest) return []
-    const sessions = await app.sessions({ folder: here.folder })
+    const sessions = await client.sessions({ folder: here.folder })
     of = sessions.some(({ label }) => label === 'main') ? 'main' : newest.label
   }
-  return app.log(here.folder, { limit: query.limit, of })
+  return client.log(here.folder, { limit: query.limit, of })
 }
 
 function lastOf(turns: TurnLine[], limit: number): TurnLine[] {

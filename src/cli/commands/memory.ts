@@ -62,7 +62,7 @@ export const registerMemory: Register = (program, run) => {
         const limit = countFrom(options['limit'])
         const all = options['all'] === true
         const query = { limit: limit + 1, ...(!all && { folder: here.folder }) }
-        const found = await (await here.app()).narratives(query)
+        const found = await (await here.client()).narratives(query)
         const text = narrativeList(here.screen, found, { limit, all, now: here.clock.now() })
         return { json: { narratives: found.slice(0, limit) }, text }
       }),
@@ -132,7 +132,7 @@ export const registerMemory: Register = (program, run) => {
 }
 
 async function list(here: CommandContext, limit: number): Promise<CommandResult> {
-  const found = await (await here.app()).memories({ limit: limit + 1 })
+  const found = await (await here.client()).memories({ limit: limit + 1 })
   const memories = found.slice(0, limit)
   if (memories.length === 0)
     return { json: { memories }, text: 'no memories yet    heddle memory add "…"; agents add what they find out' }
@@ -141,9 +141,9 @@ async function list(here: CommandContext, limit: number): Promise<CommandResult>
 }
 
 async function search(here: CommandContext, question: string, limit: number): Promise<CommandResult> {
-  const app = await here.app()
-  const { memories, wordsOnly } = await app.searchMemories(question, { limit })
-  const files = await app.searchFiles(question, { limit })
+  const client = await here.client()
+  const { memories, wordsOnly } = await client.searchMemories(question, { limit })
+  const files = await client.searchFiles(question, { limit })
   const text =
     memories.length + files.length > 0
       ? foundTable(here.screen, memories, files)
@@ -155,7 +155,7 @@ async function search(here: CommandContext, question: string, limit: number): Pr
 }
 
 async function show(here: CommandContext, id: number): Promise<CommandResult> {
-  const shown = (await (await here.app()).show(here.folder, `memory:${id}`)) as MemoryView
+  const shown = (await (await here.client()).show(here.folder, `memory:${id}`)) as MemoryView
   return { json: shown, text: memoryPage(here.screen, shown) }
 }
 

@@ -12,7 +12,7 @@ export const registerPersonas: Register = (program, run) => {
     .description('identities with their own permissions, for sessions')
     .action(
       run(async (here) => {
-        const found = await (await here.app()).personas()
+        const found = await (await here.client()).personas()
         const rows = found.map(({ id, identity, permissions }) => [
           `persona:${id}`,
           printable(identity.name),
@@ -36,10 +36,10 @@ export const registerPersonas: Register = (program, run) => {
     .option('--model <name>', 'its default model')
     .action(
       run(async (here, [id = ''], options) => {
-        const app = await here.app()
-        const before = (await app.personas()).find((each) => each.id === id)
+        const client = await here.client()
+        const before = (await client.personas()).find((each) => each.id === id)
         const persona = personaFrom(here, id, options, before)
-        await app.setPersona(persona)
+        await client.setPersona(persona)
         return {
           json: { ok: true, ...persona },
           text: `persona:${id} is ${printable(persona.identity.name)}    heddle ask -s persona:${id} "…"`,

@@ -21,7 +21,7 @@ export const registerSessions: Register = (program, run) => {
     .description('give a session another label; its turns stay where they are')
     .action(
       run(async (here, [name = '', label = '']) =>
-        changed(await (await here.app()).renameSession(here.folder, name, label), 'renamed'),
+        changed(await (await here.client()).renameSession(here.folder, name, label), 'renamed'),
       ),
     )
   sessions
@@ -29,7 +29,7 @@ export const registerSessions: Register = (program, run) => {
     .description('hide a session from the list; nothing is deleted')
     .action(
       run(async (here, [name = '']) =>
-        changed(await (await here.app()).archiveSession(here.folder, name, true), 'archived'),
+        changed(await (await here.client()).archiveSession(here.folder, name, true), 'archived'),
       ),
     )
   sessions
@@ -37,7 +37,7 @@ export const registerSessions: Register = (program, run) => {
     .description('put an archived session back on the list')
     .action(
       run(async (here, [name = '']) =>
-        changed(await (await here.app()).archiveSession(here.folder, name, false), 'restored'),
+        changed(await (await here.client()).archiveSession(here.folder, name, false), 'restored'),
       ),
     )
 
@@ -50,8 +50,8 @@ export const registerSessions: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle fork turn:4c1e07 --as second-try')
     .action(
       run(async (here, [turn = ''], options) => {
-        const app = await here.app()
-        const forked = await app.fork(here.folder, {
+        const client = await here.client()
+        const forked = await client.fork(here.folder, {
           turn,
           ...(options['as'] !== undefined && { label: String(options['as']) }),
           ...(options['persona'] !== undefined && { persona: String(options['persona']) }),
@@ -65,8 +65,8 @@ export const registerSessions: Register = (program, run) => {
 }
 
 async function list(here: CommandContext, all: boolean) {
-  const app = await here.app()
-  const found = await app.sessions(all ? {} : { folder: here.folder })
+  const client = await here.client()
+  const found = await client.sessions(all ? {} : { folder: here.folder })
   const sessions = all ? found : found.filter(isTalk)
   return { json: { sessions }, text: sessions.length > 0 ? listing(here, sessions, all) : await nothing(here, all) }
 }
@@ -90,7 +90,7 @@ function listing(here: CommandContext, sessions: SessionView[], all: boolean): s
 }
 
 async function nothing(here: CommandContext, all: boolean): Promise<string> {
-  const others = all ? 0 : (await (await here.app()).sessions()).length
+  const others = all ? 0 : (await (await here.client()).sessions()).length
   return [
     `no sessions in ${printable(here.folder)} yet    heddle ask "…"`,
     ...(others > 0 ? [`${others} in other folders or archived    heddle sessions --all`] : []),

@@ -23,8 +23,8 @@ export const registerShow: Register = (program, run) => {
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
-        const app = await here.app()
-        const shown = await app.show(here.folder, reference)
+        const client = await here.client()
+        const shown = await client.show(here.folder, reference)
         return { json: shown, text: page(here, shown) }
       }),
     )
@@ -111,7 +111,8 @@ function turnPage(here: CommandContext, turn: TurnView): string {
 }
 
 function messageText(here: CommandContext, message: Message): string {
-  const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${message.source ?? 'human'})`
+  const origin = [message.source ?? 'human', ...(message.outerRef === undefined ? [] : [printable(message.outerRef)])]
+  const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${origin.join(', ')})`
   const parts = (message.parts ?? []).map((part) => `[${printable(describePart(part))}]`)
   return [paint(here.screen, 'bold', who), printable(message.content, { lines: true }), ...parts].join('\n')
 }

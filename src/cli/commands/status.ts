@@ -22,13 +22,12 @@ export const registerStatus: Register = (program, run) => {
 }
 
 export async function status(here: CommandContext): Promise<CommandResult> {
-  const app = await here.app()
   const daemon = await here.daemon()
   const since = lastSeen(here)
   const client = await here.client()
   const view = await client.status(here.folder, since.at)
   const plans = await client.plans({ folder: here.folder })
-  const sessions = (await app.sessions({ folder: here.folder })).filter(isTalk)
+  const sessions = (await client.sessions({ folder: here.folder })).filter(isTalk)
   markSeen(here)
   return {
     json: { ...view, version, home: here.home, sessions: sessions.length, daemon: daemon?.health.pid ?? null },

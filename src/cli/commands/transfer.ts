@@ -15,8 +15,8 @@ export const registerTransfer: Register = (program, run) => {
     .action(
       run(async (here, [session]) => {
         if (here.json) throw new UsageError('an export is JSON lines, one document per turn', 'leave out --json')
-        const app = await here.app()
-        for await (const line of app.exportTurns(here.folder, session)) await here.write(`${line}\n`)
+        const client = await here.client()
+        for await (const line of client.exportTurns(here.folder, session)) await here.write(`${line}\n`)
         return undefined
       }),
     )
@@ -28,8 +28,8 @@ export const registerTransfer: Register = (program, run) => {
     .addHelpText('after', '\nExample: heddle import main.jsonl')
     .action(
       run(async (here, [file = '']) => {
-        const app = await here.app()
-        const report = await app.importTurns(linesOf(here, file))
+        const client = await here.client()
+        const report = await client.importTurns(linesOf(here, file))
         const sessions = report.sessions.map(({ label }) => printable(label)).join(', ')
         return {
           json: { ok: true, ...report },

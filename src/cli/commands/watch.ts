@@ -22,17 +22,16 @@ export const registerWatch: Register = (program, run) => {
 }
 
 async function watch(here: CommandContext, reference: string | undefined): Promise<CommandResult> {
-  const app = await here.app()
   const client = await here.client()
   // Read before the current state, so that no event is missed in between.
   const cursor = await client.cursor()
-  const scope = await findScope(here, app, reference)
-  const watcher = new SessionWatcher(here, app, scope)
-  const last = await watcher.follow(client, cursor)
-  const view = last === undefined ? undefined : await runView(app, last)
+  const scope = await findScope(here, client, reference)
+  const watcher = new SessionWatcher(here, client, scope)
+  const last = await watcher.follow(cursor)
+  const view = last === undefined ? undefined : await watcher.ask((now) => now.run(last))
   const code = view && isTerminal(view.state) ? exitCodeOf({ status: view.state }) : 130
   return {
-    json: view ?? (await app.show(scope.folder, `session:${scope.session}`)),
+    json: view ?? (await watcher.ask((now) => now.show(scope.folder, `session:${scope.session}`))),
     text: '',
     code: scope.untilEnd ? code : 0,
   }

@@ -18,8 +18,8 @@ export const registerWhy: Register = (program, run) => {
     )
     .action(
       run(async (here, [reference = ''], options) => {
-        const app = await here.app()
-        const view = await app.why(here.folder, reference, { forward: options['forward'] === true })
+        const client = await here.client()
+        const view = await client.why(here.folder, reference, { forward: options['forward'] === true })
         return { json: view, text: whyPage(here.screen, view, here.clock.now()) }
       }),
     )

@@ -25,8 +25,7 @@ export async function readPrompt(
   if (content.trim() === '') throw missingQuestion()
   const { secrets } = homePaths(here.home)
   const attached = await Promise.all(files.map((file) => fileFrom(file, { from: here.io.cwd, secrets })))
-  const mentioned = await mentionedParts(here, content)
-  const unknown = await unknownAgentNotice(here, content)
+  const { parts: mentioned, notice: unknown } = await mentionsIn(here, content)
   if (unknown !== undefined) here.tell(unknown)
   const piped = isTyped ? await pipedInput(here) : undefined
   const parts = [...attached, ...mentioned, ...(piped ? [partOf('stdin', piped)] : [])]
@@ -37,21 +36,29 @@ export async function readPrompt(
   }
 }
 
-/** Files that a message mentions with `@`, as parts. */
-export async function mentionedParts(
-  here: Pick<CommandContext, 'folder' | 'home' | 'app'>,
+/** What a message mentions with `@`: files, as parts, and a notice for a name that nothing has. */
+export async function mentionsIn(
+  here: Pick<CommandContext, 'folder' | 'home' | 'client'>,
+  content: string,
+): Promise<{ parts: Part[]; notice: string | undefined }> {
+  const parts = await mentionedParts(here, content)
+  return { parts, notice: await unknownAgentNotice(here, content) }
+}
+
+async function mentionedParts(
+  here: Pick<CommandContext, 'folder' | 'home' | 'client'>,
   content: string,
 ): Promise<Part[]> {
   const roots = { from: here.folder, secrets: homePaths(here.home).secrets }
-  const parts = await mentionedFiles(content, roots, async (name) => isAgent(await here.app(), here.folder, name))
+  const parts = await mentionedFiles(content, roots, async (name) => isAgent(await here.client(), here.folder, name))
   assertTotalSize(parts)
   return parts
 }
 
 /** Name of an agent, with or without `@`. Throws before anything is submitted if it cannot be used. */
-export async function checkAgentName(here: Pick<CommandContext, 'folder' | 'app'>, text: string): Promise<string> {
+export async function checkAgentName(here: Pick<CommandContext, 'folder' | 'client'>, text: string): Promise<string> {
   const name = text.replace(/^@/, '')
-  await (await here.app()).checkAgent(here.folder, name)
+  await (await here.client()).checkAgent(here.folder, name)
   return name
 }
 
@@ -59,32 +66,32 @@ export async function checkAgentName(here: Pick<CommandContext, 'folder' | 'app'
  * Notice for a message that begins with `@name` when there is no such agent or file. Throws for an agent that exists and
  * cannot be used.
  */
-export async function unknownAgentNotice(
-  here: Pick<CommandContext, 'folder' | 'app'>,
+async function unknownAgentNotice(
+  here: Pick<CommandContext, 'folder' | 'client'>,
   content: string,
 ): Promise<string | undefined> {
   const [, name] = /^\s*@([a-z0-9][^\s,:/"'`(]*)(?=[\s,:]|$)/i.exec(content) ?? []
-  const app = await here.app()
-  if (name === undefined || existsSync(join(here.folder, name)) || (await isAgent(app, here.folder, name)))
+  const client = await here.client()
+  if (name === undefined || existsSync(join(here.folder, name)) || (await isAgent(client, here.folder, name)))
     return undefined
-  await assertUsable(app, here.folder, name.toLowerCase())
+  await assertUsable(client, here.folder, name.toLowerCase())
   const close = nearest(
     name.toLowerCase(),
-    (await app.agents(here.folder)).map((agent) => agent.name),
+    (await client.agents(here.folder)).map((agent) => agent.name),
   )
   return `no agent @${printable(name)}; sent as plain text    ${close ? `did you mean @${close}?` : 'heddle agents'}`
 }
 
-async function assertUsable(app: App, folder: string, name: string): Promise<void> {
-  await app.checkAgent(folder, name).catch((error: unknown) => {
+async function assertUsable(client: App, folder: string, name: string): Promise<void> {
+  await client.checkAgent(folder, name).catch((error: unknown) => {
     if (!(error instanceof HeddleError && error.code === 'agent_unknown')) throw error
   })
 }
 
-async function isAgent(app: App, folder: string, written: string): Promise<boolean> {
+async function isAgent(client: App, folder: string, written: string): Promise<boolean> {
   const name = written.toLowerCase()
-  const isPersona = (await app.personas()).some(({ id }) => id.toLowerCase() === name)
-  return isPersona || (await app.agents(folder)).some((agent) => agent.name === name)
+  const isPersona = (await client.personas()).some(({ id }) => id.toLowerCase() === name)
+  return isPersona || (await client.agents(folder)).some((agent) => agent.name === name)
 }
 
 function promptText(input: Buffer): string {

@@ -31,7 +31,7 @@ export async function chooseSession(
       `${label === undefined ? '--from' : '-s'} names the session, and --smart looks for one`,
       'leave one of them out',
     )
-  const route = await (await here.app()).routeSmart(here.folder, content, { all })
+  const route = await (await here.client()).routeSmart(here.folder, content, { all })
   const routed =
     route.chosen ?? (canAsk(here) && !here.json ? await askWhich(here, route) : refuse(here, content, route))
   if (!routed) return { here, session: defaultSession }

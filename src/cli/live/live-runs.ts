@@ -34,10 +34,10 @@ export async function runView(app: App, id: string): Promise<RunView> {
 }
 
 /** Lookups of a session renderer. */
-export function lookupsOf(app: App, ask: <T>(what: (client: Client) => Promise<T>) => Promise<T>): Lookups {
+export function lookupsOf(ask: <T>(what: (client: Client) => Promise<T>) => Promise<T>): Lookups {
   return {
-    turn: async (id) => (await app.show('/', `turn:${id}`)) as TurnView,
-    run: (id) => runView(app, id),
+    turn: async (id) => (await ask((client) => client.show('/', `turn:${id}`))) as TurnView,
+    run: (id) => ask((client) => client.run(id)),
     plan: (id) => ask((client) => client.plan(`plan:${id}`)),
     plans: (folder) => ask((client) => client.plans({ folder })),
   }

@@ -10,7 +10,6 @@ import { answerPage } from '../pages/answer-page.ts'
 import { type Pane, plainPane, terminalPane } from '../terminal/pane.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
 import { EventLines } from './event-lines.ts'
-import { runView } from './live-runs.ts'
 import { StreamedText } from './streamed-text.ts'
 
 /** Target of a watch: one run until it ends, or a session until the user leaves. */
@@ -27,7 +26,6 @@ export interface WatchScope {
 /** Watches a run or a session and prints its events. */
 export class SessionWatcher {
   readonly #here: CommandContext
-  readonly #app: Client
   readonly #scope: WatchScope
   readonly #screen: Screen
   readonly #pane: Pane
@@ -44,21 +42,20 @@ export class SessionWatcher {
   #unanswered = 0
   #hasTyped = false
   #client: Client
+  #alone: Promise<void> | undefined
 
-  constructor(here: CommandContext, app: Client, scope: WatchScope) {
+  constructor(here: CommandContext, client: Client, scope: WatchScope) {
     this.#here = here
-    this.#app = app
     this.#scope = scope
-    this.#client = app
+    this.#client = client
     this.#screen = here.json ? { ...here.screen, color: false, isTerminal: false } : here.screen
     this.#lines = new EventLines(this.#screen)
     this.#pane = this.#makePane()
   }
 
   /** Prints events until the end; returns the id of the session's last run. */
-  async follow(client: Client, from: string | null): Promise<string | undefined> {
+  async follow(from: string | null): Promise<string | undefined> {
     const signal = AbortSignal.any([this.#here.stopped, this.#over.signal])
-    this.#client = client
     let cursor = from
     try {
       await this.#introduce()
@@ -71,13 +68,24 @@ export class SessionWatcher {
           }
         } catch (error) {
           if (!isDaemonGone(error)) throw error
-          this.#continueAlone()
+          await this.#continueAlone()
         }
       }
     } finally {
       this.#pane.close()
     }
     return [...this.#runs].at(-1)
+  }
+
+  /** Asks the daemon; if that is gone, the engine in this process. */
+  async ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      return await what(this.#client)
+    } catch (error) {
+      if (!isDaemonGone(error)) throw error
+      await this.#continueAlone()
+      return what(this.#client)
+    }
   }
 
   #makePane(): Pane {
@@ -176,9 +184,9 @@ export class SessionWatcher {
     this.#ended.add(runId)
     this.#stream.forget(runId)
     if (turnId === null) return
-    const turn = (await this.#app.show('/', `turn:${turnId}`)) as TurnView
+    const turn = (await this.ask((client) => client.show('/', `turn:${turnId}`))) as TurnView
     this.#pane.show('')
-    const { createdAt } = await runView(this.#app, runId)
+    const { createdAt } = await this.ask((client) => client.run(runId))
     const took = Date.parse(turn.timestamp) - Date.parse(createdAt)
     this.#pane.print(answerPage(this.#screen, { ...turn, text: turn.response.content, turnId, took }))
   }
@@ -208,13 +216,15 @@ export class SessionWatcher {
 
   #answer(itemId: string) {
     const { folder } = this.#scope
-    const ask = (client: Client) => client.answer(folder, itemId, this.#over.signal)
-    return ask(this.#client).catch((error) => (isDaemonGone(error) ? ask(this.#app) : Promise.reject(error)))
+    return this.ask((client) => client.answer(folder, itemId, this.#over.signal))
   }
 
-  #continueAlone(): void {
-    this.#client = this.#app
-    this.#pane.show('')
-    this.#pane.print('the daemon is gone; nothing is lost, but only finished steps are shown    heddle up')
+  #continueAlone(): Promise<void> {
+    this.#alone ??= (async () => {
+      this.#client = await this.#here.app()
+      this.#pane.show('')
+      this.#pane.print('the daemon is gone; nothing is lost, but only finished steps are shown    heddle up')
+    })()
+    return this.#alone
   }
 }

@@ -75,9 +75,9 @@ export const memoryRoutes: RoutesOf<MemoryApp & FileSearch> = {
   exportMemories: [
     get('exportMemories', {
       path: '/v1/memories/export',
-      summary: 'A readable file that can be imported again; newest first.',
+      summary: 'A readable file that can be imported again, in pieces: each line is a JSON string. Newest first.',
       input: z.strictObject({ all: flag.default(false) }),
-      answer: 'text',
+      answer: 'pieces',
       call: (app, { all }) => app.exportMemories({ all }),
       fields: (options = {}) => ({ ...options }),
     }),

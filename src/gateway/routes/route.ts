@@ -29,8 +29,9 @@ export interface Route {
 /** Forms of an id in a path: an id or its end, a number, or text that the App checks. */
 export type IdForm = 'id' | 'number' | 'text'
 
-/** How an answer looks on the wire: as it is, with `ok: true`, as a list below a key, as one value, or as a stream. */
-export type AnswerForm = 'plain' | 'done' | 'lines' | 'text' | { key: string }
+/** How an answer looks on the wire: as it is, with `ok: true`, as a list below a key, or as a stream of lines, each one
+ * as it is or, for pieces of a text, as a JSON string. */
+export type AnswerForm = 'plain' | 'done' | 'lines' | 'pieces' | { key: string }
 
 /** Context of a request besides its fields. */
 export interface RequestContext {

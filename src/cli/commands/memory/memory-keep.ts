@@ -15,7 +15,7 @@ type Words = Omit<MemoryChange, 'content'>
 export async function addMemory(here: CommandContext, text: string | undefined, words: Words): Promise<CommandResult> {
   const content = text === '-' ? await readInput(here) : (text ?? (await pipedInput(here))?.toString('utf8'))
   if (content === undefined) throw new UsageError('there is nothing to remember', 'heddle memory add "one sentence"')
-  const kept = await (await here.app()).remember({ content, ...words })
+  const kept = await (await here.client()).remember({ content, ...words })
   const { id, score } = kept.memory
   return answerOf(
     here,
@@ -31,13 +31,13 @@ export async function editMemory(
   text: string | undefined,
   words: Words,
 ): Promise<CommandResult> {
-  const app = await here.app()
+  const client = await here.client()
   const isAboutWords = words.tags !== undefined || words.keywords !== undefined
   const content =
     text === '-' ? await readInput(here) : (text ?? (isAboutWords ? undefined : await editedText(here, id)))
   if (content === undefined && !isAboutWords)
     return { json: { ok: true, id, changed: false }, text: 'nothing was changed' }
-  const kept = await app.changeMemory(id, { ...(content !== undefined && { content }), ...words })
+  const kept = await client.changeMemory(id, { ...(content !== undefined && { content }), ...words })
   const now = kept.memory.id
   return answerOf(here, kept, now === id ? `memory:${id} is changed` : `memory:${now} replaces memory:${id}`)
 }
@@ -48,9 +48,9 @@ export async function forgetMemory(
   id: number,
   { yes, older }: { yes: boolean; older: boolean },
 ): Promise<CommandResult> {
-  const app = await here.app()
+  const client = await here.client()
   const isAsked = !yes && !here.json && canAsk(here)
-  const memory = isAsked ? ((await app.show(here.folder, `memory:${id}`)) as MemoryView) : undefined
+  const memory = isAsked ? ((await client.show(here.folder, `memory:${id}`)) as MemoryView) : undefined
   let isOlderMeant = older
   if (memory && memory.forgottenAt === undefined) {
     here.tell([memoryMention(here.screen, 'about to forget', memory), ...restedOn(memory)].join('\n'))
@@ -62,7 +62,7 @@ export async function forgetMemory(
       isOlderMeant = await agrees(here, `forget ${replaced.length === 1 ? 'that' : 'those'} too?`)
     }
   }
-  const gone = await app.forgetMemory(id, { older: isOlderMeant })
+  const gone = await client.forgetMemory(id, { older: isOlderMeant })
   return {
     json: { ok: true, ...gone },
     text: [`memory:${id} is forgotten`, ...olderLines(gone), ...restedOn(gone)].join('\n'),
@@ -112,7 +112,7 @@ function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'
 async function editedText(here: CommandContext, id: number): Promise<string | undefined> {
   if (here.json || !canAsk(here))
     throw new UsageError('editing needs a terminal', `or give the text: heddle memory edit ${id} "…"; - reads stdin`)
-  const memory = (await (await here.app()).show(here.folder, `memory:${id}`)) as MemoryView
+  const memory = (await (await here.client()).show(here.folder, `memory:${id}`)) as MemoryView
   if (memory.forgottenAt !== undefined || memory.replacedBy !== undefined)
     throw new UsageError(
       `memory:${id} is no longer current`,

@@ -16,20 +16,20 @@ export async function exportMemory(
   file: string | undefined,
   all: boolean,
 ): Promise<CommandResult | undefined> {
-  const app = await here.app()
+  const client = await here.client()
   if (file === undefined && here.json) {
-    const memories = await app.memories({ limit: 1_000_000, all })
+    const memories = await client.memories({ limit: 1_000_000, all })
     return { json: { memories }, text: '' }
   }
   if (file === undefined) {
     // Untrusted text may hold escape sequences, which a terminal would obey.
     const isTerminal = here.io.stdout.isTTY === true
-    for await (const piece of app.exportMemories({ all }))
+    for await (const piece of client.exportMemories({ all }))
       await here.write(isTerminal ? printable(piece, { lines: true }) : piece)
     return undefined
   }
   const pieces: string[] = []
-  for await (const piece of app.exportMemories({ all })) pieces.push(piece)
+  for await (const piece of client.exportMemories({ all })) pieces.push(piece)
   const path = here.pathOf(file)
   try {
     if (!(await placeFile(path, pieces.join(''))))
@@ -49,7 +49,7 @@ export async function exportMemory(
 export async function importMemory(here: CommandContext, file: string, trust: boolean): Promise<CommandResult> {
   const text = decoded(file === '-' ? await wholeInput(here.io) : bytesOf(here, file), file)
   const name = file === '-' ? 'standard input' : basename(file)
-  const report = await (await here.app()).importMemories(text, { name, trust })
+  const report = await (await here.client()).importMemories(text, { name, trust })
   return { json: { ok: true, ...report }, text: pageOf(report) }
 }
 
