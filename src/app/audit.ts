@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isOwner } from '../domain/principal.ts'
 import { storable } from '../domain/text/storable.ts'
 import type { Runtime } from '../engine/runtime.ts'
-import { insertAudit, setAuditOutcome } from '../store/rows/audit.ts'
+import { deleteAudit, insertAudit, setAuditOutcome } from '../store/rows/audit.ts'
 import type { Caller } from './caller.ts'
 import { actionOf, isChange, type Rule } from './guard-rules.ts'
 
@@ -20,7 +20,7 @@ export async function beginAudit(
   args: unknown[],
 ): Promise<((outcome: string) => Promise<void>) | undefined> {
   const action = actionOf(rule, args)
-  if (!isChange(action) || (isOwner(caller.principal) && !rule.audited)) return undefined
+  if (!isChange(action) || (isOwner(caller.principal) && !rule.audited?.(...args))) return undefined
   const text = rule.text?.(...args)
   const resource = rule.about?.(...args)
   const line = {
@@ -32,7 +32,11 @@ export async function beginAudit(
     detail: text === undefined ? null : fingerprint(text),
   }
   const seq = await store.write('access', (tx) => insertAudit(tx, line))
-  return (outcome) => store.write('access', (tx) => setAuditOutcome(tx, seq, outcome))
+  return (outcome) =>
+    store.write('access', (tx) =>
+      // What the owner mistyped changed nothing; what others tried is worth knowing.
+      outcome !== 'ok' && isOwner(caller.principal) ? deleteAudit(tx, seq) : setAuditOutcome(tx, seq, outcome),
+    )
 }
 
 function fingerprint(text: string): string {
