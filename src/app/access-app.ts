@@ -3,7 +3,14 @@ import type { AccessApp, TokenView, UserChange, UserView } from '../api/access.t
 import { type AccessScope, scopes as allScopes } from '../domain/actions.ts'
 import type { Random } from '../domain/clock.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
-import { checkPrincipalId, owner, type Principal, type UserRole, userRoles } from '../domain/principal.ts'
+import {
+  checkPrincipalId,
+  isPrincipalId,
+  owner,
+  type Principal,
+  type UserRole,
+  userRoles,
+} from '../domain/principal.ts'
 import { unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
 import type { Token, User } from '../domain/user.ts'
 import type { Runtime } from '../engine/runtime.ts'
@@ -15,6 +22,8 @@ import type { Reading } from '../store/store.ts'
 const tokenBytes = 32
 /** So that a token is recognised where it should not be, such as in a log or a repository. */
 const tokenPrefix = 'hdl_'
+/** The last moment that a date can name. */
+const maxMoment = 8.64e15
 const defaultLines = 50
 const maxLines = 1000
 
@@ -51,7 +60,7 @@ export function accessApp(
     tokens: async () => (await store.read(listTokens)).map((token) => viewToken(token, clock.now())),
     async createToken(user, { scopes, expiresAt } = {}) {
       const createdAt = clock.now()
-      if (expiresAt !== undefined && expiresAt <= createdAt) throw expiresBefore()
+      if (expiresAt !== undefined) assertLater(expiresAt, createdAt)
       const token = `${tokenPrefix}${Buffer.from(random.bytes(tokenBytes)).toString('base64url')}`
       const row = { userId: user, scopes: scopes ? checkScopes(scopes) : null, createdAt, expiresAt: expiresAt ?? null }
       const id = await store.write('access', async (tx) => {
@@ -64,7 +73,9 @@ export function accessApp(
       if (!(await store.write('access', (tx) => revokeToken(tx, id, clock.now())))) throw noToken(id)
     },
     async audit({ limit = defaultLines } = {}) {
-      const lines = await store.read((rows) => listAudit(rows, Math.min(Math.max(1, limit), maxLines)))
+      if (!Number.isSafeInteger(limit) || limit < 1)
+        throw new UsageError(`${limit} is not a number of lines`, `use 1 to ${maxLines}`, 'bad_limit')
+      const lines = await store.read((rows) => listAudit(rows, Math.min(limit, maxLines)))
       return lines.map(({ seq: _, at, ...line }) => ({ at: new Date(at).toISOString(), ...line }))
     },
   }
@@ -134,8 +145,8 @@ function checkScopes(scopes: AccessScope[]): AccessScope[] {
 }
 
 async function knownUser(rows: Reading, id: string): Promise<User> {
-  const user = await findUser(rows, id)
-  if (user && user.removedAt === null) return user
+  const user = isPrincipalId(id) ? await findUser(rows, id) : undefined
+  if (user?.removedAt === null) return user
   throw new HeddleError('not_found', `there is no user "${id}" here`, 'list them with: heddle users')
 }
 
@@ -147,8 +158,9 @@ function noToken(id: number): HeddleError {
   return new HeddleError('not_found', `there is no valid token ${id} here`, 'list them with: heddle tokens')
 }
 
-function expiresBefore(): UsageError {
-  return new UsageError('the token would have expired already', 'give a later time, such as 30d', 'bad_time')
+function assertLater(moment: number, now: number): void {
+  if (Number.isSafeInteger(moment) && moment > now && moment <= maxMoment) return
+  throw new UsageError('the token would end before it begins', 'give a later time, such as 30d', 'bad_time')
 }
 
 function viewUser({ id, role, isTrusted, tools, folder, perDayUsd, createdAt }: User): UserView {

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
 import { isOwner } from '../domain/principal.ts'
+import { storable } from '../domain/text/storable.ts'
 import type { Runtime } from '../engine/runtime.ts'
-import { insertAudit, setAuditOutcome } from '../store/rows/audit.ts'
+import { deleteAudit, insertAudit, setAuditOutcome } from '../store/rows/audit.ts'
 import type { Caller } from './caller.ts'
 import { actionOf, isChange, type Rule } from './guard-rules.ts'
+
+/** A resource is what the caller wrote: only its beginning is kept. */
+const maxResource = 200
 
 /**
  * Writes a line before a change is made, and returns what sets its outcome: a process that dies in between leaves `begun`,
@@ -16,18 +20,23 @@ export async function beginAudit(
   args: unknown[],
 ): Promise<((outcome: string) => Promise<void>) | undefined> {
   const action = actionOf(rule, args)
-  if (!isChange(action) || (isOwner(caller.principal) && !rule.audited)) return undefined
+  if (!isChange(action) || (isOwner(caller.principal) && !rule.audited?.(...args))) return undefined
   const text = rule.text?.(...args)
+  const resource = rule.about?.(...args)
   const line = {
     at: clock.now(),
     principal: caller.text,
     action,
-    resource: rule.about?.(...args) ?? null,
+    resource: resource === undefined ? null : storable(resource.slice(0, maxResource)),
     outcome: 'begun',
     detail: text === undefined ? null : fingerprint(text),
   }
   const seq = await store.write('access', (tx) => insertAudit(tx, line))
-  return (outcome) => store.write('access', (tx) => setAuditOutcome(tx, seq, outcome))
+  return (outcome) =>
+    store.write('access', (tx) =>
+      // What the owner mistyped changed nothing; what others tried is worth knowing.
+      outcome !== 'ok' && isOwner(caller.principal) ? deleteAudit(tx, seq) : setAuditOutcome(tx, seq, outcome),
+    )
 }
 
 function fingerprint(text: string): string {

@@ -27,9 +27,11 @@ export interface Rule<Args extends unknown[]> {
   about?(...args: Args): string
   /** Free text of the call: the audit keeps its length and hash. */
   text?(...args: Args): string | undefined
-  /** Changes who may do what: audited for the owner, too. */
-  audited?: true
+  /** Whether it changes who may do what: the owner's calls are audited then, too. */
+  audited?(...args: Args): boolean
 }
+
+const always = () => true
 
 /** The rule of every method of App: a method without one does not compile. */
 export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
@@ -194,10 +196,11 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     args: async (checks, approval, decision) => [await checks.named(approval, '/', 'approval'), decision],
     about: (approval) => withKind('approval', approval),
     text: (_, { reason }) => reason,
-    audited: true,
+    // Only these make a grant.
+    audited: (_, { answer }) => answer === 'session' || answer === 'agent',
   },
   grants: { action: 'grant.list' },
-  revokeGrant: { action: 'grant.revoke', about: (id) => `grant:${id}`, audited: true },
+  revokeGrant: { action: 'grant.revoke', about: (id) => `grant:${id}`, audited: always },
 
   events: { action: 'event.read' },
   follow: { action: 'event.read' },
@@ -220,12 +223,12 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   backup: { action: 'home.backup' },
 
   users: { action: 'user.list' },
-  addUser: { action: 'user.change', about: (id) => `user:${id}`, audited: true },
-  setUser: { action: 'user.change', about: (id) => `user:${id}`, audited: true },
-  removeUser: { action: 'user.change', about: (id) => `user:${id}`, audited: true },
+  addUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
+  setUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
+  removeUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
   tokens: { action: 'token.list' },
-  createToken: { action: 'token.change', about: (user) => `user:${user}`, audited: true },
-  revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: true },
+  createToken: { action: 'token.change', about: (user) => `user:${user}`, audited: always },
+  revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: always },
   audit: { action: 'audit.read' },
 }
 

@@ -67,13 +67,17 @@ export function isOwner(principal: Principal): boolean {
 
 const idPattern = /^[a-z0-9][a-z0-9_-]{0,39}$/
 
+/** Whether a text form can hold this id. */
+export function isPrincipalId(id: string): boolean {
+  return idPattern.test(id)
+}
+
 /** Refuses ids that a text form could not hold. */
 export function checkPrincipalId(id: string): string {
-  if (!idPattern.test(id))
-    throw new UsageError(
-      `"${id}" cannot be an id`,
-      'use 1 to 40 small letters, digits, _ and -, beginning with a letter or digit',
-      'bad_id',
-    )
-  return id
+  if (isPrincipalId(id)) return id
+  throw new UsageError(
+    `"${id}" cannot be an id`,
+    'use 1 to 40 small letters, digits, _ and -, beginning with a letter or digit',
+    'bad_id',
+  )
 }

@@ -62,3 +62,15 @@ test.each([
   const { error } = await heddle.json<{ error: { code: string; remedy: string } }>(...args)
   expect([error.code, error.remedy.length > 0]).toEqual([code, true])
 })
+
+test('a token in the environment makes a command act for its user, who sees only its own', async () => {
+  await heddle.run('append', '--user', 'of the owner', '--assistant', 'yes')
+  await heddle.run('users', 'add', 'pia')
+  const { token } = await heddle.json<{ token: string }>('tokens', 'create', '--user', 'pia')
+  const asPia = async (...args: string[]) =>
+    JSON.parse((await heddle.runWith({ env: { HEDDLE_TOKEN: token } }, '--json', ...args)).out)
+  expect(await asPia('sessions')).toMatchObject({ sessions: [] })
+  expect(await asPia('ask', 'hello')).toMatchObject({ status: 'completed', session: 'user:pia:main' })
+  expect(await asPia('memory')).toMatchObject({ error: { code: 'forbidden' } })
+  expect(await asPia('users', 'add', 'eve')).toMatchObject({ error: { code: 'forbidden' } })
+})

@@ -69,6 +69,10 @@ const needs: Record<string, string[]> = {
   'tasks skip': ['task:6'],
   'tasks edit': ['task:6'],
   'personas set': ['hermes'],
+  'users add': ['eve'],
+  'users set': ['mia'],
+  'users rm': ['mia'],
+  'tokens revoke': ['1'],
   backup: ['more.backup'],
   restore: ['all.backup'],
   import: ['turns.jsonl'],
@@ -81,6 +85,7 @@ const withOptions: Record<string, string[]> = {
   'agents trust': ['--yes'],
   'models add': ['--model', 'tiny'],
   'tasks edit': ['--agent', 'coder'],
+  'users set': ['--role', 'admin'],
 }
 
 /** Options and arguments with a value that makes sense, those of one command before those of all. */
@@ -99,6 +104,8 @@ const usual: Record<string, string> = {
   'models add --name': 'another',
   'append --model': 'tiny',
   'personas set --model': 'tiny',
+  'tokens create --user': 'mia',
+  'tokens create --scope': 'ask,read',
   'ask --session': 'second-try',
   'ask --agent': 'general',
   'tasks edit --agent': 'coder',
@@ -138,6 +145,11 @@ const usual: Record<string, string> = {
   '--deny': 'write_file',
   '--ask': 'exec',
   '--after': 'CURSOR',
+  '--role': 'operator',
+  '--tools': 'read_file',
+  '--folder': 'src',
+  '--per-day-usd': '2.5',
+  '--expires': '30d',
   '--home': 'elsewhere',
   '--config': 'other.yaml',
 }

@@ -227,7 +227,7 @@ describe('hostile values', () => {
 })
 
 /** What takes nothing from outside, or a file that a person names. */
-const notAsked = ['backup', 'prune', 'cursor', 'tips', 'personas', 'approvals']
+const notAsked = ['backup', 'prune', 'cursor', 'tips', 'personas', 'approvals', 'users', 'tokens', 'revokeToken']
 notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'forgetMemory', 'exportMemories')
 
 /** Every other call of an App with one text in all its arguments. */
@@ -298,6 +298,14 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['searchMemories', (v) => app.searchMemories(v, { limit: 10 })],
     ['searchFiles', (v) => app.searchFiles(v, { limit: 10 })],
     ['importMemories', (v) => app.importMemories(`## memory:1\n${v}\n<!-- memory {} -->`, { name: v, trust: true })],
+    ['addUser', (v) => app.addUser(v, { folder: v, role: v as 'public', tools: [v] })],
+    ['addUser', (v) => app.addUser('mia', { folder: here, perDayUsd: Number(v) })],
+    ['setUser', (v) => app.setUser(v, { tools: [v] })],
+    ['setUser', (v) => app.setUser('mia', { tools: [`${v}*`], folder: v })],
+    ['removeUser', (v) => app.removeUser(v)],
+    ['createToken', (v) => app.createToken(v, { scopes: [v as 'ask'] })],
+    ['createToken', (v) => app.createToken('mia', { expiresAt: Number(v) })],
+    ['audit', (v) => app.audit({ limit: Number(v) })],
     ['narratives', (v) => app.narratives({ folder: v, limit: 10 })],
   ]
 }

@@ -15,6 +15,11 @@ export async function setAuditOutcome(tx: Tx, seq: number, outcome: string): Pro
   await tx.run(tx.build.updateTable('audit').set({ outcome }).where('seq', '=', seq))
 }
 
+/** Removes the line of a change that was not made. */
+export async function deleteAudit(tx: Tx, seq: number): Promise<void> {
+  await tx.run(tx.build.deleteFrom('audit').where('seq', '=', seq))
+}
+
 /** The newest lines, newest first. */
 export async function listAudit(rows: Reading, limit: number): Promise<AuditRow[]> {
   return rows.all(rows.build.selectFrom('audit').selectAll().orderBy('seq', 'desc').limit(limit))
