@@ -12,7 +12,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // Much of the suite waits for child processes, so a core is worth more than one worker.
     maxWorkers: availableParallelism() + 1,
-    // The program keeps no state in modules, so a worker evaluates them once for all the files that it runs.
+    // The program keeps nothing of one app in modules, so a worker evaluates them once for all the files that it runs.
     isolate: false,
     sequence: { sequencer: SlowFirst },
     allowOnly: false,

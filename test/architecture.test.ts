@@ -49,6 +49,17 @@ describe('a room imports only what the table allows', () => {
     ])
   })
 
+  test.each([
+    ['a function', 'export function take(a, b, c, d, e) {}'],
+    ['an arrow', 'export const take = (a, b, c, d, { e }) => a'],
+    ['a method', 'export class Taker { take(a, b, c, d, ...e) {} }'],
+  ])('%s of the run loop has at most four parameters', (_, text) => {
+    expect(violations([file('src/engine/run/take.ts', `\n${text}`)])).toEqual([
+      'src/engine/run/take.ts:2: has 5 parameters; give them as an object with names',
+    ])
+    expect(violations([file('src/engine/run/take.ts', text.replace('a, ', ''))])).toEqual([])
+  })
+
   test('ARCHITECTURE.md shows the table', () => {
     const page = readFileSync(join(import.meta.dirname, '../ARCHITECTURE.md'), 'utf8')
     const rows = [...page.matchAll(/^\| `src\/([\w.-]+?)\/?` \|[^|]*\| ([^|]*) \|$/gm)]

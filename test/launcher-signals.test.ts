@@ -7,6 +7,7 @@ import type { Answered } from '../src/api/views/question.ts'
 import type { RunView } from '../src/api/views/run.ts'
 import { answerPlainly, startProvider, type TestProvider } from '../src/testing.ts'
 import { newHeddle, type TestHeddle } from './cli/heddle.ts'
+import { builtCheckout } from './setup/built-heddle.ts'
 import { holdDatabase } from './setup/hold-database.ts'
 import { killGroup } from './setup/kill-group.ts'
 import { oldNodes } from './setup/old-nodes.ts'
@@ -15,8 +16,8 @@ import { untilSo } from './setup/until.ts'
 // Each test starts a daemon and waits for its end.
 vi.setConfig({ testTimeout: 240_000 })
 
-const bin = join(import.meta.dirname, '../bin/heddle')
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-signals-')))
+const bin = await builtCheckout(place)
 // Where the machine has a Node that is really old, the launcher runs on it.
 const oldNode = oldNodes(place).at(-1)?.command ?? []
 const ctrlC = '\u0003'

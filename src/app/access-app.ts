@@ -4,6 +4,7 @@ import { type AccessScope, scopes as allScopes } from '../domain/actions.ts'
 import type { Random } from '../domain/clock.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import { checkPrincipalId, owner, type Principal, type UserRole, userRoles } from '../domain/principal.ts'
+import { unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
 import type { Token, User } from '../domain/user.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { listAudit } from '../store/rows/audit.ts'
@@ -20,9 +21,11 @@ const maxLines = 1000
 /** Users, tokens and the audit. `realFolder` gives the one name of a folder in which agents may work. */
 export function accessApp(
   runtime: Runtime,
-  { random, realFolder }: { random: Random; realFolder(folder: string): string },
+  context: { random: Random; knownTools: readonly string[]; realFolder(folder: string): string },
 ): AccessApp {
   const { store, clock } = runtime
+  const { random, realFolder } = context
+  const changed = (user: User, change: UserChange) => changedUser(user, change, context.knownTools)
   return {
     users: async () => (await store.read(listUsers)).map(viewUser),
     async addUser(id, { folder, ...change }) {
@@ -99,17 +102,24 @@ function newUser(id: string, folder: string, createdAt: number): User {
   return { id, role: 'public', isTrusted: false, tools: null, folder, perDayUsd: null, createdAt, removedAt: null }
 }
 
-function changed(user: User, { role, trusted, tools, folder, perDayUsd }: UserChange): User {
+function changedUser(user: User, change: UserChange, knownTools: readonly string[]): User {
+  const { role, trusted, tools, folder, perDayUsd } = change
   if (perDayUsd !== undefined && perDayUsd !== null && !(perDayUsd >= 0 && Number.isFinite(perDayUsd)))
     throw new UsageError('the budget of a day is not a number of dollars', 'use 0 or more, such as 2.50', 'bad_budget')
   return {
     ...user,
     ...(role !== undefined && { role: checkRole(role) }),
     ...(trusted !== undefined && { isTrusted: trusted }),
-    ...(tools !== undefined && { tools }),
+    ...(tools !== undefined && { tools: tools && checkTools(tools, knownTools) }),
     ...(folder !== undefined && { folder }),
     ...(perDayUsd !== undefined && { perDayUsd }),
   }
+}
+
+function checkTools(tools: string[], own: readonly string[]): string[] {
+  const [unknown] = unknownTools({ allow: tools }, own)
+  if (!unknown) return tools
+  throw new UsageError(`there is no tool "${unknown.name}"`, unknownToolHint(unknown), 'tool_unknown')
 }
 
 function checkRole(role: UserRole): UserRole {

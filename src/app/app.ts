@@ -96,7 +96,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
-    ...accessApp(runtime, { random, realFolder: (folder) => folderToWorkIn(folder, own) }),
+    ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
   const appFor = (caller: Caller): App => ({

@@ -44,6 +44,8 @@ export interface InboxItem {
   /** The result that it reports. */
   resultId?: number
   tells?: NarrationRequest
+  /** Id of the message in the system that it came from: a chat, a mail, a hook. */
+  outerRef?: string
 }
 
 /** The principal of the run that waiting items shall start: that of the first one which wakes its session. */
@@ -61,6 +63,18 @@ export function itemsOfPrincipal(waiting: readonly InboxItem[], principal: strin
 }
 
 const maxKey = 200
+export const maxOuterRef = 200
+
+/** Refuses what no system uses as the id of a message. */
+export function checkOuterRef(ref: string): string {
+  if (ref === '' || ref.length > maxOuterRef || !isStorable(ref) || /\p{Cc}/u.test(ref))
+    throw new UsageError(
+      'the outer reference is empty, too long or not well-formed',
+      'use 1 to 200 characters without control characters, such as telegram:42:1007',
+      'bad_ref',
+    )
+  return ref
+}
 
 /**
  * Stored form of a sender's dedupe key. The prefix keeps it apart from the engine's own keys (`result:`, `join:`, `plan:`,

@@ -30,6 +30,8 @@ export interface Message {
   parts?: Part[]
   timestamp: Millis
   label?: Label
+  /** Id of the message in the system that it came from. */
+  outerRef?: string
   model?: string
   thinkingConfig?: ThinkingConfig
   toolCallId?: string

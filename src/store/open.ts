@@ -117,7 +117,8 @@ async function openServer(
 ): Promise<Store> {
   const printable = redactedUrl(location.url)
   const schema = schemaOf(location.url)
-  const pool = connectPool({ ...location, poolSize: 1 })
+  // Kept for the store: a connection costs the server more than all that is asked here.
+  const pool = connectPool(location)
   try {
     const refusal = await refusalIfMissing?.()
     const version = await postgresVersion(pool, schema, printable)
@@ -130,11 +131,10 @@ async function openServer(
         await migratePostgres(client, schema, printable, known, context)
       })
   } catch (error) {
-    throw explainPostgres(error, printable)
-  } finally {
     await pool.end()
+    throw explainPostgres(error, printable)
   }
-  return openPostgresStore(location, context)
+  return openPostgresStore(location, context, pool)
 }
 
 /** Calls `beforeUpgrade` with the old database; only the process that holds the upgrade lock gets here. */

@@ -113,6 +113,7 @@ export interface Tables {
     /** Order of a session's unanswered items: greater than that of all items before it. */
     seq: Generated<number>
     result_id: number | null
+    outer_ref: string | null
     principal: Generated<string>
   }
   agent_results: {

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { parseSync } from 'vite'
+import { maxParameters } from './rules.ts'
 import type { SourceFile } from './tree.ts'
 
 /** What the rules need to know of one file of code. */
@@ -16,6 +17,8 @@ export interface Facts {
   exports: string[]
   /** Those of them that it declares itself. */
   declares: string[]
+  /** Functions with more parameters than the heart allows, with the line at which each begins. */
+  longParameterLists: { start: number; line: number; parameters: number }[]
   /** Why it could not be read; a file that cannot be read proves nothing. */
   problems: string[]
 }
@@ -36,7 +39,17 @@ export function isCode(path: string): boolean {
 /** Reads the facts from the syntax tree, so that comments and look-alikes in text do not count. */
 export function factsOf({ path, text }: SourceFile): Facts {
   const { program, module, errors } = parseSync(path.includes('.') ? path : `${path}.js`, text)
-  const facts: Facts = { path, imports: [], taken: [], uses: [], texts: [], exports: [], declares: [], problems: [] }
+  const facts: Facts = {
+    path,
+    imports: [],
+    taken: [],
+    uses: [],
+    texts: [],
+    exports: [],
+    declares: [],
+    longParameterLists: [],
+    problems: [],
+  }
   facts.problems = errors.map((error) => `cannot be parsed: ${error.message}`)
 
   for (const { moduleRequest, entries } of module.staticImports) {
@@ -50,6 +63,7 @@ export function factsOf({ path, text }: SourceFile): Facts {
     if (!entry.moduleRequest) facts.declares.push(name)
   }
   visit(program as unknown as Node, undefined, '', facts)
+  for (const list of facts.longParameterLists) list.line = text.slice(0, list.start).split('\n').length
   return facts
 }
 
@@ -72,6 +86,8 @@ function note(node: Node, parent: Node | undefined, role: string, facts: Facts):
     addImport(facts, specifier ?? unknownTarget, node.type === 'TSImportType')
     if (node.type === 'ImportExpression') facts.taken.push(`${specifier}#*`)
   }
+  if (Array.isArray(node['params']) && node.type.includes('Function') && node['params'].length > maxParameters.most)
+    facts.longParameterLists.push({ start: Number(node['start']), line: 0, parameters: node['params'].length })
   if (node.type === 'Literal' || node.type === 'TemplateLiteral') facts.texts.push(textOf(node) ?? '')
   if (node.type === 'Identifier' && isReference(parent, role)) facts.uses.push(String(node['name']))
   if (node.type === 'MemberExpression') facts.uses.push(dotted(node))

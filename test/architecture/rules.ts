@@ -37,6 +37,9 @@ export const engineLayers: readonly string[] = [
 /** What can be read in one sitting. */
 export const maxLines = 400
 
+/** The most parameters of a function in the heart: more belong together in an object with a name. */
+export const maxParameters = { most: 4, folder: 'src/engine/run/' }
+
 /** Names that say nothing of what a file is about, whole or as the last word of a name. */
 export const vagueNames = ['types', 'interfaces', 'common', 'index']
 export const vagueWords = ['util', 'utils', 'helper', 'helpers']

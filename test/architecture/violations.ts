@@ -7,6 +7,7 @@ import {
   lockFile,
   machine,
   maxLines,
+  maxParameters,
   mayImport,
   network,
   processOnly,
@@ -28,6 +29,7 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...code.filter((facts) => facts.path.startsWith('web/')).flatMap(forbiddenWebImports),
     ...cycles(code),
     ...namesDeclaredTwice(source),
+    ...source.filter(({ path }) => path.startsWith(maxParameters.folder)).flatMap(longLists),
     ...files
       .filter(isTooLong)
       .map(({ path }) => `${path}: is longer than ${maxLines} lines; give each idea its own file`),
@@ -39,6 +41,12 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...source.flatMap(usesOfTheProcess),
     ...unlistedNames(files),
   ]
+}
+
+function longLists({ path, longParameterLists }: Facts): string[] {
+  return longParameterLists.map(
+    ({ line, parameters }) => `${path}:${line}: has ${parameters} parameters; give them as an object with names`,
+  )
 }
 
 function forbiddenImports({ path, imports }: Facts): string[] {

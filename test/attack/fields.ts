@@ -199,7 +199,7 @@ const takenKeys: Try[] = ['result', 'join', 'wake', 'narrative'].map((kind) => (
 
 /** Whether a run ends within a time that is long for one that has nothing left to do. */
 async function hasEnded(arena: Arena, run: string): Promise<boolean> {
-  const until = Date.now() + 20_000
+  const until = Date.now() + 60_000
   while (Date.now() < until) {
     const { status, body } = await arena.http('GET', `/v1/runs/${run}`)
     if (status !== 200) throw new Error(`run:${run} cannot be looked at: ${JSON.stringify(body)}`)

@@ -382,7 +382,7 @@ describe('several at once', () => {
     expect([...err.matchAll(/^testing @(\S+) on/gm)].map(([, name]) => name)).toEqual(order)
     expect(out).toContain('6 of 6 agents passed every check')
     expect(left()).toEqual([])
-  }, 90_000)
+  })
 })
 
 /** The lines of the checks, each on one line again, without the last one. */

@@ -23,4 +23,4 @@ test('what is handed in to a busy session says which run it waits behind, and ho
   const { out } = await heddle.run('ask', 'and this?', '--no-wait')
   expect(out).toContain(`queued behind run:${tail(first.runId ?? '')}`)
   expect(out).toContain('heddle watch session:main')
-}, 60_000)
+})

@@ -9,7 +9,7 @@ import { type ProviderAnswer, type ProviderOptions, startProvider, type TestProv
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 240_000 })
 
 type Request = Parameters<ProviderOptions['answer']>[0]
 

@@ -16,4 +16,4 @@ test('after a crash a question in another session says that the run stays queued
   expect(elsewhere.err).not.toContain('resumed')
   const { runs } = await heddle.json<{ runs: RunLine[] }>('ps')
   expect(runs).toMatchObject([{ session: 'main', state: 'queued' }])
-}, 60_000)
+})

@@ -21,7 +21,7 @@ test('config set refuses a default agent that is not there, with the nearest nam
   const own = '---\nname: drawer\ndescription: Draws.\ntriggers: [map]\ntools: []\n---\nYou draw.\n'
   writeFileSync(join(heddle.home, 'skills/drawer.md'), own)
   expect(await heddle.json('config', 'set', 'agent.default', '@drawer')).toMatchObject({ ok: true, value: '@drawer' })
-}, 60_000)
+})
 
 test('config check, doctor and up tell of a default agent that is not there, and a question is refused', async () => {
   writeFileSync(configFile(), 'agent:\n  default: "@genral"\n')
@@ -38,4 +38,4 @@ test('config check, doctor and up tell of a default agent that is not there, and
   await up.says('at work')
   up.stop('SIGTERM')
   await up.ended
-}, 60_000)
+})

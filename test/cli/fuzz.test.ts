@@ -56,7 +56,7 @@ test('a value that nobody means is refused or does what it says', forLong, async
     const inArguments = Array.from({ length: Math.min(called.maxArguments, 3) }, (_, at) =>
       values.map((value) => () => judge.mustHonourArgument(called, at, value)),
     ).flat()
-    for (const line of chosen([...inOptions, ...inArguments], linesPerCommand)) await line()
+    for (const line of chosen([...inOptions, ...inArguments], linesPerCommand / 2)) await line()
   }
   expect(judge.takeFailures()).toEqual([])
 })

@@ -10,6 +10,7 @@ import { note, notes } from './notes.ts'
 import { start } from './program.ts'
 
 // A busy machine stops the loop now and then, a loop that waits for the lock is stopped each time: one good time will do.
+// A very busy one stops it each time, too, and then also when nothing waits: that much is forgiven.
 // Each hold lasts for so many samples of the loop's delay, one every 5 ms.
 const holds = [400, ...Array(300).fill(10)]
 
@@ -23,12 +24,11 @@ test('F17: waiting for a lock of another process does not stop the event loop, j
   const { store, file } = await newFile()
   const holder = start('lock-holder', { file })
   const blocked: number[] = []
+  const undisturbed: number[] = []
   for (const samples of holds) {
     holder.tell('hold')
     expect(await holder.hear()).toBe('held')
-    const delay = monitorEventLoopDelay({ resolution: 5 })
-    delay.enable()
-    while (delay.count === 0) await nextTurn()
+    const delay = await startedMonitor()
     const order: string[] = []
     const names = ['a', 'b', 'c'].map((name) => `${blocked.length} ${name}`)
     const writes = names.map((name) => store.write('append', (tx) => note(tx, name)).then(() => order.push(name)))
@@ -40,10 +40,21 @@ test('F17: waiting for a lock of another process does not stop the event loop, j
     expect(order).toEqual(names)
     blocked.push(delay.max / 1e6)
     if (delay.max < 50e6) break
+    const alone = await startedMonitor()
+    while (alone.count < 50) await nextTurn()
+    alone.disable()
+    undisturbed.push(alone.max / 1e6)
   }
-  expect(Math.min(...blocked)).toBeLessThan(50)
+  expect(Math.min(...blocked)).toBeLessThan(Math.max(50, ...undisturbed))
   expect((await store.read(notes)).length).toBe(3 * blocked.length)
 })
+
+async function startedMonitor() {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  delay.enable()
+  while (delay.count === 0) await nextTurn()
+  return delay
+}
 
 test('a place that another process has for itself is opened as soon as it lets go', async () => {
   const { place, store: first, file } = await newFile()

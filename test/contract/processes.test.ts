@@ -56,10 +56,12 @@ describe.each(databases)('several processes on %s', (database) => {
 
   test.for([1, 2, 3])('a process killed at a random moment takes nothing acknowledged along (round %i)', async () => {
     const runtime = await newContractWorld()
-    const programs = await four({ place: runtime.place, labels: ['left', 'right'], turns: 15 })
+    const appending: Appending = { place: runtime.place, labels: ['left', 'right'], turns: 15 }
+    // More than it can do before we come to kill it, however late that is.
+    const programs = await four(appending, { ...appending, turns: 100_000 })
+    const victim = programs[0] as Program
     await Promise.all(programs.map((program) => program.hear()))
     for (const program of programs) program.tell('go')
-    const victim = programs[0] as Program
     const heard: unknown[] = []
     for (let acknowledged = (systemRandom.bytes(1)[0] ?? 0) % 12; acknowledged >= 0; acknowledged--)
       heard.push(await victim.hear())
@@ -92,9 +94,9 @@ describe.each(databases)('several processes on %s', (database) => {
   })
 })
 
-async function four(appending: Appending): Promise<Program[]> {
+async function four(appending: Appending, ofFirst = appending): Promise<Program[]> {
   const program = await bundled('appender')
-  return Array.from({ length: 4 }, () => start(program, appending))
+  return Array.from({ length: 4 }, (_, at) => start(program, at === 0 ? ofFirst : appending))
 }
 
 /** Lets all programs begin at the same moment, and answers what each had to say. */

@@ -21,45 +21,45 @@ afterAll(() => ground.remove())
 describe('a process that is killed', () => {
   test(
     'F01: at any moment of its first start leaves nothing undone and nothing done twice',
-    () => killed('fresh', sqlite, 3),
+    () => killed('fresh', sqlite),
     patience,
   )
 
-  test('F01 F02: at any moment of a turn leaves one outcome', () => killed('plain', sqlite, 3), patience)
+  test('F01 F02: at any moment of a turn leaves one outcome', () => killed('plain', sqlite), patience)
 
   test(
     'F01: among tool calls of every effect repeats what may be repeated and tells of the rest',
-    () => killed('tools', sqlite, 3),
+    () => killed('tools', sqlite),
     patience,
   )
 
   test(
     'F03: with ten children and a question in between leaves every result told once, and one wake',
-    () => killed('join', sqlite, 3),
+    () => killed('join', sqlite),
     patience,
   )
 
   test(
     'I3: anywhere in a plan of seven tasks begins each once, in its order, and tells its end once',
-    () => killed('plan', sqlite, 3),
+    () => killed('plan', sqlite),
     patience,
   )
 
   test(
     'I3: anywhere in a plan of mediocre models leaves every task told as it ended',
-    () => killed('hall', sqlite, 3),
+    () => killed('hall', sqlite),
     patience,
   )
 
-  test('I12: in the middle of a budget spends nothing twice', () => killed('budget', sqlite, 3), patience)
+  test('I12: in the middle of a budget spends nothing twice', () => killed('budget', sqlite), patience)
 
   test(
     'while it makes room in its window leaves one summary and one outcome',
-    () => killed('compact', sqlite, 3),
+    () => killed('compact', sqlite),
     patience,
   )
 
-  test('F04: while a request is cancelled leaves no child behind', () => killed('disown', sqlite, 3), patience)
+  test('F04: while a request is cancelled leaves no child behind', () => killed('disown', sqlite), patience)
 
   test(
     'F12: again and again while it recovers leaves one outcome',
@@ -76,7 +76,7 @@ describe('a process that is killed', () => {
 
   test(
     'F03: on PostgreSQL leaves its runs to whoever sees that its lease has passed',
-    () => killed('join', postgres(), 3),
+    () => killed('join', postgres()),
     patience,
   )
 })
@@ -98,15 +98,17 @@ describe.each(['sqlite', 'postgres'])('one of two processes that is killed on %s
   )
 })
 
-/** Plays a scenario once, then kills it at so many of the places it passed; each must be forgiven. */
-async function killed(scenario: ScenarioName, database: string, most: number): Promise<void> {
+/** Plays a scenario once, then kills it at some of the places it passed; each must be forgiven. */
+async function killed(scenario: ScenarioName, database: string): Promise<void> {
   const undisturbed = await play({ scenario, database })
-  const places = spread(placesOf(undisturbed.passes.first).filter(isAtWork), most)
+  const spreadPlaces = spread(placesOf(undisturbed.passes.first).filter(isAtWork), 3)
+  // At the first place nothing has been done yet, which matters only where nothing is there yet.
+  const places = scenario === 'fresh' ? spreadPlaces : spreadPlaces.slice(1)
   const results = await inLanes(places.map((at): Cycle => ({ scenario, database, mode: 'alone', at: [at] })))
   const outcomes = [undisturbed, ...results].map(({ cycle, problems }) => ({ at: cycle.at, problems }))
   expect(outcomes.filter(({ problems }) => problems.length > 0)).toEqual([])
   // The same place may be passed less often another time, but seldom.
-  expect(results.filter(({ killed }) => killed > 0).length).toBeGreaterThan(most / 2)
+  expect(results.filter(({ killed }) => killed > 0).length).toBeGreaterThanOrEqual(places.length / 2)
 }
 
 /** A process that comes and goes is left to the long version. */

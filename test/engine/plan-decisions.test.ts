@@ -98,7 +98,11 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     )
     const item = await office.say('go')
     await held.reached
-    const [queued] = await office.engine.store.read((rows) => runsOf(rows, { state: 'queued' }))
+    let queued: Awaited<ReturnType<typeof runsOf>>[number] | undefined
+    await office.until(async (rows) => {
+      queued = (await runsOf(rows, { state: 'queued' })).find(({ taskId }) => taskId !== null)
+      return queued !== undefined
+    })
     await cancel(office.engine, queued?.id ?? '', asUserCancellation('I do not want it'))
     expect((await tasks()).find(({ runId }) => runId === queued?.id)).toMatchObject({
       status: 'cancelled',

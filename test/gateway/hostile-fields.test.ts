@@ -247,6 +247,7 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     })()
   return [
     ['submit', (v) => app.submit(here, { session: 'main', content: v, dedupeKey: v })],
+    ['submit', (v) => app.submit(here, { session: 'main', content: v, outerRef: v })],
     ['submit', (v) => app.submit(v, { session: v, content: v, agent: v, model: v, from: v })],
     ['submit', (v) => app.submit(here, { session: 'main', content: `@${v} x`, model: v })],
     [

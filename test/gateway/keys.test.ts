@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
-import { clientKey, type InboxItem } from '../../src/domain/inbox.ts'
+import { checkOuterRef, clientKey, type InboxItem } from '../../src/domain/inbox.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { openStore } from '../../src/store/open.ts'
 import { insertItem } from '../../src/store/rows/inbox.ts'
@@ -84,4 +84,42 @@ describe.each(databases)('keys of clients on %s', (database) => {
 
 test.each([['', 'x'.repeat(201), 'a\0b', '\ud800']].flat())('%j is refused as a key', (key) => {
   expect(() => clientKey(key)).toThrow('dedupe key')
+})
+
+describe.each(databases)('the id of a message in another system on %s', (database) => {
+  test('stays with it: in its turn, in an export and its import, and in a retry', async () => {
+    gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))], { database })
+    const { app, door } = gateway
+    const asked = { session: 'main', content: 'hello', outerRef: 'telegram:42:1007' }
+    const { itemId } = await door.submit(folder, asked)
+    const answered = await door.answer(folder, itemId, never)
+    const message = { id: itemId, content: 'hello', outerRef: 'telegram:42:1007' }
+    const shown = await app.show(folder, `turn:${answered.turnId}`)
+    expect(shown).toMatchObject({ query: [message] })
+    const lines: string[] = []
+    for await (const line of app.exportTurns(folder, 'main')) lines.push(line)
+    expect(lines.map((line) => JSON.parse(line).turn.queryMessages)).toMatchObject([[message]])
+    await app.importTurns(linesOf(lines))
+    await door.retry(`run:${answered.runId}`)
+    await untilSo(async () => (await app.log(folder, { of: 'main' })).length === 2)
+    const turns = await app.log(folder, { of: 'main' })
+    const retried = turns.find(({ id }) => id !== answered.turnId)
+    const again = await app.show(folder, `turn:${retried?.id}`)
+    expect(again).toMatchObject({ query: [{ content: 'hello', outerRef: 'telegram:42:1007' }] })
+  })
+
+  test('is not a key: two messages may have the same', async () => {
+    gateway = await newGateway([scriptedModel(() => ({ text: 'yes' }))], { database })
+    const asked = { session: 'main', content: 'hello', outerRef: 'mail:1' }
+    const first = await gateway.door.submit(folder, asked)
+    expect((await gateway.door.submit(folder, asked)).itemId).not.toBe(first.itemId)
+  })
+})
+
+async function* linesOf(lines: string[]): AsyncIterable<string> {
+  yield* lines
+}
+
+test.each(['', 'x'.repeat(201), 'a\0b', '\ud800', 'two\nlines', '\u001b[31m'])('%j is refused as such an id', (ref) => {
+  expect(() => checkOuterRef(ref)).toThrow('outer reference')
 })

@@ -163,7 +163,7 @@ test('every command of such a home says so, and restore brings it back', async (
   expect(existsSync(join(heddle.home, 'heddle.db'))).toBe(false)
   expect(await heddle.json('restore', backup)).toMatchObject({ ok: true, turns: 1, keptAside: null })
   expect(await heddle.json('log')).toMatchObject({ turns: [{}] })
-}, 60_000)
+})
 
 function doctorOf({ paths, env, config }: Parameters<typeof openOwnerApp>[0]): DoctorInput {
   return {

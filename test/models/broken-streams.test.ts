@@ -168,10 +168,10 @@ async function atPlaces<T>(
   return outcomes
 }
 
-/** Every byte, or every seventh and all those around the ends of lines, of characters and of what counts. */
+/** Every byte, or every thirteenth and all those around the ends of lines, of characters and of what counts. */
 function placesIn({ bytes, usageEnd, wholeEnd }: ReturnType<typeof replyBytes>): number[] {
   const ends = [0, usageEnd, wholeEnd, bytes.length]
   const isClose = (at: number) => ends.some((end) => Math.abs(end - at) < 8)
   const isEdge = (at: number) => bytes[at] === 10 || bytes[at - 1] === 10 || (bytes[at] ?? 0) > 127
-  return [...bytes.keys()].filter((at) => isLong || at % 7 === 0 || isClose(at) || isEdge(at))
+  return [...bytes.keys()].filter((at) => isLong || at % 13 === 0 || isClose(at) || isEdge(at))
 }

@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { bundleWhole } from './bundle.ts'
 
@@ -15,6 +26,21 @@ export async function builtHeddle(): Promise<string> {
   const place = join(cache, sourcesAsTheyAre())
   if (!existsSync(place)) await buildAt(place)
   return join(place, 'bin/heddle')
+}
+
+/**
+ * The launcher of a checkout, made in a directory: on an old Node it restarts on the checkout's own, and its sources
+ * are the one file.
+ */
+export async function builtCheckout(directory: string): Promise<string> {
+  const program = join(await builtHeddle(), '../../dist/cli/main.js')
+  const checkout = join(directory, 'checkout')
+  cpSync(join(root, 'bin'), join(checkout, 'bin'), { recursive: true })
+  cpSync(join(root, 'package.json'), join(checkout, 'package.json'))
+  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'))
+  mkdirSync(join(checkout, 'src/cli'), { recursive: true })
+  writeFileSync(join(checkout, 'src/cli/main.ts'), `export { main } from ${JSON.stringify(program)}\n`)
+  return join(checkout, 'bin/heddle')
 }
 
 function sourcesAsTheyAre(): string {

@@ -17,4 +17,4 @@ test('processes that upgrade a file take turns, although each takes its lock fil
   for (const program of programs) program.tell('go')
   for (const program of programs) expect(await program.hear()).toEqual({ overlaps: 0, troubles: [] })
   expect(readdirSync(folder)).toEqual([])
-}, 60_000)
+})

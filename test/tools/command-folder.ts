@@ -116,7 +116,7 @@ export function descendantsOf(pid: number): number {
 
 /** Processes that were killed are gone once the kernel has put them away. */
 export async function untilNone(text: string): Promise<number[]> {
-  const giveUp = systemClock.monotonic() + 5000
+  const giveUp = systemClock.monotonic() + 60_000
   await untilSo(() => processesWith(text).length === 0 || systemClock.monotonic() > giveUp)
   return processesWith(text)
 }

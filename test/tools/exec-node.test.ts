@@ -9,6 +9,7 @@ const program = join(import.meta.dirname, 'exec-program.ts')
 /** As `npm run` and `npx` put it in front of the PATH. */
 const ownBin = join(checkout, 'node_modules/.bin')
 const system = '/usr/local/bin:/usr/bin:/bin'
+const cachedCode = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
 
 let place: string
 let home: string
@@ -44,7 +45,7 @@ function answers(commands: string[], { path = [], sandbox = 'on', withoutSystemN
   ]
   const text = execFileSync('unshare', [...args, process.execPath, program, cwd ?? folder, ...commands], {
     encoding: 'utf8',
-    env: { HOME: home, PATH: [ownBin, ...path, system].join(':'), SANDBOX: sandbox },
+    env: { HOME: home, PATH: [ownBin, ...path, system].join(':'), SANDBOX: sandbox, ...cachedCode },
   })
   const lines = text.trim().split('\n')
   return lines.map((line) => String(JSON.parse(line)))

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { matchesGlob, readGlob } from '../../src/tools/files/glob.ts'
 import { search } from '../../src/tools/files/search.ts'
+import { isLong } from '../setup/long.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
 let folder: TestFolder
@@ -78,7 +79,7 @@ describe('what git ignores is not searched', () => {
         expect(seen.sort()).toEqual(gitSees(root).sort())
       }),
       {
-        numRuns: 300,
+        numRuns: isLong ? 300 : 100,
         examples: [
           [{ paths: [['a '], ['a'], ['a[']], ignores: [[[], 'a\\ \na[']] }],
           [{ paths: [['a'], ['ab', 'b']], ignores: [[[], '*\n!/***']] }],

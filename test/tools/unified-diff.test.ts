@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
@@ -8,6 +9,7 @@ import { hashOf } from '../../src/tools/files/change-file.ts'
 import { editFile } from '../../src/tools/files/edit-file.ts'
 import { unifiedDiff } from '../../src/tools/files/unified-diff.ts'
 import { writeFile } from '../../src/tools/files/write-file.ts'
+import { isLong } from '../setup/long.ts'
 import { newFolder, type TestFolder } from './folder.ts'
 
 let folder: TestFolder
@@ -41,7 +43,7 @@ describe('a diff', () => {
         return seed % below
       }
     })()
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < (isLong ? 150 : 60); round++) {
       const old = Array.from({ length: next(40) + 1 }, () => `${'abcd'[next(4)]}\n`)
       const fresh = old.flatMap((line) => [[line], [line], [line], [], [line, 'x\n'], ['y\n']][next(6)] ?? [])
       const [before, after] = [old.join(''), fresh.join('') || 'z\n']
@@ -51,7 +53,7 @@ describe('a diff', () => {
         cwd: folder.path,
         input: `${unifiedDiff('f', before, after)}\n`,
       })
-      expect(execFileSync('cat', ['f'], { cwd: folder.path, encoding: 'utf8' })).toBe(after)
+      expect(readFileSync(join(folder.path, 'f'), 'utf8')).toBe(after)
     }
   })
 

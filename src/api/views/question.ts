@@ -16,6 +16,8 @@ export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline'> {
   /** Max running time; 0 means no limit. */
   timeoutSeconds?: number
   dedupeKey?: string
+  /** Id of the message in the system that it comes from, kept with it and shown with its turn. */
+  outerRef?: string
 }
 
 /** A queued input. */

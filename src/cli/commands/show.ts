@@ -111,7 +111,8 @@ function turnPage(here: CommandContext, turn: TurnView): string {
 }
 
 function messageText(here: CommandContext, message: Message): string {
-  const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${message.source ?? 'human'})`
+  const origin = [message.source ?? 'human', ...(message.outerRef === undefined ? [] : [printable(message.outerRef)])]
+  const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${origin.join(', ')})`
   const parts = (message.parts ?? []).map((part) => `[${printable(describePart(part))}]`)
   return [paint(here.screen, 'bold', who), printable(message.content, { lines: true }), ...parts].join('\n')
 }

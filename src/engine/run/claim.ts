@@ -38,7 +38,7 @@ export async function claimNext(engine: Engine, claimant: Claimant): Promise<Cla
       const best = await bestQueued(tx, engine, claimant)
       if (!best) return undefined
       const session = best.sessionId === null ? undefined : await lockSession(tx, best.sessionId)
-      return (session && (await claimRun(tx, engine, best, session, claimant.ownerId))) ?? 'gone'
+      return (session && (await claimRun(tx, engine, best, { session, ...claimant }))) ?? 'gone'
     })
     // Cancelled between read and lock: choose again.
     if (claimed !== 'gone') return claimed
@@ -58,7 +58,7 @@ export async function claimAtOnce(
   if (!(await tryClaimLock(tx))) return undefined
   const best = await bestQueued(tx, engine, claimant)
   const session = best && held.find(({ id }) => id === best.sessionId)
-  return session && claimRun(tx, engine, best, session, claimant.ownerId)
+  return session && claimRun(tx, engine, best, { session, ...claimant })
 }
 
 /**
@@ -95,8 +95,7 @@ async function claimRun(
   tx: Tx,
   engine: Engine,
   candidate: Run,
-  session: Session,
-  ownerId: string,
+  { session, ownerId }: { session: Session; ownerId: string },
 ): Promise<Claimed | undefined> {
   // A claim blocks all other claims, so it must not wait for a lock on a busy request's budget.
   const mayReserve = await tryLockPool(tx, candidate)

@@ -2,7 +2,13 @@ import { authorize, forbidden } from '../../domain/authorize.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
-import { type InboxItem, itemsOfPrincipal, type NarrationRequest, nextPrincipal } from '../../domain/inbox.ts'
+import {
+  checkOuterRef,
+  type InboxItem,
+  itemsOfPrincipal,
+  type NarrationRequest,
+  nextPrincipal,
+} from '../../domain/inbox.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
 import { actingFor, owner, type Principal, principalText } from '../../domain/principal.ts'
@@ -45,6 +51,8 @@ export interface Submission extends RunOptions {
   /** Identifies repeated deliveries of one input: the second returns the first's outcome. */
   dedupeKey?: string
   tells?: NarrationRequest
+  /** Id of the message in the system that it came from; does not identify repeated deliveries. */
+  outerRef?: string
 }
 
 export interface Accepted {
@@ -271,5 +279,6 @@ function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): O
     consumedByTurn: null,
     createdAt: input.now,
     ...(input.tells && { tells: input.tells }),
+    ...(input.outerRef !== undefined && { outerRef: checkOuterRef(input.outerRef) }),
   }
 }

@@ -86,6 +86,7 @@ const message = z.strictObject({
   parts: z.array(part).optional(),
   timestamp: time,
   label: label.optional(),
+  outerRef: z.string().optional(),
   model: z.string().optional(),
   thinkingConfig: thinking.optional(),
   toolCallId: z.string().optional(),

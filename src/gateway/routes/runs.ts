@@ -3,6 +3,7 @@ import type { App } from '../../api/app.ts'
 import type { RunApp } from '../../api/runs.ts'
 import type { Answered } from '../../api/views/question.ts'
 import { spendingKeys } from '../../api/views/run.ts'
+import { maxOuterRef } from '../../domain/inbox.ts'
 import { runOptions } from '../../domain/run-options.ts'
 import { flag, folder, label, part } from './fields.ts'
 import { get, idIn, post, type RequestContext, type RoutesOf } from './route.ts'
@@ -20,6 +21,7 @@ const question = z.strictObject({
   from: label.exactOptional(),
   timeoutSeconds: z.number().nonnegative().max(1_000_000).exactOptional(),
   dedupeKey: z.string().min(1).max(200).exactOptional(),
+  outerRef: z.string().min(1).max(maxOuterRef).exactOptional(),
 })
 const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
 

@@ -32,6 +32,9 @@ export const runOptionsAndLanes: Migration = {
     // What waits for a moment: few rows, or none.
     `CREATE INDEX runs_waking ON runs (wake_at) WHERE wake_at IS NOT NULL`,
     `CREATE INDEX runs_with_deadline ON runs (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL`,
+
+    // Ids of messages in other systems.
+    `ALTER TABLE inbox ADD COLUMN outer_ref ${text} CHECK (length(outer_ref) BETWEEN 1 AND 200)`,
   ],
 }
 

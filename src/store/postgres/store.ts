@@ -21,10 +21,13 @@ export interface PostgresSettings {
   poolSize?: number
 }
 
-/** Opens a PostgreSQL database whose schema is up to date; see `openStore`. */
-export function openPostgresStore(settings: PostgresSettings, context: StoreContext): Store {
+/** Opens a PostgreSQL database whose schema is up to date; see `openStore`. Closing it ends the pool. */
+export function openPostgresStore(
+  settings: PostgresSettings,
+  context: StoreContext,
+  pool = connectPool(settings),
+): Store {
   const place = redactedUrl(settings.url)
-  const pool = connectPool(settings)
   const listeners = new Set<(hint: Hint) => void>()
   const explain = (error: unknown) => explainPostgres(error, place)
   const refuse = (error: unknown) => Promise.reject(explain(error))

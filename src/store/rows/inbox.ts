@@ -136,6 +136,7 @@ const insert = statement((db, row: InboxRow) =>
     consumed_by_turn: row.consumed_by_turn,
     created_at: row.created_at,
     result_id: row.result_id,
+    outer_ref: row.outer_ref,
     principal: row.principal,
     seq: sql<number>`(SELECT coalesce(max(before.seq), 0) + 1 FROM inbox AS before
                       WHERE before.session_id = ${row.session_id} AND before.consumed_by_turn IS NULL)`,
@@ -231,6 +232,7 @@ function itemRow(item: InboxItem): Omit<InboxRow, 'dedupe_key'> {
     consumed_by_turn: item.consumedByTurn,
     created_at: item.createdAt,
     result_id: item.resultId ?? null,
+    outer_ref: item.outerRef ?? null,
     principal: item.principal,
   }
 }
@@ -250,6 +252,7 @@ function itemFrom(row: InboxRow): InboxItem {
     createdAt: row.created_at,
     principal: row.principal,
     ...(row.result_id !== null && { resultId: row.result_id }),
+    ...(row.outer_ref !== null && { outerRef: row.outer_ref }),
   }
 }
 

@@ -148,7 +148,7 @@ CREATE TABLE inbox (
   root_run_id      TEXT,
   run_id           TEXT REFERENCES runs (id) DEFERRABLE,
   consumed_by_turn TEXT REFERENCES turns (id) DEFERRABLE,
-  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE, principal TEXT NOT NULL DEFAULT 'owner',
+  created_at       INTEGER NOT NULL, seq INTEGER NOT NULL DEFAULT 0, result_id INTEGER REFERENCES agent_results (id) DEFERRABLE, outer_ref TEXT CHECK (length(outer_ref) BETWEEN 1 AND 200), principal TEXT NOT NULL DEFAULT 'owner',
   CHECK (consumed_by_turn IS NULL OR run_id IS NOT NULL)
 ) STRICT;
 

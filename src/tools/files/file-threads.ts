@@ -23,9 +23,11 @@ const hiddenMarksTimeout = 5_000
 const defaultThreads = 2
 const maxMegabytes = 256
 
+// Of all pools of the process: a thread keeps nothing of its last job, and a start costs more than most jobs do.
+const idle: Thread[] = []
+
 /** Reuses a thread that finished its job; replaces one that was stopped. */
 export function fileThreads(clock: Clock, maxThreads = defaultThreads): FileThreads {
-  const idle: Thread[] = []
   const acquire = semaphore(maxThreads)
   return {
     async perform<J extends FileJob>(
@@ -34,7 +36,7 @@ export function fileThreads(clock: Clock, maxThreads = defaultThreads): FileThre
       onFound: (found: FileMatches) => void = () => undefined,
     ) {
       const release = await acquire(signal)
-      const thread = idle.pop() ?? newThread(idle)
+      const thread = idle.pop() ?? newThread()
       const end = await runJob(thread, job, { clock, signal, onFound })
       if ('done' in end || 'failed' in end) {
         thread.worker.unref()
@@ -90,7 +92,7 @@ function runJob(
   return ended.finally(() => over.abort())
 }
 
-function newThread(idle: Thread[]): Thread {
+function newThread(): Thread {
   // Sources end with .ts, the build with .js.
   const program = import.meta.url.endsWith('.ts') ? './file-thread.ts' : './file-thread.js'
   const worker = new Worker(new URL(program, import.meta.url), {

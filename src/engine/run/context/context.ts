@@ -101,5 +101,6 @@ export function messageOf(item: InboxItem): Message {
     ...(item.parts.length > 0 && { parts: item.parts }),
     timestamp: item.createdAt,
     ...(item.label.integrity === 'untrusted' && { label: item.label }),
+    ...(item.outerRef !== undefined && { outerRef: item.outerRef }),
   }
 }

@@ -1,0 +1,76 @@
+import { type AccessScope, scopes } from '../../domain/actions.ts'
+import { UsageError } from '../../domain/errors.ts'
+import { type Register, rareGroup } from '../command.ts'
+import { table } from '../terminal/screen.ts'
+
+const units = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+/** Tokens of users. */
+export const registerTokens: Register = (program, run) => {
+  const list = run(async (here) => {
+    const tokens = await (await here.client()).tokens()
+    const rows = tokens.map(({ id, user, state, scopes, expiresAt }) => [
+      String(id),
+      user,
+      state,
+      scopes === null ? 'all of its role' : scopes.join(', '),
+      expiresAt === null ? '' : `until ${expiresAt.slice(0, 16).replace('T', ' ')} UTC`,
+    ])
+    const text = tokens.length > 0 ? table(here.screen, rows, 3) : 'no tokens yet    heddle tokens create --user mia'
+    return { json: { tokens }, text }
+  })
+  const tokens = program
+    .command('tokens')
+    .helpGroup(rareGroup)
+    .description('what users prove themselves with')
+    .addHelpText(
+      'after',
+      '\nExamples: heddle tokens create --user mia --expires 30d    HEDDLE_TOKEN=hdl_… heddle ask "hello"',
+    )
+    .action(list)
+  tokens.command('list').description('the tokens, without their secrets').action(list)
+  tokens
+    .command('create')
+    .description('make a token; it is printed once, and only its hash is kept')
+    .requiredOption('--user <id>', 'whose token it is')
+    .option('--scope <names>', `limit it, separated by commas: ${scopes.join(', ')}`)
+    .option('--expires <when>', 'when it ends: 12h, 30d, 8w, or a date such as 2027-01-31')
+    .action(
+      run(async (here, _, options) => {
+        const [scope, expires] = [options['scope'], options['expires']]
+        const made = await (await here.client()).createToken(String(options['user']), {
+          ...(scope !== undefined && { scopes: scopesFrom(String(scope)) }),
+          ...(expires !== undefined && { expiresAt: momentFrom(String(expires), here.clock.now()) }),
+        })
+        const text = `${made.token}\nshown only now: keep it safe    heddle tokens revoke ${made.id} ends it`
+        return { json: { ok: true, ...made }, text }
+      }),
+    )
+  tokens
+    .command('revoke <id>')
+    .description('end a token at once; its open streams close within a second')
+    .action(
+      run(async (here, [id = '']) => {
+        if (!/^\d{1,15}$/.test(id))
+          throw new UsageError(`"${id}" is not the number of a token`, 'heddle tokens lists them')
+        await (await here.client()).revokeToken(Number(id))
+        return { json: { ok: true, id: Number(id) }, text: `token ${id} is revoked` }
+      }),
+    )
+}
+
+function scopesFrom(text: string): AccessScope[] {
+  const names = text.split(',').flatMap((name) => name.trim() || [])
+  const unknown = names.find((name) => !(scopes as readonly string[]).includes(name))
+  if (unknown === undefined && names.length > 0) return names as AccessScope[]
+  throw new UsageError(`"${unknown ?? text}" is not a scope`, `use one or more of ${scopes.join(', ')}`, 'bad_scope')
+}
+
+/** A moment given as a time from now, or as a date. */
+function momentFrom(text: string, now: number): number {
+  const [, amount, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? []
+  if (amount !== undefined) return now + Number(amount) * units[unit as keyof typeof units]
+  const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isFinite(moment)) return moment
+  throw new UsageError(`"${text}" is not a time`, 'write 12h, 30d, 8w, or a date such as 2027-01-31', 'bad_time')
+}
