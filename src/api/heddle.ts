@@ -9,6 +9,15 @@ export interface Heddle {
   as(principal: Principal): App
   /** Whose token this is; without one, the owner. Throws if no principal has this token. */
   identify(token: string | undefined): Promise<Principal>
+  /**
+   * Carries out a request that a principal can name by a key: sent again, it gets the first answer. Refuses another request
+   * with the same key. A repeatable request has its effect once however often it is made.
+   */
+  once(
+    principal: Principal,
+    request: { key: string; hash: string; isRepeatable: boolean },
+    act: () => Promise<unknown>,
+  ): Promise<unknown>
   /** Starts a worker in this process, for one session or for all; a home has only one worker for all. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
   /** Streams the text of this process's runs; the returned function stops it. */

@@ -23,6 +23,7 @@ import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
 import { accessApp, identify } from './access-app.ts'
 import { noteFolders, openAppAgents } from './agents.ts'
+import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
 import { type Caller, onePerPrincipal } from './caller.ts'
 import { engineOf } from './engine.ts'
@@ -114,6 +115,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   return {
     as: onePerPrincipal((caller) => guarded(withRealFolders(appFor(caller), own), caller, runtime)),
     identify: (token) => identify(runtime, token),
+    once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
     listen: live.listen,
     async close() {

@@ -1,6 +1,7 @@
 import type { EventApp } from '../api/events.ts'
 import type { Millis } from '../domain/clock.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents } from '../store/rows/events.ts'
+import { pruneRequests } from '../store/rows/idempotency.ts'
 import type { Store, StoreContext } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 
@@ -13,7 +14,12 @@ export function eventApp(store: Store, context: StoreContext, keepMs: Millis, ca
     cursor: () => store.read(newestCursor),
     async prune() {
       const before = context.clock.now() - keepMs
-      return { events: await store.write('prune', (tx) => pruneEvents(tx, before)) }
+      const events = await store.write('prune', async (tx) => {
+        // Keys are kept as long as the events that tell what their requests did.
+        await pruneRequests(tx, before)
+        return pruneEvents(tx, before)
+      })
+      return { events }
     },
   }
 }

@@ -9,6 +9,7 @@ import { isOwner, type Principal } from '../domain/principal.ts'
 import type { Health } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type FollowerLimits } from './follower.ts'
+import { keyedRequest } from './keyed-request.ts'
 import type { LiveTexts } from './live-texts.ts'
 import { openapi } from './openapi.ts'
 import { noRoute, refuse } from './refusals.ts'
@@ -51,16 +52,20 @@ export function routes(context: RouteContext): Hono<HttpEnv> {
 
 /** Calls the App for one request. No byte of a body is read before it is known who asks. */
 async function answer(c: HttpContext, route: Route, { heddle, clock }: RouteContext): Promise<Response> {
-  const { app } = await caller(c, heddle)
+  const { app, principal } = await caller(c, heddle)
   const id = route.idForm === null ? {} : { id: idOf(c, route) }
   const fields = route.takesLines ? {} : await fieldsOf(c, route, clock)
   const lines = lineBody(c, clock, route.takesLines)
-  const value = route.call(app, { ...fields, ...id }, { clock, gone: c.req.raw.signal, lines })
+  const request = keyedRequest(c, route, { ...fields, ...id })
+  const call = () => route.call(app, request.fields, { clock, gone: c.req.raw.signal, lines })
   if (route.answer === 'lines' || route.answer === 'pieces') {
-    await sendLines(c.env.outgoing, value as AsyncIterable<string>, route.answer)
+    await sendLines(c.env.outgoing, call() as AsyncIterable<string>, route.answer)
     return RESPONSE_ALREADY_SENT
   }
-  return c.json(toWire(await value, route.answer) as object, route.status)
+  const act = async () => toWire(await call(), route.answer)
+  const done =
+    request.key === undefined ? await act() : await heddle.once(principal, { ...request, key: request.key }, act)
+  return c.json(done as object, route.status)
 }
 
 /** On whose behalf a request comes, and the App that this principal has. */

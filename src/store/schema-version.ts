@@ -21,6 +21,7 @@ import { assumedPrices } from './migrations/0018-assumed-prices.ts'
 import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
 import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
+import { idempotency } from './migrations/0022-idempotency.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -45,6 +46,7 @@ export const migrations: readonly Migration[] = [
   runOptionsAndLanes,
   kindsAndScopes,
   principals,
+  idempotency,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

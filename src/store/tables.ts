@@ -373,5 +373,7 @@ export interface Tables {
     /** Lengths and hashes of free text. */
     detail: string | null
   }
+  /** `answer_json` is null while the request is under way. */
+  idempotency: { principal: string; key: string; request_hash: string; answer_json: string | null; at: number }
   migrations: { id: number; name: string; applied_at: number }
 }

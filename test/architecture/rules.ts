@@ -22,7 +22,7 @@ export const mayImport: Record<string, readonly string[]> = {
   ],
   cli: ['domain', 'api', 'app', 'gateway', 'config', 'home', 'system.ts', 'version.ts'],
   testing: ['domain', 'system.ts'],
-  'index.ts': ['domain', 'api', 'app', 'config', 'home', 'version.ts'],
+  'index.ts': ['domain', 'api', 'app', 'tools', 'config', 'home', 'version.ts'],
   'testing.ts': ['domain', 'api', 'app', 'models', 'testing', 'config', 'home'],
   'system.ts': ['domain'],
   'file-lock.ts': ['domain'],

@@ -2,24 +2,19 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
-import type { Heddle } from '../../src/api/heddle.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
-import { owner, type Principal } from '../../src/domain/principal.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { owner } from '../../src/domain/principal.ts'
 import { openapi } from '../../src/gateway/openapi.ts'
 import { allRoutes, type RoutedMethod, routeTable } from '../../src/gateway/routes/table.ts'
-import { serve } from '../../src/gateway/server.ts'
-import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'
 
 const never = new AbortController().signal
-const draft = { query: [{ content: 'q' }], response: { content: 'a' }, toolCalls: [], usage: undefined }
-const { usage: _, ...plainDraft } = draft
+const plainDraft = { query: [{ content: 'q' }], response: { content: 'a' }, toolCalls: [] }
 
 let gateway: TestGateway
-afterEach(() => gateway?.remove())
+afterEach(() => gateway.remove())
 
 async function collected(lines: AsyncIterable<string>): Promise<string[]> {
   const all: string[] = []
@@ -185,113 +180,3 @@ test('the OpenAPI document is served, with the fields that a route takes and wha
     },
   })
 })
-
-describe('each request gets the App of its own principal, and no other', () => {
-  const mia: Principal = { kind: 'user', id: 'mia', role: 'public' }
-  const asked: { principal: Principal; method: string }[] = []
-  /** Every method of an App notes for whom it was called, and answers with nothing. */
-  const noting = (principal: Principal): App =>
-    new Proxy({} as App, {
-      get: (_, method: string) => () => {
-        asked.push({ principal, method })
-        return method.startsWith('export') ? each([]) : Promise.resolve([])
-      },
-    })
-  const heddle = {
-    as: noting,
-    async identify(token: string | undefined) {
-      if (token === undefined) return owner
-      if (token === 'mia-token') return mia
-      throw new HeddleError('unknown_token', 'no user has this token', 'ask the owner for one')
-    },
-    listen: () => () => undefined,
-  } as unknown as Heddle
-
-  const arguments_: Partial<Record<RoutedMethod, unknown[]>> = {
-    submit: [folder, { session: 'main', content: 'x' }],
-    answer: [folder, 'abcdef', AbortSignal.abort()],
-    append: [folder, { session: 'main', draft: plainDraft }],
-    fork: [folder, { turn: 'main' }],
-    log: [folder, {}],
-    importTurns: [each([])],
-    decide: ['approval:1', { answer: 'no' }],
-    changeTask: ['task:1', { action: 'skip' }],
-    archiveSession: [folder, 'main', true],
-    countSessions: [{}],
-    routeSmart: [folder, 'x'],
-    why: [folder, 'main'],
-    usage: ['model'],
-    status: [folder, 0],
-    events: [{}],
-    narratives: [{ limit: 1 }],
-    memories: [{ limit: 1 }],
-    remember: [{ content: 'x' }],
-    changeMemory: [1, {}],
-    forgetMemory: [1],
-    revokeGrant: [1],
-    addUser: ['mia', { folder }],
-    setUser: ['mia', { role: 'admin' }],
-    removeUser: ['mia'],
-    createToken: ['mia', { scopes: ['ask'] }],
-    revokeToken: [1],
-    audit: [{ limit: 1 }],
-    exportMemories: [],
-    importMemories: ['', { name: 'x', trust: false }],
-    searchMemories: ['x', { limit: 1 }],
-    searchFiles: ['x', { limit: 1 }],
-    backup: ['/file'],
-    setPersona: [{ id: 'ada', identity: { name: 'Ada', soul: '' }, permissions: { tools: {} } }],
-    sessions: [],
-    runs: [],
-    plans: [],
-    tasks: [],
-    results: [],
-    undo: ['abcdef'],
-    cancel: ['abcdef', 'x'],
-    retry: ['abcdef'],
-  }
-
-  test.each(Object.keys(routeTable) as RoutedMethod[])('%s', async (method) => {
-    gateway = await newGateway([])
-    const server = await serve(heddleWithEvents(heddle), {
-      runFolder: join(gateway.runFolder, '..'),
-      health: { pid: 1, version: '0', since: '2026-01-01T00:00:00.000Z' },
-      clock: systemClock,
-      onError: (error) => {
-        throw error
-      },
-    })
-    const call = async (token?: string) => {
-      asked.length = 0
-      const client = socketClient({ socket: server.path, ...(token !== undefined && { token }) }, systemClock)
-      const args = arguments_[method] ?? [folder, 'main', 'main']
-      const answer = (client[method] as (...args: unknown[]) => unknown)(...args)
-      await (method.startsWith('export') ? collected(answer as AsyncIterable<string>) : answer)
-      return new Set(asked.map(({ principal }) => principal))
-    }
-    try {
-      expect(await call()).toEqual(new Set([owner]))
-      expect(await call('mia-token')).toEqual(new Set([mia]))
-      await expect(call('stolen')).rejects.toMatchObject({ code: 'unknown_token' })
-      expect(asked).toEqual([])
-    } finally {
-      await server.stop()
-    }
-  })
-})
-
-/** The hub of the server follows events on its own; it is not a request. */
-function heddleWithEvents(heddle: Heddle): Heddle {
-  let isFirst = true
-  return {
-    ...heddle,
-    as(principal) {
-      if (!isFirst) return heddle.as(principal)
-      isFirst = false
-      const silent = async function* ({ signal }: { signal: AbortSignal }) {
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      }
-      return { cursor: async () => null, follow: silent } as unknown as App
-    },
-  }
-}

@@ -16,6 +16,7 @@ export function heddleOf(app: App, process: Partial<Heddle> = {}): Heddle {
   return {
     as: () => app,
     identify: async () => owner,
+    once: (_, __, act) => act(),
     work: () => Promise.reject(new Error('this Heddle does no work')),
     listen: () => () => undefined,
     close: async () => undefined,

@@ -65,6 +65,7 @@ export const accessRoutes: RoutesOf<AccessApp> = {
     post('createToken', {
       path: '/v1/tokens',
       summary: 'Makes a token for a user. It is in this answer and nowhere else.',
+      key: 'refused',
       input: z.strictObject({
         user: userId,
         scopes: z.array(z.enum(scopes)).max(scopes.length).exactOptional(),

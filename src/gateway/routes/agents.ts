@@ -18,6 +18,7 @@ export const agentRoutes: RoutesOf<AgentApp> = {
     post('checkAgent', {
       path: '/v1/agents/check',
       summary: 'Refuses an agent that does not exist or cannot be given work.',
+      key: 'ignored',
       input: z.strictObject({ folder, name: z.string().max(1000) }),
       call: (app, { folder, name }) => app.checkAgent(folder, name),
       fields: (folder, name) => ({ folder, name }),

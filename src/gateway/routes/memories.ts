@@ -32,6 +32,7 @@ export const memoryRoutes: RoutesOf<MemoryApp & FileSearch> = {
     post('searchMemories', {
       path: '/v1/memories/search',
       summary: 'Memories that share words or meaning with a question, best first.',
+      key: 'ignored',
       input: search,
       answer: 'plain',
       call: (app, { question, limit }) => app.searchMemories(question, { limit }),
@@ -96,6 +97,7 @@ export const memoryRoutes: RoutesOf<MemoryApp & FileSearch> = {
     post('searchFiles', {
       path: '/v1/files/search',
       summary: "Passages of the owner's files that share words with a question, best first.",
+      key: 'ignored',
       input: search,
       answer: { key: 'passages' },
       call: (app, { question, limit }) => app.searchFiles(question, { limit }),

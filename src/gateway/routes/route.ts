@@ -18,6 +18,8 @@ export interface Route {
   /** Status of a successful answer. */
   status: 200 | 202
   answer: AnswerForm
+  /** What an idempotency key means: it is kept with the answer, it changes nothing, or it is refused. */
+  key: KeyUse
   /** The body is a stream of lines, and not JSON. */
   takesLines: boolean
   /** Calls the App, with checked fields. */
@@ -28,6 +30,9 @@ export interface Route {
 
 /** Forms of an id in a path: an id or its end, a number, or text that the App checks. */
 export type IdForm = 'id' | 'number' | 'text'
+
+/** Use of a key: answers that hold a secret are never kept; what only reads, or has its effect once anyway, needs none. */
+export type KeyUse = 'kept' | 'ignored' | 'refused'
 
 /** How an answer looks on the wire: as it is, with `ok: true`, as a list below a key, or as a stream of lines, each one
  * as it is or, for pieces of a text, as a JSON string. */
@@ -56,6 +61,7 @@ interface RouteSpec<M extends Method, S extends z.ZodObject> {
   status?: 200 | 202
   answer?: AnswerForm
   takesLines?: boolean
+  key?: KeyUse
   call(app: App, fields: z.output<S> & { id: string }, request: RequestContext): ReturnType<App[M]>
   /** Left out for routes that our own client does not use: they are for people and other programs. */
   fields?(...args: Parameters<App[M]>): SentFields | undefined
@@ -83,6 +89,7 @@ function made<M extends Method, S extends z.ZodObject>(spec: RouteSpec<M, S>): O
     input: spec.input ?? noFields,
     status: spec.status ?? 200,
     takesLines: spec.takesLines ?? false,
+    key: spec.key ?? (spec.takesLines ? 'ignored' : 'kept'),
     // The server checks the fields with this route's own schema before it calls.
     call: spec.call as unknown as Route['call'],
     fieldsOf: (args) => fields?.(...(args as Parameters<App[M]>)),

@@ -59,6 +59,7 @@ export const sessionRoutes: RoutesOf<SessionApp> = {
     post('routeSmart', {
       path: '/v1/sessions/route',
       summary: 'The session that a message belongs to by its words.',
+      key: 'ignored',
       input: z.strictObject({ folder, message: z.string(), all: z.boolean().default(false) }),
       answer: 'plain',
       call: (app, { folder, message, all }) => app.routeSmart(folder, message, { all }),

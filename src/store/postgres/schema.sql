@@ -161,6 +161,17 @@ CREATE TABLE id_tails (
   CONSTRAINT id_tails_pkey PRIMARY KEY (tail, id)
 );
 
+CREATE TABLE idempotency (
+  principal text COLLATE "C" NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  request_hash text COLLATE "C" NOT NULL,
+  answer_json text COLLATE "C",
+  at bigint NOT NULL,
+  CONSTRAINT idempotency_pkey PRIMARY KEY (principal, key)
+);
+
+CREATE INDEX idempotency_by_age ON idempotency USING btree (at);
+
 CREATE TABLE inbox (
   id text COLLATE "C" NOT NULL,
   session_id text COLLATE "C" NOT NULL,

@@ -126,6 +126,17 @@ CREATE TABLE id_tails (
   PRIMARY KEY (tail, id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE idempotency (
+  principal    TEXT NOT NULL,
+  key          TEXT NOT NULL,
+  request_hash TEXT NOT NULL,
+  answer_json  TEXT,
+  at           INTEGER NOT NULL,
+  PRIMARY KEY (principal, key)
+) STRICT;
+
+CREATE INDEX idempotency_by_age ON idempotency (at);
+
 CREATE TABLE inbox (
   id               TEXT PRIMARY KEY,
   session_id       TEXT NOT NULL REFERENCES sessions (id) DEFERRABLE,
