@@ -5,6 +5,7 @@ import type { Part, Source } from './message.ts'
 import type { RunOptions } from './run-options.ts'
 import { isStorable } from './text/storable.ts'
 
+// Not yet produced: 'trigger', 'system'.
 export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
 

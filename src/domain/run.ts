@@ -1,10 +1,11 @@
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 
+// Not yet produced: 'delegate', 'cron'.
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
 export type RunKind = (typeof runKinds)[number]
 
-/** Origin of a run. */
+/** Origin of a run. Not yet produced: 'delegate', 'cron', 'webhook', 'channel'. */
 export const runOrigins = [
   'user',
   'spawn_agent',
@@ -53,7 +54,7 @@ export const stepKinds = ['reply', 'begun', 'ended', 'steer', 'compact'] as cons
  */
 export type StepKind = (typeof stepKinds)[number]
 
-/** Reasons for parking a run. */
+/** Reasons for parking a run. Not yet produced: 'question', 'delegate'. */
 export const waits = ['retry', 'budget', 'approval', 'question', 'delegate'] as const
 export type Wait = (typeof waits)[number]
 

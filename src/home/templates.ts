@@ -99,7 +99,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # exec.network: can commands reach the network? exec.sandbox: off lets them
 # reach everything that you can.
 # fetch.allow: servers to fetch from although they are not public.
-# subagents.memoryShareMode: isolated, handoff or inherit-readonly.
+# subagents.memoryShareMode: not used yet.
 #tools:
 #  #allow: [read_file, list_dir, search_files]
 #  deny: []

@@ -38,7 +38,9 @@ export const registerEvents: Register = (program, run) => {
           text:
             events.length > 0
               ? [...events.map((event) => line(here, event)), ...more].join('\n')
-              : 'no events since then    heddle event --watch',
+              : options['after'] === undefined
+                ? 'no events yet    heddle ask "…"'
+                : 'no events after this cursor    heddle event --watch',
         }
       }),
     )

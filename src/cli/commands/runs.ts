@@ -22,7 +22,9 @@ export const registerRuns: Register = (program, run) => {
         const text =
           runs.length > 0
             ? table(here.screen, runs.map(row), 4)
-            : 'nothing is running    heddle ask "…", heddle ps --all'
+            : options['all'] === true
+              ? 'no runs yet    heddle ask "…"'
+              : 'nothing is running    heddle ask "…", heddle ps --all'
         return { json: { runs }, text }
       }),
     )

@@ -71,9 +71,7 @@ function sessionRows(here: CommandContext, sessions: SessionView[]): string[] {
 export function needsYouRows(here: CommandContext, { needsYou }: StatusView): string[] {
   const [first] = needsYou
   if (first === undefined) return []
-  const name = first.startsWith('run:') ? `run:${tail(first)}` : first
-  const next = first.startsWith('approval:') ? 'heddle approvals' : `heddle show ${name}`
-  return [statusRow(here, 'needs you', `${needsYou.length}, first ${name}    ${next}`)]
+  return [statusRow(here, 'needs you', `${needsYou.length}, first ${first}    heddle approvals`)]
 }
 
 /** Counts of running and queued runs, with the running plan. */
