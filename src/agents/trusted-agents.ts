@@ -41,7 +41,7 @@ export function trustReader(file: string, clock: Now): () => Trust {
 export function storeTrust(file: string, path: string, hash: string): void {
   const { hashes, diagnostics } = readTrust(file)
   const [problem] = diagnostics
-  if (problem) throw new HeddleError('trust_unreadable', `${file}: ${problem.message}.`, problem.remedy ?? '')
+  if (problem) throw new HeddleError('trust_unreadable', `${file}: ${problem.message}`, problem.remedy ?? '')
   const agents = Object.fromEntries([...hashes, [path, hash] as const].sort(([a], [b]) => (a < b ? -1 : 1)))
   const draft = `${file}.new`
   try {
@@ -57,7 +57,7 @@ export function storeTrust(file: string, path: string, hash: string): void {
     }
     renameSync(draft, file)
   } catch (thrown) {
-    throw new HeddleError('trust_unwritable', `Cannot write ${file}.`, 'make the home writable for you', {
+    throw new HeddleError('trust_unwritable', `cannot write ${file}`, 'make the home writable for you', {
       cause: thrown,
     })
   }

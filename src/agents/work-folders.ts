@@ -51,7 +51,7 @@ export function noteWorkFolders(file: string, folders: readonly string[]): void 
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown)
     const remedy = problem?.remedy ?? 'make the home writable, and free some disk space'
-    throw new HeddleError('folders_unwritable', `Cannot write ${file}: ${why}.`, remedy, { cause: thrown })
+    throw new HeddleError('folders_unwritable', `cannot write ${file}: ${why}`, remedy, { cause: thrown })
   }
 }
 

@@ -122,7 +122,7 @@ test('a task is skipped, given to another agent and given another brief', async 
   ])
   writeFileSync(brief, ' \n')
   expect((await heddle.run('tasks', 'edit', 'task:4', '--brief-file', brief)).err).toContain('the brief is empty')
-  expect((await heddle.run('tasks', 'edit', 'task:4', '--brief-file', 'none')).err).toContain('Cannot read none')
+  expect((await heddle.run('tasks', 'edit', 'task:4', '--brief-file', 'none')).err).toContain('cannot read none')
   expect((await heddle.run('tasks', 'edit', 'task:4')).err).toContain('--brief-file FILE')
   expect((await heddle.run('tasks', 'skip', 'plan:1')).err).toContain('write it as task:3')
 })

@@ -85,7 +85,7 @@ async function briefFrom(here: CommandContext, file: string): Promise<string> {
   try {
     text = file === '-' ? await readInput(here) : readFileSync(here.pathOf(file), 'utf8')
   } catch (error) {
-    throw toFileError(error, 'brief_unreadable', `Cannot read ${file}`)
+    throw toFileError(error, 'brief_unreadable', `cannot read ${file}`)
   }
   if (text.trim() === '') throw new UsageError('the brief is empty', 'write everything its agent needs to know')
   return text

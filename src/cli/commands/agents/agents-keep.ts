@@ -127,7 +127,7 @@ async function place(path: string, text: string): Promise<void> {
     mkdirSync(dirname(path), { recursive: true })
     if (await placeFile(path, text)) return
   } catch (error) {
-    throw toFileError(error, 'agent_unwritable', `Cannot write ${path}`)
+    throw toFileError(error, 'agent_unwritable', `cannot write ${path}`)
   }
   throw new HeddleError('agent_exists', `${path} already exists`, 'look at it, or move it out of the way')
 }

@@ -35,7 +35,7 @@ export async function exportMemory(
     if (!(await placeFile(path, pieces.join(''))))
       throw new HeddleError('file_exists', `${file} already exists`, 'use another name, or move it out of the way')
   } catch (error) {
-    throw toFileError(error, 'file_unwritable', `Cannot write ${file}`)
+    throw toFileError(error, 'file_unwritable', `cannot write ${file}`)
   }
   // The first piece is the header.
   const count = pieces.length - 1
