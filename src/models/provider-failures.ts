@@ -67,7 +67,7 @@ export class ProviderFailures {
   malformed(usage: Usage | undefined): ModelFailure {
     const { name, speaks } = this.#provider
     const remedy = `ask again; if it goes on, check that models.${name}.baseURL speaks ${speaks}`
-    return this.#later('reply_malformed', 'sent something that is not a reply', remedy, usage)
+    return this.#later('reply_malformed', 'sent an invalid reply', remedy, usage)
   }
 
   timeout(limit: 'idle' | 'total', usage: Usage | undefined): ModelFailure {

@@ -66,7 +66,7 @@ function readWhole(view: ScriptView, path: string): { calls: ScriptedCall[] } | 
     const page = parseReadFile(text)
     if (!page) return { why: reasonIn(text) }
     lines.push(...page)
-    const next: string | undefined = /^… \[cut: .*read on with offset=(\d+)\]$/m.exec(text)?.[1]
+    const next: string | undefined = /^… \[cut: .*continue with offset=(\d+)\]$/m.exec(text)?.[1]
     offset = next === undefined || page.length === 0 ? undefined : Number(next)
   }
   return { lines }

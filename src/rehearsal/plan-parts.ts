@@ -8,7 +8,7 @@ import { readPartsSurvey, type SurveyedPart } from './survey-parts.ts'
 import { reasonIn } from './tool-texts.ts'
 
 /** Brief line of a task that should fail. */
-export const failLine = 'Fail on request: the person wants to see what a failed task looks like.'
+export const failLine = 'Fail on request: the user wants to see what a failed task looks like.'
 
 const maxGoalLength = 4000
 

@@ -223,7 +223,7 @@ describe('heddle agents trust', () => {
     inFolder('fixer.md', file('fixer'))
     expect(await heddle.run('agents', 'trust', 'fixer')).toMatchObject({
       code: 2,
-      err: 'only a person can trust an agent file\n  → read it, then: heddle agents trust fixer --yes\n',
+      err: 'only the user can trust an agent file\n  → read it, then: heddle agents trust fixer --yes\n',
     })
     const no = heddle.terminal('agents', 'trust', 'fixer')
     await no.shows('trust this version? [y/N] ')

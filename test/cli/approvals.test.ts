@@ -98,7 +98,7 @@ test('a daemon goes on as soon as somebody says yes, and a kill in between loses
   expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
 })
 
-test('on a terminal the person is asked, and what they type decides', async () => {
+test('on a terminal the user is asked, and what they type decides', async () => {
   const terminal = heddle.terminalWith({ env: { NO_COLOR: '1' } }, 'ask', 'run touch made')
   await terminal.shows('  │ touch made')
   await terminal.shows('every agent in session main: exec `touch made` in')

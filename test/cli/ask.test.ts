@@ -158,7 +158,7 @@ test('a run has the tools that the owner lets it have, and no others', async () 
   await heddle.run('config', 'set', 'tools.allow', '[read_*, list_dir]')
   await heddle.run('config', 'set', 'tools.deny', '[read_file]')
   const answer = await ask('call read_file({"path":"notes.txt"})')
-  expect(answer.text).toContain('there is no tool \\"read_file\\" here; you have: list_dir')
+  expect(answer.text).toContain('no tool named \\"read_file\\"; available: list_dir')
   expect(await heddle.json('show', `run:${answer.runId}`)).toMatchObject({
     effectiveTools: ['list_dir', 'read_result'],
   })

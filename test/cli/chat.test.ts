@@ -139,7 +139,7 @@ test('tool calls are told as they happen, with what they are about, and those of
   await begin()
   const chat = await talk()
   chat.type('call sessions_spawn({"task":"count the ports"}) and look({"path":"src/cart.ts"})\r')
-  await chat.shows('every agent that was started has ended')
+  await chat.shows('all started agents have ended')
   const { out } = await leave(chat)
   expect(out).toMatch(/run:\w{6} {2}look src\/cart\.ts +\d\.\ds {2}not allowed\r\n/)
   expect(out).toMatch(/run:\w{6} {2}sessions_spawn count the ports +\d\.\ds {2}ok\r\n/)
@@ -370,7 +370,7 @@ test('what fails says why, what to do about it, and ends a piped talk with 1', a
   await begin(() => ({ faults: { status: { code: 401 } } }))
   const { code, out } = await heddle.runWith({ input: 'hello\n' }, 'chat')
   expect(code).toBe(1)
-  expect(out).toMatch(/failed: Model main .* needs a key[^\n]*\n {2}→ store a key: heddle secret set main; then set/)
+  expect(out).toMatch(/failed: model main .* needs a key[^\n]*\n {2}→ store a key: heddle secret set main; then set/)
   expect(out).toMatch(/heddle retry run:\w{6}\n/)
 })
 

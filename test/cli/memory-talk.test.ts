@@ -56,7 +56,7 @@ test('S24: a stranger’s words stay a stranger’s, from one process to the nex
   const asked = await heddle.json<Answered>('ask', 'what do we know about the vault?')
   const stranger = { integrity: 'untrusted', sources: ['file:found.md'] }
   expect((await heddle.json<TurnView>('show', `turn:${asked.turnId}`)).label).toEqual(stranger)
-  // What is kept by somebody who was reminded of it is not the person's either, nor does it replace what is.
+  // What is kept by somebody who was reminded of it is not the user's either, nor does it replace what is.
   const kept = await heddle.json<Answered>('ask', 'remember that the vault opens with two keys')
   expect(kept.text).toContain('stored as [id:2]')
   const memories = (await heddle.json<{ memories: { id: number; trusted: boolean }[] }>('memory')).memories

@@ -57,8 +57,8 @@ export function memoryTools(runtime: Runtime, settings: MemorySettings): Tool[] 
     query,
     { ...query, name: 'recall', description: 'The same as memory_query.' },
     memoryUpdate(runtime, settings),
-    scoreTool('memory_reinforce', reinforceBy, 'A memory proved right: it counts more from now on.'),
-    scoreTool('memory_demote', demoteBy, 'A memory was of no use: it counts less from now on.'),
+    scoreTool('memory_reinforce', reinforceBy, 'Raises the score of a memory that proved right.'),
+    scoreTool('memory_demote', demoteBy, 'Lowers the score of a memory that did not help.'),
   ] as Tool[]
 }
 
@@ -66,9 +66,8 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
   return defineTool(storeInput, {
     name: 'memory_store',
     description:
-      'Keeps a fact for later: one statement that can be understood by itself. keywords: other words that one would ' +
-      'look for it by. result_id: the result it is from. replaces: the id of a memory that no longer holds; without it ' +
-      'nothing is replaced, and the answer names what looks alike (near).',
+      'Saves one self-contained fact. keywords: other words to find it by. result_id: its source. replaces: id of a ' +
+      'memory that is no longer true; without it nothing is replaced, and the answer lists similar memories (near).',
     effect: 'transactional',
     guarded: true,
     async write(transaction, { result_id, task_id, ...statement }, call) {
@@ -97,8 +96,7 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
   return defineTool(queryInput, {
     name: 'memory_query',
     description:
-      'What is known that fits the query, best first: memories, and files that the person wrote. Cite a memory as ' +
-      '[id:N], a file as [path:line].',
+      "Searches memories and the user's notes, best match first. Cite a memory as [id:N], a note as [path:line].",
     effect: 'pure',
     async run({ query, limit }) {
       const semantic = await meaning?.of(query)
@@ -119,7 +117,7 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
 function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof updateInput>> {
   return defineTool(updateInput, {
     name: 'memory_update',
-    description: 'Changes the words of a memory, or its tags or keywords. The old words stay readable behind the new.',
+    description: 'Changes the text, tags or keywords of a memory. The old version stays readable.',
     effect: 'transactional',
     guarded: true,
     async write(transaction, { id, ...change }, call) {
@@ -166,12 +164,12 @@ function renderKept({ id, content, isMerged, superseded, near }: StoredMemory) {
   return {
     id,
     content: truncate(content),
-    ...(isMerged && superseded.length === 0 && { note: 'the same statement was known already; it counts more now' }),
+    ...(isMerged && superseded.length === 0 && { note: 'already saved; its score went up' }),
     ...(superseded.length > 0 && { superseded: superseded.map(mention) }),
     ...(first && {
       near: near.map(mention),
       note:
-        `kept as [id:${id}]; those under near look alike and stay. To replace one that no longer holds: memory_store ` +
+        `saved as [id:${id}]; the similar ones under near are unchanged. To replace one that is no longer true: memory_store ` +
         `with the same content and replaces: ${first.id}`,
     }),
   }
@@ -201,6 +199,6 @@ async function ownResult(tx: Tx, id: number, { runId }: Pick<CallContext, 'runId
   throw new HeddleError(
     'not_found',
     `there is no result ${id} here`,
-    'leave result_id out, or name one you were told of',
+    'leave result_id out, or use a result id that you have seen',
   )
 }

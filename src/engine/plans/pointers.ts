@@ -70,5 +70,5 @@ function truncateOutput({ id, output }: Pick<Result, 'id' | 'output'>, bytes: nu
   if (all <= bytes) return output
   const kept = Math.floor((bytes / all) * output.length)
   const more = output.length - kept
-  return `${output.slice(0, kept).toWellFormed()}\n… [cut: ${more} more characters; read on with read_result id=${id} offset=${kept}]`
+  return `${output.slice(0, kept).toWellFormed()}\n… [cut: ${more} more characters; continue with read_result id=${id} offset=${kept}]`
 }

@@ -24,7 +24,7 @@ export async function routeSmart(
   return matchSessions(message, candidates, now)
 }
 
-/** Whether a session is a person's: not archived, and not one in which an agent works for another. */
+/** Whether a session is the user's: not archived, and not one in which an agent works for another. */
 function isTalkedTo({ archivedAt, headTurnId, label }: Session): boolean {
   return archivedAt === null && headTurnId !== null && !isAgentSession(label)
 }

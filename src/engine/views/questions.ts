@@ -32,7 +32,7 @@ export function approvalId(text: string): number {
   return id
 }
 
-/** Everything a person needs to decide: the agent, the request, the change, and the sources of the content. */
+/** Everything the user needs to decide: the agent, the request, the change, and the sources of the content. */
 async function viewApproval(rows: Reading, approval: Approval): Promise<ApprovalView> {
   const run = await findRun(rows, approval.runId)
   const [session] = run?.sessionId ? await findSessions(rows, { id: run.sessionId }) : []

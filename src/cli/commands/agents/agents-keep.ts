@@ -100,7 +100,7 @@ export async function trustAgent(
   ]
   if (options['yes'] !== true) {
     const remedy = `read it, then: heddle agents trust ${agent.name} --yes`
-    if (here.json || !canAsk(here)) throw new UsageError('only a person can trust an agent file', remedy)
+    if (here.json || !canAsk(here)) throw new UsageError('only the user can trust an agent file', remedy)
     here.tell(lines.join('\n'))
     if (!(await agrees(here, 'trust this version?')))
       throw new HeddleError('cancelled', 'not trusted', 'edit the file and try again, or leave it as it is')

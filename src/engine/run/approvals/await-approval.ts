@@ -131,7 +131,7 @@ const changedSinceApproval: ToolOutcome = {
   status: 'error',
   output: {
     status: 'error',
-    error: 'what this call rests on was changed after the user approved it, so it was not made',
+    error: 'files this call depends on changed after the user approved it, so it was not run',
     remedy: 'look again, and call it again if it still makes sense: the user will be asked again',
   },
 }
@@ -141,7 +141,7 @@ export const grantLapsed: ToolOutcome = {
   status: 'forbidden',
   output: {
     status: 'error',
-    error: 'the user allowed this as the folder was then, and a file in it was changed before this call was made',
+    error: 'the approval covered the folder as it was; a file changed before this call ran',
     remedy: 'call it again if it still makes sense: the user will be asked',
   },
 }
