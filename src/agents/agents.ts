@@ -160,7 +160,7 @@ function untrusted(agent: Agent, folder: string, { hashes }: Trust): Agent {
 }
 
 function shadowed(agent: Agent, winner: Agent): Agent {
-  const why = `${winner.path} has the same name and comes first: ${agent.path} is not used`
+  const why = `${agent.path} is shadowed by ${winner.path} (same name)`
   return withNote(agent, { shadowedBy: winner.path }, why, 'rename one of them')
 }
 

@@ -85,9 +85,7 @@ function aboutUnknown(spellings: readonly string[], line: number | undefined): F
   for (const each of spellings) (isBookkeeping(each) ? needless : /^mcp_/.test(each) ? foreign : others).push(each)
   const findings = others.map((each) => leftOut(each, line))
   if (foreign.length > 0)
-    findings.push(
-      warning(`tools of MCP servers cannot be used yet: ${foreign.join(', ')}`, 'remove them, or wait', line),
-    )
+    findings.push(warning(`tools of MCP servers cannot be used yet: ${foreign.join(', ')}`, 'remove them', line))
   if (needless.length > 0) findings.push(note(`not needed here and left out: ${needless.join(', ')}`, undefined, line))
   return findings
 }
@@ -111,14 +109,14 @@ function aboutList(
     return [warning('it has only the tools that its permissions name, and cannot read files', addTools, line)]
   const promised = tools.filter(isPlannedTool)
   if (promised.length === 0) return []
-  return [note(`not built yet, added once they are: ${promised.join(', ')}`, undefined, line)]
+  return [note(`not available yet: ${promised.join(', ')}`, undefined, line)]
 }
 
 /** Subagents never have these tools. */
 function aboutCoordinatorTools(names: readonly string[], line: number | undefined): Finding[] {
   if (names.length === 0) return []
   const message = `agents cannot start others or write memories; left out: ${names.join(', ')}`
-  return [note(message, 'nothing to do: the coordinator does that', line)]
+  return [note(message, undefined, line)]
 }
 
 function aboutLimits(limits: readonly string[], line: number | undefined): Finding[] {

@@ -183,7 +183,7 @@ export function engineOf(
     if (!('tool' in found)) return
     known.set(found.tool.name, found.tool)
     for (const { folder, path, to } of found.leftBehind ?? [])
-      tell?.(`a killed command had left ${path} in ${folder}: it is now ${to}    heddle git`)
+      tell?.(`an interrupted command left ${path} in ${folder}; renamed to ${to}    heddle git`)
   }
 
   function standIn(): Model {

@@ -56,12 +56,12 @@ export async function openExistingStore(
   settings: Pick<StoreSettings, 'paths' | 'config' | 'tell'>,
   context: StoreContext,
 ): Promise<Store | undefined> {
-  const none = new HeddleError('no_database', 'there is no database yet', 'the first question makes one')
+  const none = new HeddleError('no_database', 'no database yet', 'heddle ask creates it')
   try {
     return await openStore(databaseLocation(settings), context, {
       refusalIfMissing: async () => none,
       async beforeUpgrade() {
-        throw new HeddleError('schema_older', 'the database waits for its upgrade', 'any question upgrades it')
+        throw new HeddleError('schema_older', 'the database needs an upgrade', 'heddle ask upgrades it')
       },
     })
   } catch (error) {

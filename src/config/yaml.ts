@@ -80,7 +80,8 @@ function overLimit(text: string): YamlProblem | undefined {
     if (++tokens > maxTokens) return refuse('the file has too many entries', 'make the file smaller')
   }
   for (const token of new Parser().parse(mask(text))) {
-    if (isDeeper(token, maxDepth)) return refuse(`the file nests deeper than ${maxDepth} levels`, 'nest less deeply')
+    if (isDeeper(token, maxDepth))
+      return refuse(`the file is nested deeper than ${maxDepth} levels`, 'nest less deeply')
   }
   return undefined
 }

@@ -36,7 +36,7 @@ export const question = z.strictObject({
 })
 export const answerQuery = z.strictObject({ folder, wait: z.coerce.number().min(0).max(maxWaitSeconds).default(0) })
 export const runsQuery = z.strictObject({ all: z.stringbool().default(false) })
-export const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by hand') })
+export const reason = z.strictObject({ reason: z.string().max(1000).default('cancelled by the user') })
 export const decision = z.strictObject({
   answer: z.enum(decisions),
   reason: z.string().max(1000).optional(),

@@ -173,7 +173,7 @@ test('who leaves in the middle loses nothing: the next talk goes on with it', as
   first.type('slowly\r')
   await received()
   const { out } = await leave(first)
-  expect(out).toMatch(/run:\w{6} is queued again {4}heddle continues it\r\n$/)
+  expect(out).toMatch(/run:\w{6} was queued again; heddle continues it\r\n$/)
   release()
   const second = await talk()
   await second.shows('answer to: slowly')
@@ -192,7 +192,7 @@ test('after a crash the first line says what was picked up, and the answer comes
   const { out } = await leave(next)
   const lines = stripVTControlCharacters(out).split(/[\r\n]+/)
   expect(lines.filter((line) => line !== '' && line !== 'main> ')[0]).toBe(
-    'picked up after a crash: 1 run resumed, nothing lost    heddle ps -a',
+    'recovered after a crash: 1 run resumed, nothing lost    heddle ps -a',
   )
   expect(await turns()).toMatchObject([{ preview: 'which port?', status: 'completed' }])
 })
@@ -205,7 +205,7 @@ test('a daemon that dies in the middle is told of, and the talk goes on without 
   chat.type('slowly\r')
   await received()
   daemon.stop('SIGKILL')
-  await chat.shows('the daemon is gone; nothing is lost, continuing without it')
+  await chat.shows('lost connection to the daemon; nothing is lost, continuing here')
   await chat.shows('1 run resumed')
   release()
   await chat.shows('answer to: slowly')

@@ -94,7 +94,7 @@ test('a daemon that is killed in the middle of a question loses nothing: who ask
   const ask = heddle.start('ask', 'still there?')
   await received()
   daemon.stop('SIGKILL')
-  await ask.says('the daemon is gone; nothing is lost')
+  await ask.says('lost connection to the daemon; nothing is lost')
   release()
   expect(await ask.ended).toMatchObject({ code: 0, out: expect.stringMatching(/^answer to: still there\?\n/) })
   expect(await turns()).toMatchObject([{ preview: 'still there?', status: 'completed' }])
@@ -201,7 +201,7 @@ test('a watcher on a terminal sees a run of another process, steers it by typing
   release()
   const { code, out } = await watch.ended
   expect(code).toBe(0)
-  expect(out).toContain('got your message')
+  expect(out).toContain('received your message')
   expect(out).toContain('answer to: make it 8443')
   const { steps } = await heddle.json<RunView>('show', `run:${runId}`)
   expect(steps.map(({ kind, name }) => [kind, name])).toEqual([

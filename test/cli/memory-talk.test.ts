@@ -37,7 +37,7 @@ test('the answer to "remember that" tells what is kept, what was known already a
   const today = new Date().toISOString().slice(0, 10)
   expect(await told('Alice manages Bob')).toBe('REHEARSAL: stored as [id:1]: Alice manages Bob\nheddle why memory:1')
   expect(await told('Bob manages Alice')).toBe(
-    `REHEARSAL: stored as [id:2]: Bob manages Alice\nlooks like [id:1] ${today} Alice manages Bob\nheddle why memory:2`,
+    `REHEARSAL: stored as [id:2]: Bob manages Alice\nsimilar: [id:1] ${today} Alice manages Bob\nheddle why memory:2`,
   )
   expect(await told('alice manages Bob.')).toBe(
     'REHEARSAL: already stored as [id:1]: Alice manages Bob; its score went up\nheddle why memory:1',

@@ -144,7 +144,7 @@ test('tasks and plans are cancelled and tried again by their own numbers', async
   expect((await heddle.run('retry', 'task:8')).out).toContain('task:8 restarted    heddle plans -w shows it')
   expect((await heddle.run('retry', 'plan:2')).err).toContain('heddle tasks --plan 2 --status failed')
   expect(daemon.asked).toEqual([
-    ['cancel', 'task:3', 'cancelled by hand'],
+    ['cancel', 'task:3', 'cancelled by the user'],
     ['cancel', 'plan:1', 'enough'],
     ['retry', 'task:8'],
   ])

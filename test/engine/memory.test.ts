@@ -216,7 +216,7 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     await store.write('submit', (tx) => forget(tx, 3, 1))
     expect(await told('two')).toContain('narrative:1] The bakery is busy [id:1].')
     await store.write('submit', (tx) => forget(tx, 1, 1))
-    expect(await told('three')).not.toContain('where things stood')
+    expect(await told('three')).not.toContain('previous session summary')
     const { text } = await office.ask('look it up')
     expect(JSON.parse(text).narratives).toMatchObject([{ id: 1, summary: expect.stringContaining('forgotten') }])
   })

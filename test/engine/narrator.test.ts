@@ -86,7 +86,7 @@ describe.each(databases)('where a talk stands on %s', (database) => {
     await office.ask('and again', { label: 'next' })
     const notes = office.requestsOf('coordinator').map(({ note }) => note)
     expect(notes[1]).toContain('[previous session summary, narrative:1] Orders move to PostgreSQL in March.')
-    expect([notes[0], notes[2]].join()).not.toContain('where things stood')
+    expect([notes[0], notes[2]].join()).not.toContain('previous session summary')
     expect(await office.engine.store.read((rows) => narrativeRecalledBy(rows, runId ?? ''))).toMatchObject({ id: 1 })
   })
 

@@ -71,7 +71,7 @@ async function askUser(
   question: ApprovalView,
   { call, signal }: Omit<AnswerOptions, 'policy'>,
 ) {
-  await call(`run:${tail(question.runId)} needs you: approval`)
+  await call(`run:${tail(question.runId)} is waiting for your approval`)
   return askOnTerminal(here, client, question, signal)
 }
 

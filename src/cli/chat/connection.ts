@@ -90,7 +90,7 @@ export class Connection {
   #continueAlone(): Promise<void> {
     this.#alone ??= (async () => {
       this.#client = this.#app
-      this.#tell('the daemon is gone; nothing is lost, continuing without it')
+      this.#tell('lost connection to the daemon; nothing is lost, continuing here')
     })().then(async () => {
       for (const session of this.#sessions) await this.workOn(session)
     })

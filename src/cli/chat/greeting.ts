@@ -40,7 +40,7 @@ export async function greeting(
     statusRow(here, 'spend', `${spent} · ${limits}`),
     ...needsYouRows(here, view),
     ...(view.running + view.queued > ownRuns ? [runningRow(here, view, plans, daemon)] : []),
-    ...(daemon ? [statusRow(here, 'daemon', `up, process ${daemon.health.pid}`)] : []),
+    ...(daemon ? [statusRow(here, 'daemon', `running (pid ${daemon.health.pid})`)] : []),
     ...newsRows(here, view, since),
   ]
   markSeen(here)

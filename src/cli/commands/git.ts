@@ -12,7 +12,7 @@ export const registerGit: Register = (program, run) => {
   const git = program
     .command('git')
     .helpGroup('DECIDE')
-    .description('hooks and settings that commands left behind, moved aside until you trust them')
+    .description('git hooks and settings written by commands; disabled until you trust them')
     .action(
       run(async (here) => {
         const untrusted = await untrustedIn({ folder: here.folder, path: '.' }, isGitSample)
@@ -21,19 +21,19 @@ export const registerGit: Register = (program, run) => {
             [new UntrustedPages(here.screen, each).next(), ...samplesLine(each), trustCommand(each)].join('\n'),
           )
           .join('\n\n')
-        return { json: { untrusted }, text: text || 'nothing was moved aside in this folder' }
+        return { json: { untrusted }, text: text || 'nothing is disabled in this folder' }
       }),
     )
   git
     .command('trust <directory>')
-    .description('put back what was moved aside in a directory, such as sub/.git')
+    .description('restore the disabled files of a directory, such as sub/.git')
     .option('--hash <hash>', 'hash of what you saw, from heddle git; required without a terminal')
     .action(
       run(async (here, [given = ''], options) => {
         const directory = given.replace(/\/+$/, '') || '.'
         const hash = options['hash'] === undefined ? await confirmedHash(here, directory) : String(options['hash'])
         const trusted = await trustFiles({ folder: here.folder, path: '.' }, directory, hash)
-        return { json: { ok: true, trusted }, text: trusted.map((path) => `put back  ${printable(path)}`).join('\n') }
+        return { json: { ok: true, trusted }, text: trusted.map((path) => `restored  ${printable(path)}`).join('\n') }
       }),
     )
 }
@@ -44,7 +44,7 @@ async function confirmedHash(here: CommandContext, directory: string): Promise<s
     (each) => each.directory === directory,
   )
   if (!found)
-    throw new UsageError(`nothing was moved aside in ${printable(directory)}`, 'heddle git lists what was', 'not_found')
+    throw new UsageError(`nothing is disabled in ${printable(directory)}`, 'heddle git lists what is', 'not_found')
   if (!canAsk(here) || here.json)
     throw new UsageError('without a terminal, trust needs --hash', trustCommand(found), 'missing_argument')
   assertShown(found)

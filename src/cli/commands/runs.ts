@@ -14,8 +14,8 @@ export const registerRuns: Register = (program, run) => {
   program
     .command('ps')
     .helpGroup('SEE')
-    .description('what is queued, running or waiting')
-    .option('-a, --all', 'also the last finished ones')
+    .description('list queued, running and waiting runs')
+    .option('-a, --all', 'also recently finished runs')
     .action(
       run(async (here, _args, options) => {
         const runs = await (await here.client()).runs({ all: options['all'] === true })
@@ -34,7 +34,7 @@ export const registerRuns: Register = (program, run) => {
     .helpGroup('SEE')
     .description('tokens and money; ~ marks an estimate')
     .option('--by <key>', spendingKeys.join(', '), 'model')
-    .option('--today', 'only what was spent since midnight, UTC')
+    .option('--today', 'only today (UTC)')
     .action(
       run(async (here, _args, options) => {
         const by = spendingKeys.find((known) => known === options['by'])
@@ -53,7 +53,7 @@ export const registerRuns: Register = (program, run) => {
     .command('cancel <ref>')
     .helpGroup('DECIDE')
     .description('stop a run, a task or a plan; its work so far is kept')
-    .option('--reason <text>', 'recorded in its turn', 'cancelled by hand')
+    .option('--reason <text>', 'reason, stored with the turn', 'cancelled by the user')
     .addHelpText('after', '\nExamples: heddle cancel run:4c1e07    heddle cancel task:3    heddle cancel plan:1')
     .action(
       run(async (here, [name = ''], options) => {
@@ -73,7 +73,7 @@ export const registerRuns: Register = (program, run) => {
   program
     .command('retry <ref>')
     .helpGroup('DECIDE')
-    .description('run a finished run or a failed task again; the old turn stays')
+    .description('retry a finished run or a failed task; keeps the old turn')
     .addHelpText('after', '\nExamples: heddle retry run:4c1e07    heddle retry task:3')
     .action(
       run(async (here, [name = '']) => {
@@ -85,7 +85,7 @@ export const registerRuns: Register = (program, run) => {
           )
         const retried = await (await here.client()).retry(name)
         const run = retried.runId === null ? '' : `run:${tail(retried.runId)}`
-        const work = (await here.daemon()) ? '' : 'heddle up does the work, '
+        const work = (await here.daemon()) ? '' : 'heddle up runs it, '
         const text =
           kind === 'task'
             ? `${printable(name)} restarted${run && ` as ${run}`}    ${work}heddle plans -w shows it`

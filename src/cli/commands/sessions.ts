@@ -9,8 +9,8 @@ export const registerSessions: Register = (program, run) => {
     .command('sessions')
     .alias('session')
     .helpGroup('REWIND')
-    .description('list the sessions of this folder, the last used first')
-    .option('-a, --all', 'those of every folder, those of subagents, and archived ones')
+    .description('list the sessions of this folder, most recent first')
+    .option('-a, --all', 'include other folders, subagents and archived sessions')
     .action(run((here, _args, options) => list(here, options['all'] === true)))
   sessions
     .command('list', { hidden: true })
@@ -45,7 +45,7 @@ export const registerSessions: Register = (program, run) => {
   program
     .command('fork <turn>')
     .helpGroup('REWIND')
-    .description('start a new session at any turn; the old head stays')
+    .description('start a new session from any turn; the original session is unchanged')
     .option('--as <label>', 'label of the new session (default: fork-…)')
     .option('--persona <id>', 'the persona of the new session')
     .addHelpText('after', '\nExample: heddle fork turn:4c1e07 --as second-try')

@@ -41,7 +41,7 @@ export async function status(here: CommandContext): Promise<CommandResult> {
       statusRow(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
       ...needsYouRows(here, view),
       runningRow(here, view, plans, daemon),
-      statusRow(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
+      statusRow(here, 'daemon', daemon ? `running (pid ${daemon.health.pid})` : 'not running    heddle up'),
       ...newsRows(here, view, since),
       statusRow(here, 'help', 'heddle --help'),
     ].join('\n'),
@@ -125,6 +125,6 @@ export function countLabel(number: number, what: string): string {
 /** The model in use; the rehearsal script is explained. */
 export function modelWords(model: string | null): string {
   return model === rehearsal
-    ? 'REHEARSAL: a script, no key, no network    heddle models add'
+    ? 'demo mode (rehearsal): no model configured    heddle models add'
     : printable(model ?? 'none')
 }

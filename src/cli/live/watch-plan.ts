@@ -82,7 +82,7 @@ class PlanWatcher {
   async #continueAlone(): Promise<void> {
     const { app, screen, output } = this.#context
     this.#client = await app()
-    this.#notice = 'the daemon is gone; nothing is lost, but nothing is running    heddle up'
+    this.#notice = 'lost connection to the daemon; nothing is lost, but nothing is running    heddle up'
     if (!screen.isTerminal) output.write(`${this.#notice}\n`)
     await this.#look()
   }

@@ -11,8 +11,8 @@ import type { Journal } from './context/journal.ts'
 
 /** Describes for users the activity of an unfinished run, or the reason it waits. */
 export async function doingOf(rows: Reading, run: Run, journal: Journal, now: Millis): Promise<string> {
-  if (run.state === 'queued') return 'waiting to start'
-  if (run.state === 'waiting') return `waits: ${await waitWords(rows, run, now)}`
+  if (run.state === 'queued') return 'queued'
+  if (run.state === 'waiting') return `waiting for ${await waitWords(rows, run, now)}`
   const open = journal.openCalls.map(({ name }) => name)
   return open.length === 0 ? 'thinking' : open.join(', ')
 }
@@ -33,8 +33,8 @@ async function retryWords(rows: Reading, { id, wakeAt }: Run, now: Millis): Prom
   const pause = (await pausesOf(rows, id)).findLast(({ kind }) => kind === 'run.waiting')
   const error = pause?.payload['for'] === 'retry' ? pause.payload['error'] : undefined
   const when = wakeAt === null ? '' : ` in ${Math.max(0, Math.ceil((wakeAt - now) / 1000))}s`
-  if (error === 'budget_in_use') return `budget reserved by other runs, next try${when}`
-  return `retry of the model${when}${error === undefined ? '' : `, ${retryReason(String(error))}`}`
+  if (error === 'budget_in_use') return `budget reserved by other runs, retry${when}`
+  return `model retry${when}${error === undefined ? '' : `, ${retryReason(String(error))}`}`
 }
 
 /** Runs that need the same budget share one open question, which may be another run's. */
@@ -43,9 +43,9 @@ async function budgetWords(rows: Reading, { id, wakeAt }: Run): Promise<string> 
   const asked = (await openApprovals(rows)).find(
     ({ tool, input }) => tool === own?.tool && isSameBudget(input as BudgetQuestion, own.input as BudgetQuestion),
   )
-  if (asked) return `${commandFor(asked)}, a larger budget: it is spent`
+  if (asked) return `${commandFor(asked)}, budget used up`
   return wakeAt === null
-    ? 'a larger budget: it is spent'
+    ? 'a larger budget'
     : `the budget of the next day, from ${new Date(wakeAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 

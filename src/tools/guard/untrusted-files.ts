@@ -103,7 +103,7 @@ export async function trustFiles(folder: PathAddress, directory: string, hash: s
     await opened.file.sync()
   })
   if (trusted.length === 0)
-    throw new UsageError(`nothing was moved aside in ${directory}`, 'heddle git lists what was', 'not_found')
+    throw new UsageError(`nothing is disabled in ${directory}`, 'heddle git lists what is', 'not_found')
   return trusted
 }
 

@@ -96,7 +96,7 @@ export async function trustAgent(
   const lines = [
     agentFacts(here.screen, agent),
     ...findingLines(here.screen, agent.diagnostics),
-    `its instructions have ${bytes} bytes; read them with: heddle agents show ${agent.name}`,
+    `${bytes} bytes of instructions; read them with: heddle agents show ${agent.name}`,
   ]
   if (options['yes'] !== true) {
     const remedy = `read it, then: heddle agents trust ${agent.name} --yes`

@@ -20,7 +20,7 @@ export async function addMemory(here: CommandContext, text: string | undefined, 
   return answerOf(
     here,
     kept,
-    kept.isMerged ? `memory:${id} already says this; its score is now ${score}` : `saved as memory:${id}`,
+    kept.isMerged ? `already saved as memory:${id}; its score is now ${score}` : `saved as memory:${id}`,
   )
 }
 
@@ -79,9 +79,9 @@ function answerOf(
     `${what}    heddle memory show ${memory.id}`,
     contentLine(here.screen, memory),
     ...superseded.map((older) => memoryMention(here.screen, 'replaces', older)),
-    ...near.map((other) => datedMention(here.screen, 'looks like', other)),
+    ...near.map((other) => datedMention(here.screen, 'similar:', other)),
     ...(first
-      ? [`  all are kept. Is one out of date?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`]
+      ? [`  both are kept. Is one outdated?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`]
       : []),
   ]
   const ids = { superseded: superseded.map(({ id }) => id), near: near.map(({ id }) => id) }
@@ -102,9 +102,9 @@ function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'
   const cited = few(narratives.map((id) => `narrative:${id}`))
   const shown = few(runs.map((id) => `run:${tail(id)}`))
   return [
-    ...(cited === null ? [] : [`  cited by ${cited}, no longer shown to any model`]),
+    ...(cited === null ? [] : [`  cited by ${cited}, which is no longer used`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
-    '  turns stay as they are',
+    '  turns are not changed',
   ]
 }
 
