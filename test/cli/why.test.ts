@@ -93,10 +93,10 @@ describe('the page', () => {
     ]
     expect(page({ chain })).toEqual([
       'result:2  "title of 2"  @researcher',
-      '  made by     run:aaaaaa        MISSING: no longer stored',
-      '  for  task 1 of plan 1  "title of 1"',
-      '  planned in  run:bbbbbb        MISSING: no longer stored',
-      '  you said    turn:cccccc       MISSING, but it began with "do it"',
+      '  produced by  run:aaaaaa        MISSING: no longer stored',
+      '  for          task 1 of plan 1  "title of 1"',
+      '  planned in   run:bbbbbb        MISSING: no longer stored',
+      '  you said     turn:cccccc       MISSING, but it began with "do it"',
     ])
   })
 

@@ -81,7 +81,9 @@ function answerOf(
     ...superseded.map((older) => memoryMention(here.screen, 'replaces', older)),
     ...near.map((other) => datedMention(here.screen, 'similar:', other)),
     ...(first
-      ? [`  both are kept. Is one outdated?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`]
+      ? [
+          `  ${near.length === 1 ? 'both' : 'all'} are kept. Is one outdated?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`,
+        ]
       : []),
   ]
   const ids = { superseded: superseded.map(({ id }) => id), near: near.map(({ id }) => id) }
