@@ -19,6 +19,31 @@ describe('the project keeps its own rules', () => {
   })
 })
 
+describe('what is exported is used', () => {
+  const text = 'export const used = 1\nexport const unused = used'
+
+  test('by another file, not by its own alone', () => {
+    const user = file('src/domain/b.ts', "import { used } from './a.ts'\nused()")
+    expect(violations([file('src/domain/a.ts', text), user])).toEqual([
+      'src/domain/a.ts: exports unused, which no other file uses',
+    ])
+  })
+
+  test('and a test may take only what its file uses as well', () => {
+    const user = file('test/a.test.ts', "import { unused, used } from '../src/domain/a.ts'\nused(unused)")
+    expect(violations([file('src/domain/a.ts', text), user])).toEqual([
+      'src/domain/a.ts: exports unused, which only tests use',
+    ])
+  })
+})
+
+test('a folder that holds too many files is refused', () => {
+  const files = Array.from({ length: 33 }, (_, at) => file(`src/domain/noun-${at}.ts`))
+  expect(violations(files)).toEqual([
+    'src/domain: has 33 files, more than 32; make a folder for a part of them',
+  ])
+})
+
 describe('a room imports only what the table allows', () => {
   for (const [room, allowed] of Object.entries(mayImport)) {
     test(`${room} may import ${allowed.join(', ') || 'nothing'}, and is stopped at the rest`, () => {

@@ -130,7 +130,7 @@ function hashOf(bytes: Uint8Array): string {
 }
 
 /** Default agent name from a file's path. */
-export function nameOfFile(path: string): string {
+function nameOfFile(path: string): string {
   const written = writtenPlace(path)
   const verdict = agentName(written)
   return verdict.ok ? verdict.name : visible(written)

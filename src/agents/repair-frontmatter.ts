@@ -1,7 +1,7 @@
 import { type Finding, note, warning } from './finding.ts'
 
 /** Parses a piece of YAML; `why` is YAML's own error code. */
-export type Parse = (text: string) => { fields: Map<string, unknown> } | { why: string }
+type Parse = (text: string) => { fields: Map<string, unknown> } | { why: string }
 
 /** A field with the lines that belong to it. */
 interface Block {

@@ -9,7 +9,7 @@ import {
 import { type Finding, note, warning } from './finding.ts'
 import { isRecord, type RequestedTool, requestedTools } from './requested-tools.ts'
 
-export interface ToolList {
+interface ToolList {
   tools: string[]
   ask: string[]
   limits: string[]

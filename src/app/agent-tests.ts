@@ -28,7 +28,7 @@ export { fixtureTemplate } from '../agent-tests/fixture-template.ts'
 const commandTime: Millis = 60_000
 
 /** An agent under test, with its models and tools. */
-export interface Measuring {
+interface Measuring {
   agent: Pick<Agent, 'name' | 'path' | 'tools'>
   fixture: Fixture
   /** The owner's name for the model. */

@@ -30,7 +30,7 @@ import { askFirst } from './permission-names.ts'
 const defaultPromptBytes = 4000
 const pace = { shortest: 150, longest: 400 }
 
-export interface EngineSettings {
+interface EngineSettings {
   config: Pick<
     Config,
     'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'

@@ -24,7 +24,7 @@ const providers = { anthropic, openai: openAi, google, 'openai-compatible': open
 export type Origin = 'yours' | 'listed' | 'free' | 'assumed'
 
 /** Facts about a configured model that are known before the first request. */
-export interface ModelFacts {
+interface ModelFacts {
   baseURL: string
   window: number
   windowFrom: Origin

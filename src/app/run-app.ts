@@ -23,7 +23,7 @@ import type { AppEngine } from './engine.ts'
 import type { ProcessWorker } from './process-worker.ts'
 
 /** Context of runs besides the engine. */
-export interface RunAppContext {
+interface RunAppContext {
   agents: AppAgents
   worker: ProcessWorker
   /** The default model and the daily budget, as `status` shows them. */

@@ -11,7 +11,7 @@ import { why } from '../engine/why/why.ts'
 import type { Store } from '../store/store.ts'
 
 /** Context of the turn views. */
-export interface TurnAppContext {
+interface TurnAppContext {
   agents: AgentIndex
   protect: ProtectedPlaces
   /** The configured budget of a request. */

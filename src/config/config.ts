@@ -108,7 +108,7 @@ export interface Config {
   written: Record<string, string>
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Directory that `~` stands for. */
   userHome?: string
   /** Looks up `${secret:NAME}`; without it there are no secrets. */

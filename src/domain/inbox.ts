@@ -6,7 +6,7 @@ import type { RunOptions } from './run-options.ts'
 import { isStorable } from './text/storable.ts'
 
 // Not yet produced: 'trigger', 'system'.
-export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
+const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
 
 /** The turns that a narrative summarises. */

@@ -4,7 +4,7 @@ import type { Millis } from './clock.ts'
 export const taskStatuses = ['pending', 'blocked', 'running', 'completed', 'failed', 'skipped', 'cancelled'] as const
 export type TaskStatus = (typeof taskStatuses)[number]
 
-export const planStatuses = ['proposed', 'running', 'completed', 'failed', 'cancelled'] as const
+const planStatuses = ['proposed', 'running', 'completed', 'failed', 'cancelled'] as const
 export type PlanStatus = (typeof planStatuses)[number]
 
 /** Tasks with their dependencies. Tables and tools say *project*. */

@@ -1,11 +1,11 @@
 import { UsageError } from './errors.ts'
 
-export const userRoles = ['public', 'operator', 'admin'] as const
+const userRoles = ['public', 'operator', 'admin'] as const
 /** What a user may do; the table in `actions.ts` says it for each action. */
 export type UserRole = (typeof userRoles)[number]
 
 /** A person with a token. */
-export interface UserPrincipal {
+interface UserPrincipal {
   kind: 'user'
   id: string
   role: UserRole
@@ -23,7 +23,7 @@ export type Principal =
 export const owner: Principal = { kind: 'owner' }
 
 /** Text form of the owner, which is also the default of every column that holds a principal. */
-export const ownerText = 'owner'
+const ownerText = 'owner'
 
 /**
  * Text form, as rows store it: `owner`, `user:mia`, `hook:deploy`, `job:7`, `run:RUNID@user:mia`. The role is left out: it

@@ -13,10 +13,10 @@ export const referenceKinds = [
   'persona',
   'file',
 ] as const
-export type ReferenceKind = (typeof referenceKinds)[number]
+type ReferenceKind = (typeof referenceKinds)[number]
 
 /** `kind:id`, or a bare word whose kind depends on the context. */
-export interface Reference {
+interface Reference {
   kind: ReferenceKind | null
   id: string
 }

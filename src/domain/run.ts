@@ -55,7 +55,7 @@ export const stepKinds = ['reply', 'begun', 'ended', 'steer', 'compact'] as cons
 export type StepKind = (typeof stepKinds)[number]
 
 /** Reasons for parking a run. Not yet produced: 'question', 'delegate'. */
-export const waits = ['retry', 'budget', 'approval', 'question', 'delegate'] as const
+const waits = ['retry', 'budget', 'approval', 'question', 'delegate'] as const
 export type Wait = (typeof waits)[number]
 
 /** Why a run did not complete; shown to users and to the model in its next turn. */

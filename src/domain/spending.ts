@@ -30,7 +30,7 @@ export function trialKindOf(runId: string): TrialKind | undefined {
  * reported; computed from the text sent and received. Lost: the process died during the call; the max it can have cost.
  * Free: it failed before the provider did any work. The reservation of a call that is not made is released.
  */
-export const costStates = ['reserved', 'spent', 'estimated', 'lost', 'free'] as const
+const costStates = ['reserved', 'spent', 'estimated', 'lost', 'free'] as const
 export type CostState = (typeof costStates)[number]
 
 /** Cost of calls, split by how it is known. The figures of a `Usage` are those spent. */

@@ -54,7 +54,7 @@ export interface AgentIndex {
 }
 
 /** Surroundings of a run that decide its rights. */
-export interface RunScope {
+interface RunScope {
   persona: Persona | null
   folder: string
   /** The run that started this one: a child gets no tool that its parent could not delegate. */

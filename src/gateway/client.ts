@@ -108,7 +108,7 @@ async function ask<T>(socket: string, method: string, path: string, options: Req
 }
 
 /** Sends a request and resolves with a successful response; a refusal is thrown as its error. */
-export async function sendRequest(
+async function sendRequest(
   socket: string,
   method: string,
   path: string,

@@ -67,7 +67,7 @@ export const eventsQuery = z.strictObject({
 })
 
 /** Schemas of a route's body and query. */
-export interface RouteInputs {
+interface RouteInputs {
   body?: z.ZodObject
   query?: z.ZodObject
 }

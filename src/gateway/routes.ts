@@ -32,7 +32,7 @@ import { streamTo } from './stream.ts'
 const maxBodyBytes = 32 * 1024 * 1024
 
 /** Dependencies of the routes. */
-export interface RouteContext {
+interface RouteContext {
   heddle: Heddle
   health: Health
   clock: Clock

@@ -69,7 +69,7 @@ export function homePaths(home: string): HomePaths {
 }
 
 /** Absolute paths that were created, and those that existed. */
-export interface EnsuredHome {
+interface EnsuredHome {
   path: string
   created: string[]
   kept: string[]

@@ -8,7 +8,7 @@ const secretName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 const maxLength = 8192
 
 /** A stored secret, without its value. */
-export interface StoredSecret {
+interface StoredSecret {
   name: string
   /** Other users of this machine can read it. */
   isOpen: boolean

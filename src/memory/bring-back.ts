@@ -20,7 +20,7 @@ const pageSize = 200
 const maxReportedIds = 20
 
 /** Report of the memories that were brought back, shown once. */
-export interface BroughtBackMemories {
+interface BroughtBackMemories {
   count: number
   /** The first ids. */
   ids: number[]

@@ -5,7 +5,7 @@ import { cleanProviderText } from './stream/provider-message.ts'
 import { retryAfter } from './stream/retry-after.ts'
 
 /** Settings of a provider that its error messages need. */
-export interface Provider {
+interface Provider {
   name: string
   model: string
   baseURL: string

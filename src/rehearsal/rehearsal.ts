@@ -9,7 +9,7 @@ import { readRequest } from './script-view.ts'
 export const rehearsalName = 'rehearsal'
 const window = 200_000
 
-export interface RehearsalSettings {
+interface RehearsalSettings {
   clock: Clock
   /** Duration of each step, so that people can watch; default: no delay. */
   pace?: { shortest: Millis; longest: Millis }

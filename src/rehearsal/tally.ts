@@ -19,7 +19,7 @@ export interface Numbers {
 }
 
 /** Counts of a part, and the lines that report them: the numbers first, then their sources. */
-export interface Tally {
+interface Tally {
   numbers: Numbers
   lines: string[]
 }

@@ -65,7 +65,7 @@ export interface Position {
  * transaction with a smaller number may commit later, so events are ordered by transaction first, and those of a
  * transaction that is not older than every open one are held back.
  */
-export interface EventOrder {
+interface EventOrder {
   order: RawBuilder<unknown>
   newestFirst: RawBuilder<unknown>
   after(position: Position): RawBuilder<boolean>

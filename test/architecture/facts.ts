@@ -44,7 +44,10 @@ export function factsOf({ path, text }: SourceFile): Facts {
     for (const { importName } of entries) facts.taken.push(`${moduleRequest.value}#${importName.name ?? '*'}`)
   }
   for (const entry of module.staticExports.flatMap((statement) => statement.entries)) {
-    if (entry.moduleRequest) addImport(facts, entry.moduleRequest.value, entry.isType)
+    if (entry.moduleRequest) {
+      addImport(facts, entry.moduleRequest.value, entry.isType)
+      facts.taken.push(`${entry.moduleRequest.value}#${entry.importName.name ?? '*'}`)
+    }
     const name = entry.exportName.name ?? (entry.exportName.kind === 'Default' ? 'default' : '*')
     facts.exports.push(name)
     if (!entry.moduleRequest) facts.declares.push(name)
@@ -70,7 +73,7 @@ function note(node: Node, parent: Node | undefined, role: string, facts: Facts):
   if (node.type === 'ImportExpression' || node.type === 'TSImportType') {
     const specifier = textOf(node['source'])
     addImport(facts, specifier ?? unknownTarget, node.type === 'TSImportType')
-    if (node.type === 'ImportExpression') facts.taken.push(`${specifier}#*`)
+    facts.taken.push(`${specifier}#*`)
   }
   if (node.type === 'Literal' || node.type === 'TemplateLiteral') facts.texts.push(textOf(node) ?? '')
   if (node.type === 'Identifier' && isReference(parent, role)) facts.uses.push(String(node['name']))

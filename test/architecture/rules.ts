@@ -37,6 +37,27 @@ export const engineLayers: readonly string[] = [
 /** What can be read in one sitting. */
 export const maxLines = 400
 
+/** Max files directly in a folder of src. */
+export const maxFiles = 32
+
+/** Files whose exports are for users of the package. */
+export const publicFiles = ['src/index.ts', 'src/testing.ts']
+
+/** Exports that only tests use, as `path#name`, each with its reason. */
+export const exportedOnPurpose = new Set([
+  // The principals of users, hooks and jobs: their commands come later.
+  'src/domain/principal.ts#isOwner',
+  'src/domain/principal.ts#checkPrincipalId',
+  // Tests wait for the end of a request, whatever it asks meanwhile.
+  'src/engine/run/request.ts#whenQuiet',
+  // The hostile tests send bad values to every field of every route.
+  'src/gateway/route-inputs.ts#routeInputs',
+  // Tests count what is stored.
+  'src/store/rows/turns.ts#countTurns',
+  // `npm run schema` writes the dumps.
+  'src/store/schema-dump.ts#dumpSchema',
+])
+
 /** Names that say nothing of what a file is about, whole or as the last word of a name. */
 export const vagueNames = ['types', 'interfaces', 'common', 'index']
 export const vagueWords = ['util', 'utils', 'helper', 'helpers']

@@ -45,7 +45,7 @@ export function approveLine({ id, hash }: Pick<ApprovalView, 'id' | 'hash'>): st
   return `heddle approve ${id} --hash ${hash.slice(0, 12)}`
 }
 
-export interface FactsShown {
+interface FactsShown {
   task?: TaskLine | undefined
   /** Max rows per fact: a long one must not push the others off the screen. */
   most?: number

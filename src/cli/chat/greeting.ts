@@ -47,7 +47,7 @@ export async function greeting(
   return lines.join('\n')
 }
 
-export interface GreetingContext {
+interface GreetingContext {
   app: App
   client: Client
   session: string

@@ -6,7 +6,7 @@ import { cut, paint, printable, type Screen, width } from '../terminal/screen.ts
 const maxColumns = 100
 
 /** One activity of a run: which run, what, how long it took and how it ended. */
-export interface RunActivity {
+interface RunActivity {
   runId: string
   /** How far below the session's own run. */
   depth: number

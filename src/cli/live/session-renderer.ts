@@ -54,7 +54,7 @@ export interface Lookups {
 }
 
 /** Context of a session renderer. */
-export interface RendererContext {
+interface RendererContext {
   screen: Screen
   clock: Clock
   /** Name of the requested model. */

@@ -7,7 +7,7 @@ import { drawPlan, drawTasks, type PlanFacts, planFooter } from '../pages/plan-g
 import { Frame } from './plan-frame.ts'
 
 /** Context for watching a plan. */
-export type WatchContext = Pick<CommandContext, 'app' | 'clock' | 'screen'> & {
+type WatchContext = Pick<CommandContext, 'app' | 'clock' | 'screen'> & {
   signal: AbortSignal
   output: NodeJS.WritableStream
   most: number

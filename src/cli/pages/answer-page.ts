@@ -10,7 +10,7 @@ import { moneyWords, tokenWords } from './spending-words.ts'
 const minModelWidth = 12
 
 /** Facts for the last line of an answer. */
-export interface AnswerFacts {
+interface AnswerFacts {
   turnId: string | null
   model: { actual: string | null }
   usage: Usage

@@ -15,7 +15,7 @@ export interface PlanFacts {
 }
 
 /** Short words for task states; the one that needs the user is in capitals. */
-export const stateWords: Record<TaskStatus, string> = {
+const stateWords: Record<TaskStatus, string> = {
   pending: 'wait',
   blocked: 'blocked',
   running: 'run',

@@ -15,7 +15,7 @@ export function moneyWords(spent: Money): string {
   return spentWords(spent) + lostWords(spent)
 }
 
-export function spentWords({ costUsd, estimatedUsd = 0 }: Money): string {
+function spentWords({ costUsd, estimatedUsd = 0 }: Money): string {
   return `${estimatedUsd > 0 ? '~' : ''}${formatUsd(costUsd + estimatedUsd)}`
 }
 

@@ -40,7 +40,7 @@ const updateInput = z.strictObject({
 })
 const idInput = z.strictObject({ id: z.int().positive() })
 
-export interface MemorySettings {
+interface MemorySettings {
   /** Max active memories; those with the lowest score are archived. */
   maxMemories: number
   /** Search over the owner's files in the home, if enabled. */
@@ -146,7 +146,7 @@ function scoreTool(name: string, by: number, description: string): Tool<z.output
 }
 
 /** A memory in a tool's answer. */
-export function memoryRow({ id, content, tags, score, resultId, taskId, label }: Memory) {
+function memoryRow({ id, content, tags, score, resultId, taskId, label }: Memory) {
   return {
     id: `[id:${id}]`,
     content,

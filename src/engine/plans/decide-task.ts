@@ -32,7 +32,7 @@ import { resolvePointers } from './pointers.ts'
 import { tooLongReason } from './room-for.ts'
 
 /** A task to decide about, with its plan. The plan's session must be locked. */
-export interface DecisionContext {
+interface DecisionContext {
   task: Task
   plan: Plan
   home: Session
@@ -41,7 +41,7 @@ export interface DecisionContext {
 }
 
 /** Result of a decision about a task. */
-export interface TaskDecisionResult {
+interface TaskDecisionResult {
   status: TaskStatus
   runId: string | null
   /** Message for the session that waits for the plan; undefined when the plan goes on. */

@@ -35,7 +35,7 @@ import { cutBrief, roomFor } from './room-for.ts'
 const maxOfAll = 120_000
 
 /** Effect of a task's end on its plan. */
-export interface TaskEnd {
+interface TaskEnd {
   task: Task
   /** Message for the plan's session; undefined when nothing must be decided and the plan goes on. */
   news: string | undefined

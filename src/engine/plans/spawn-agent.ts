@@ -31,7 +31,7 @@ const input = z
   })
 
 /** Settings of `spawn_agent`. */
-export interface SpawnSettings {
+interface SpawnSettings {
   knowsModel(name: string): boolean
 }
 

@@ -86,7 +86,7 @@ export async function closeCalls(
 }
 
 /** The keys of `budgets` in the configuration. */
-export type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd'
+type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd'
 
 interface Draw {
   key: BudgetKey

@@ -25,7 +25,7 @@ const maxQuotation = 200
 const maxName = 80
 
 /** The end of a child whose result is delivered to the requester. */
-export interface Delivery extends ChildEnd<Engine> {
+interface Delivery extends ChildEnd<Engine> {
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
 }

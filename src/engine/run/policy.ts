@@ -5,7 +5,7 @@ import { isMemoryWriter } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
 /** The owner's rules about tools. */
-export interface ToolPolicy extends NameLists {
+interface ToolPolicy extends NameLists {
   /** Tools that ask the user before each call. */
   ask: readonly string[]
   /** Runs at this depth and below start no others with `sessions_spawn`. */
@@ -13,7 +13,7 @@ export interface ToolPolicy extends NameLists {
 }
 
 /** A run whose rights are decided: its role, its persona and the run that started it. */
-export interface RunRights {
+interface RunRights {
   role: AgentRole
   persona: Persona | null
   parent?: Run

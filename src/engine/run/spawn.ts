@@ -15,7 +15,7 @@ import { startSession } from '../turns/append.ts'
 export const briefHeading = '\n\n## Brief\n'
 
 /** Work for a child run. */
-export interface SpawnRequest {
+interface SpawnRequest {
   content: string
   /** The child's agent; part of its session's label. */
   agent: string
@@ -28,7 +28,7 @@ export interface SpawnRequest {
 }
 
 /** A run that may start children, and its session. */
-export interface Spawner {
+interface Spawner {
   parent: Run
   parentSession: Session
 }

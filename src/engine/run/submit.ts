@@ -72,14 +72,14 @@ export async function submit(
 }
 
 /** Ids for one input, made before its transaction, so that a retried transaction writes the same rows. */
-export interface InputIds {
+interface InputIds {
   itemId: string
   runId: string
   sessionId: string
   segmentId: string
 }
 
-export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
+function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
   return { itemId: newId(), runId: newId(), sessionId: newId(), segmentId: newId() }
 }
 
@@ -87,7 +87,7 @@ export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
  * Accepts an input in the caller's transaction, so that the caller's own rows commit with it. The only way into an inbox
  * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
  */
-export async function acceptInput(
+async function acceptInput(
   tx: Tx,
   input: Omit<Submission, keyof RunOptions> & { options: RunOptions; ids: InputIds; now: Millis },
 ): Promise<Accepted> {

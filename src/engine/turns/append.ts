@@ -13,7 +13,7 @@ import type { Runtime } from '../runtime.ts'
 import { makeTurn, writeJournal } from './make-turn.ts'
 import { assertPersonaExists, assignMainPersona, personaOfLabel, targetLabel } from './persona-session.ts'
 
-export interface AppendInput {
+interface AppendInput {
   folder: string
   label: string
   draft: TurnDraft
@@ -23,7 +23,7 @@ export interface AppendInput {
   personaId?: string
 }
 
-export interface Appended {
+interface Appended {
   turnId: string
   session: Session
   depth: number

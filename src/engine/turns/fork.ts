@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime.ts'
 import { retryIfTaken, startSession } from './append.ts'
 import { assertPersonaExists } from './persona-session.ts'
 
-export interface ForkInput {
+interface ForkInput {
   folder: string
   turnId: string
   label?: string

@@ -71,7 +71,7 @@ export async function walkBack(rows: Reading, first: ChainNode): Promise<WhyLink
 }
 
 /** Node of the request with this root run. */
-export function requestNode(rootRunId: string): ChainNode {
+function requestNode(rootRunId: string): ChainNode {
   return { kind: 'request', id: rootRunId, how: 'you said' }
 }
 

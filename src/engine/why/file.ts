@@ -34,7 +34,7 @@ export function fileReference(text: string): FileReference {
 }
 
 /** A file with its changes, oldest first, and its current state. */
-export interface FileHistory {
+interface FileHistory {
   displayPath: string
   /** Absolute path, with links resolved. */
   path: string

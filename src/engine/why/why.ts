@@ -23,7 +23,7 @@ import { type Budget, notesOn } from './notes.ts'
 import { storyOf } from './story.ts'
 
 /** Context of `why`. */
-export interface WhyContext {
+interface WhyContext {
   store: Store
   /** Folders of the runtime, which are never read. */
   protect: ProtectedPlaces

@@ -9,12 +9,12 @@ import { isKeptDatabase, restoreFile, restoreKept } from '../sqlite/restore.ts'
 import type { StoreContext } from '../store.ts'
 import { damaged, readBackup } from './backup-file.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   context: StoreContext
   migrations?: readonly Migration[]
 }
 
-export interface RestoreResult {
+interface RestoreResult {
   /** Size of the backup or restored file; null on a server. */
   bytes: number | null
   turns: number

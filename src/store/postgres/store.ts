@@ -16,7 +16,7 @@ const int8 = 20
 // idles this long, so the server may abort such a transaction.
 const idleInTransactionTimeout: Millis = 5000
 
-export interface PostgresSettings {
+interface PostgresSettings {
   url: string
   poolSize?: number
 }

@@ -6,7 +6,7 @@ import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
 /** A new approval. */
-export interface NewApproval extends Omit<Approval, 'id' | 'isAskedAgain' | 'answer' | 'answerReason' | 'answeredAt'> {
+interface NewApproval extends Omit<Approval, 'id' | 'isAskedAgain' | 'answer' | 'answerReason' | 'answeredAt'> {
   /** Packed listing of the folder's files; null when they are not compared. */
   baseline: string | null
 }

@@ -24,7 +24,7 @@ export async function countQueued(rows: Reading, limit: number): Promise<number>
 }
 
 /** Restrictions on the run to claim. */
-export interface QueueFilter {
+interface QueueFilter {
   /** Skips child runs. */
   skipChildren: boolean
   /** Skips runs that crashed an owner. */

@@ -26,7 +26,7 @@ export async function lastAnsweredCall(
 }
 
 /** A turn of a finished request, with its session. */
-export interface FinishedTurn {
+interface FinishedTurn {
   turnId: string
   runId: string
   session: string

@@ -129,7 +129,7 @@ export async function insertSegment(
   )
 }
 
-export function labelTaken(label: string): HeddleError {
+function labelTaken(label: string): HeddleError {
   return new HeddleError(
     'label_taken',
     `there is already a session "${label}" in this folder`,

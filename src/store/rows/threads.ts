@@ -14,7 +14,7 @@ type PlacedRow = ThreadRow & TurnRow
 const pageTurns = 500
 
 /** Position of a new turn: below `parent`, in a segment whose next depth is free. */
-export interface TurnPosition {
+interface TurnPosition {
   segmentId: string
   parent: Thread | null
   personaId: string | null

@@ -15,7 +15,7 @@ const maxBytes = 20 * 1024 * 1024
 const permissions = 0o777
 
 /** A file's location, held open, so that a concurrent change by another process is detected. */
-export interface HeldPlace extends FilePlace {
+interface HeldPlace extends FilePlace {
   become(fate: FileFate): Promise<void>
   /** Must always be called. */
   leave(): Promise<void>

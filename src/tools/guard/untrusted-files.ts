@@ -20,7 +20,7 @@ export interface Untrusted {
   hash: string
 }
 
-export interface UntrustedFile {
+interface UntrustedFile {
   /** Current path, relative to the folder. */
   path: string
   isExecutable: boolean

@@ -31,7 +31,7 @@ function emitAsked(tx: Tx, { engine, claimed }: ActiveRun, { id, tool }: { id: n
 }
 
 /** The user's answers about pending calls. */
-export interface Answers {
+interface Answers {
   approved: ReadyCall[]
   /** Denied by the user, or changed since the approval. */
   refused: Refused[]

@@ -19,7 +19,7 @@ export interface CallQuestion extends FrozenCall {
 }
 
 /** Calls of a reply, sorted by what happens to them. */
-export interface TriagedCalls {
+interface TriagedCalls {
   allowed: ReadyCall[]
   questions: CallQuestion[]
   refused: Refused[]
