@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
+import { amount, inFolder, pattern, words } from './check-fields.ts'
 import type { Evidence } from './evidence.ts'
 import { readTextFile } from './folder-state.ts'
-import { amount, inFolder, pattern, words } from './written.ts'
 
 const maxParagraphLength = 400
 

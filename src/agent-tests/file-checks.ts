@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
+import { inFolder, pattern, words } from './check-fields.ts'
 import type { Evidence } from './evidence.ts'
 import { changesBetween, readTextFile } from './folder-state.ts'
-import { inFolder, pattern, words } from './written.ts'
 
 /** Checks of the files after the run. */
 export const fileChecks: Record<string, CheckReader> = {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
+import { amount, words } from './check-fields.ts'
 import type { Evidence, PlannedTask } from './evidence.ts'
-import { amount, words } from './written.ts'
 
 /** Checks of the plan that a planner made. */
 export const planChecks: Record<string, CheckReader> = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type CheckReader, checkOf, joinWords } from './check.ts'
-import { amount, words } from './written.ts'
+import { amount, words } from './check-fields.ts'
 
 const lastOutputLength = 120
 

@@ -1,6 +1,3 @@
-import { formatCount } from './counted.ts'
-import { factsIn, factsOf, type ReportFact, readNumbers } from './facts.ts'
-import { defaultReport, parsePart } from './part.ts'
 import {
   answersOrCalls,
   maxConcurrentCalls,
@@ -8,7 +5,10 @@ import {
   type ScriptStep,
   type ScriptView,
 } from './script-view.ts'
-import { type Numbers, sumOf, tallyPart } from './tally.ts'
+import { factsIn, factsOf, type ReportFact, readNumbers } from './survey/facts.ts'
+import { formatCount } from './survey/format-count.ts'
+import { defaultReport, parsePart } from './survey/part.ts'
+import { type Numbers, sumOf, tallyPart } from './survey/tally.ts'
 import { parseReadFile, reasonIn } from './tool-texts.ts'
 
 const maxDifferences = 20

@@ -4,7 +4,7 @@ import type { Client, StreamItem } from '../../gateway/api.ts'
 import { type Daemon, isDaemonGone } from '../../gateway/client.ts'
 import type { LocalClient } from '../../gateway/local-client.ts'
 import type { CommandContext } from '../command.ts'
-import { recoveryNotice } from '../live/picked-up.ts'
+import { recoveryNotice } from '../live/recovery-notice.ts'
 
 const closeTimeout: Millis = 3000
 

@@ -1,13 +1,13 @@
+import { findPiece, type Piece, refusalText } from '../repertoire.ts'
+import type { ScriptedCall, ScriptStep, ScriptView } from '../script-view.ts'
+import { formatCount } from '../survey/format-count.ts'
+import { isPartsSurvey } from '../survey/survey-parts.ts'
+import { reportPath } from '../write.ts'
 import { agentNamesIn } from './agents.ts'
-import { formatCount } from './counted.ts'
+import { planIn, planNewsIn, type ResultItem, readTalk, refusalIn, type Talk, type TalkItem } from './conversation.ts'
 import { decideTaskStep, parseDecision, updatesFrom } from './decide-task.ts'
-import { parseDroppedParts } from './dropped.ts'
-import { findPiece, type Piece, refusalText } from './repertoire.ts'
-import type { ScriptedCall, ScriptStep, ScriptView } from './script-view.ts'
-import { isPartsSurvey } from './survey-parts.ts'
-import { planIn, planNewsIn, type ResultItem, readTalk, refusalIn, type Talk, type TalkItem } from './talk.ts'
-import { describePlanEnd, describeTaskEnd } from './tell-plan.ts'
-import { reportPath } from './write.ts'
+import { describePlanEnd, describeTaskEnd } from './describe-plan.ts'
+import { parseDroppedParts } from './dropped-parts.ts'
 
 /** Calls and text in response to one item of the conversation. */
 interface Move {

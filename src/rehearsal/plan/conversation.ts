@@ -1,6 +1,6 @@
-import type { ModelMessage } from '../domain/model.ts'
-import { stripLabel } from './label.ts'
-import { answeredCalls, type ScriptedCall } from './script-view.ts'
+import type { ModelMessage } from '../../domain/model.ts'
+import { stripLabel } from '../label.ts'
+import { answeredCalls, type ScriptedCall } from '../script-view.ts'
 
 /** A message to the coordinator: from the user, or from the runtime in a fixed format. */
 export type TalkItem =

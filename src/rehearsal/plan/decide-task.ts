@@ -1,6 +1,6 @@
-import type { ScriptedCall } from './script-view.ts'
-import { planIn, refusalIn, type Talk } from './talk.ts'
-import { failedIn } from './tell-plan.ts'
+import type { ScriptedCall } from '../script-view.ts'
+import { planIn, refusalIn, type Talk } from './conversation.ts'
+import { failedIn } from './describe-plan.ts'
 
 /** The user's decision about a task. */
 interface WantedDecision {
