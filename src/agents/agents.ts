@@ -3,7 +3,7 @@ import { type Agent, type AgentDiagnostic, isLive } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { type AgentDirectory, type AgentScan, watchedDirectory } from './agent-directory.ts'
 import { type Now, realPathOf } from './agent-files.ts'
-import { note } from './finding.ts'
+import { noteFinding } from './finding.ts'
 import type { KnownNames } from './read-agent.ts'
 import { storeTrust, type Trust, trustReader } from './trusted-agents.ts'
 import { type WorkFolders, workFoldersIn } from './work-folders.ts'
@@ -165,6 +165,6 @@ function shadowed(agent: Agent, winner: Agent): Agent {
 }
 
 function withNote(agent: Agent, change: Partial<Agent>, message: string, remedy: string): Agent {
-  const diagnostic: AgentDiagnostic = { ...note(message, remedy), path: agent.path }
+  const diagnostic: AgentDiagnostic = { ...noteFinding(message, remedy), path: agent.path }
   return { ...agent, ...change, diagnostics: [diagnostic, ...agent.diagnostics] }
 }

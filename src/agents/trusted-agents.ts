@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { type Now, stampNow } from './agent-files.ts'
-import { error } from './finding.ts'
+import { errorFinding } from './finding.ts'
 
 /** Path → hash of the content that the user trusts. */
 export interface Trust {
@@ -66,7 +66,7 @@ export function storeTrust(file: string, path: string, hash: string): void {
 function readTrust(file: string): Trust {
   const noTrust = (message: string, remedy: string): Trust => ({
     hashes: new Map(),
-    diagnostics: [{ ...error(`${message}, so no agent of a folder is trusted`, remedy), path: file }],
+    diagnostics: [{ ...errorFinding(`${message}, so no agent of a folder is trusted`, remedy), path: file }],
   })
   try {
     const stats = lstatSync(file, { throwIfNoEntry: false })

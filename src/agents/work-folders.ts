@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { type Now, realPathOf, type Stamp, stampNow } from './agent-files.ts'
-import { error } from './finding.ts'
+import { errorFinding } from './finding.ts'
 
 /** Folders that sessions of a home have or had: runs may have written files in them. */
 export interface WorkFolders {
@@ -63,7 +63,7 @@ interface Notes {
 
 function readNotes(file: string): Notes {
   const wrong = (message: string, remedy: string): AgentDiagnostic => ({
-    ...error(`${message}, so every agent file needs trust`, remedy),
+    ...errorFinding(`${message}, so every agent file needs trust`, remedy),
     path: file,
   })
   try {

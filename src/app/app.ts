@@ -17,7 +17,7 @@ import { trustedPlaces } from '../home/trusted-places.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
 import { memoryApp } from '../memory/memory-app.ts'
-import { bringBackReplaced, broughtBackText } from '../memory/restore-replaced.ts'
+import { broughtBackText, restoreReplaced } from '../memory/restore-replaced.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
 import { listPersonas } from '../store/rows/personas.ts'
@@ -61,7 +61,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   }))
   noteFolders(paths, folders)
   const { clock, random } = context
-  const broughtBack = await bringBackReplaced({ store, clock })
+  const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
   const embedding = openMeaning(config.memory, { store, clock })
   const newId = idSource(clock, random)

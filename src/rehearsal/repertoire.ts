@@ -18,7 +18,7 @@ const findPattern = textInPathPattern('find|search(?: for)?|grep|where is')
 const countPattern = textInPathPattern(String.raw`(?:count|how many)(?:\s+all)?(?:\s+of)?(?:\s+the)?`)
 
 /** One ability of the script. */
-export interface Piece {
+export interface Skill {
   name: string
   /** Example prompt. */
   example: string
@@ -33,7 +33,7 @@ export interface Piece {
 }
 
 /** All abilities of the script; everything else is refused. */
-export const repertoire: readonly Piece[] = [
+export const repertoire: readonly Skill[] = [
   {
     name: 'remember',
     example: 'remember that the port is 8443',
@@ -184,7 +184,7 @@ export const repertoire: readonly Piece[] = [
 ]
 
 /** Finds the ability that a prompt asks for. */
-export function findPiece(prompt: string): { piece: Piece; match: RegExpExecArray } | undefined {
+export function findPiece(prompt: string): { piece: Skill; match: RegExpExecArray } | undefined {
   for (const piece of repertoire) {
     const match = piece.matches(prompt)
     if (match) return { piece, match }
@@ -193,7 +193,7 @@ export function findPiece(prompt: string): { piece: Piece; match: RegExpExecArra
 }
 
 /** Abilities of the coordinator only. */
-export const coordinatorPieces: readonly Pick<Piece, 'name' | 'example' | 'does'>[] = [
+export const coordinatorPieces: readonly Pick<Skill, 'name' | 'example' | 'does'>[] = [
   {
     name: 'fail a task',
     example: '… , let task 3 fail',

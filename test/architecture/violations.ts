@@ -129,7 +129,10 @@ function isProgram(path: string): boolean {
 function crowdedFolders(source: readonly Facts[]): string[] {
   return [...Map.groupBy(source, ({ path }) => posix.dirname(path))]
     .filter(([, files]) => files.length > maxFiles)
-    .map(([folder, files]) => `${folder}: has ${files.length} files, more than ${maxFiles}; make a folder for a part of them`)
+    .map(
+      ([folder, files]) =>
+        `${folder}: has ${files.length} files, more than ${maxFiles}; make a folder for a part of them`,
+    )
 }
 
 /** One line for each import that closes a circle, naming the way around. */

@@ -1,9 +1,9 @@
-import { assertShown, trustFiles, type Untrusted, untrustedIn } from '../../app/untrusted-files.ts'
+import { assertShown, trustFiles, type UntrustedDirectory, untrustedIn } from '../../app/untrusted-files.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { shownPath } from '../../domain/text/visible.ts'
 import { isGitSample } from '../../home/git-samples.ts'
 import { ForeignText } from '../approvals/foreign-text.ts'
-import { lines } from '../approvals/question-page.ts'
+import { countLines } from '../approvals/question-page.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { askLine, canAsk } from '../terminal/prompt.ts'
 import { paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
@@ -52,7 +52,7 @@ async function confirmedHash(here: CommandContext, directory: string): Promise<s
   const rows = here.screen.rows - 3
   here.tell(pages.next(rows))
   while (pages.linesLeft > 0) {
-    const typed = await askLine(here, `${lines(pages.linesLeft)} you have not seen: v next page, v all, n no> `)
+    const typed = await askLine(here, `${countLines(pages.linesLeft)} you have not seen: v next page, v all, n no> `)
     const key = typed.trim().toLowerCase().replace(/\s+/, ' ')
     if (key === 'v' || key === 'v all') here.tell(pages.next(key === 'v' ? rows : undefined))
     else if (/^y(es)?$/.test(key)) here.tell('not yet: you have not seen all of it. v shows more; n says no')
@@ -64,7 +64,7 @@ async function confirmedHash(here: CommandContext, directory: string): Promise<s
   return found.hash
 }
 
-function samplesLine({ samples }: Untrusted): string[] {
+function samplesLine({ samples }: UntrustedDirectory): string[] {
   return samples === 0 ? [] : [`not shown: ${samples} unchanged sample hook${samples === 1 ? '' : 's'} of git`]
 }
 
@@ -72,7 +72,7 @@ function unchanged(): HeddleError {
   return new HeddleError('cancelled', 'nothing was changed', 'heddle git shows it')
 }
 
-function trustCommand({ directory, hash }: Untrusted): string {
+function trustCommand({ directory, hash }: UntrustedDirectory): string {
   return `heddle git trust ${printable(directory)} --hash ${hash.slice(0, 12)}`
 }
 
@@ -80,7 +80,7 @@ function trustCommand({ directory, hash }: Untrusted): string {
 class UntrustedPages {
   readonly #parts: { heading: string[]; text: ForeignText }[]
 
-  constructor(screen: Screen, { files }: Untrusted) {
+  constructor(screen: Screen, { files }: UntrustedDirectory) {
     this.#parts = files.map(({ path, isExecutable, content }) => ({
       heading: wrapped(
         paint(screen, 'bold', `${shownPath(path)}${isExecutable ? ' (executable)' : ''}`),

@@ -1,4 +1,4 @@
-import { findPiece, type Piece, refusalText } from '../repertoire.ts'
+import { findPiece, refusalText, type Skill } from '../repertoire.ts'
 import type { ScriptedCall, ScriptStep, ScriptView } from '../script-view.ts'
 import { formatCount } from '../survey/format-count.ts'
 import { isPartsSurvey } from '../survey/survey-parts.ts'
@@ -63,7 +63,7 @@ function answer(prompt: string, view: ScriptView, talk: Talk): Move {
 }
 
 /** Delegates one piece of work to one agent. */
-function delegate(prompt: string, { by }: Piece, { system }: ScriptView): Move {
+function delegate(prompt: string, { by }: Skill, { system }: ScriptView): Move {
   const skill = by.find((name) => agentNamesIn(system).includes(name))
   if (skill === undefined) return textMove(missing(by))
   return { calls: [spawn({ task: prompt, skill })], text: `@${skill} is working on it: ${prompt}` }
