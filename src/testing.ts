@@ -104,7 +104,7 @@ export function hallModel(options: HallOptions & Partial<Pick<Model, 'window' | 
   })
 }
 
-/** Time that stands still until a test moves it. */
+/** A clock that a test advances. */
 export interface ManualClock extends Clock {
   /** Moves time on and ends the sleeps that are due, in order. */
   advance(duration: Millis): Promise<void>

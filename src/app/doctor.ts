@@ -20,7 +20,7 @@ const leastSpace = 200 * 1024 * 1024
 const leastNode = 24
 const longestTrial = 30_000
 
-/** One finding; whatever is not ok says what to do. */
+/** One finding; has a remedy unless it is ok. */
 export interface HealthCheck {
   name: string
   status: 'ok' | 'warn' | 'fail'
@@ -49,7 +49,7 @@ export interface DoctorInput {
   placeOf(config: Config): DatabaseLocation
 }
 
-/** Looks at everything heddle rests on and changes nothing. */
+/** Checks the installation; changes nothing. */
 export async function examine(input: DoctorInput): Promise<HealthCheck[]> {
   const secrets = secretReader(input.paths.secrets)
   const config = await loadConfig(input.configFile, input.env, { userHome: input.userHome, secrets }).catch(
@@ -129,7 +129,7 @@ async function checkNames({ configFile, env, agentNames }: DoctorInput): Promise
 }
 
 /**
- * A server on this machine is asked for one word, others are not asked anything. A deep look has every model read a long
+ * A server on this machine is asked for one word, others are not asked anything. `deep` sends every model a long
  * prompt: servers on this machine cut it in silence, and others cost money.
  */
 async function checkModels(config: Config, { clock, isDeep, paths, env }: DoctorInput): Promise<HealthCheck[]> {

@@ -23,7 +23,7 @@ export interface StoreSettings {
   context?: Partial<StoreContext>
 }
 
-/** Opens the database of a home: made the first time, upgraded after a backup, refused where it is gone. */
+/** Opens the home's database: creates it, upgrades it after a backup, or refuses if it is missing. */
 export async function openHomeStore(settings: StoreSettings, context: StoreContext): Promise<Store> {
   const { paths, tell } = settings
   const place = databaseLocation(settings)
@@ -49,8 +49,8 @@ export async function missingDatabase({
 }
 
 /**
- * The database of a home as it is. None is made and none is upgraded: a command that only wants to note something must
- * not do that. Undefined where there is none yet, and with a word about it where it cannot be used.
+ * Opens the home's database without creating or upgrading it; undefined if there is none yet, and undefined with a notice
+ * if it cannot be used.
  */
 export async function openExistingStore(
   settings: Pick<StoreSettings, 'paths' | 'config' | 'tell'>,
@@ -71,7 +71,7 @@ export async function openExistingStore(
   }
 }
 
-/** Puts a backup in the place of what this home holds, which is kept aside. */
+/** Restores a backup; keeps the old data. */
 export async function restoreApp(settings: StoreSettings, file: string) {
   const place = databaseLocation(settings)
   const restored = await restoreBackup(place, file, { context: contextOf(settings) })

@@ -5,7 +5,7 @@ import { isStorable } from './text/storable.ts'
 
 const name = () => z.string().max(200).refine(isStorable, 'must be well-formed text')
 
-/** How the run that answers an input shall run. An inbox item stores it whole. */
+/** Options of the run that answers an input; stored whole with it. */
 export const runOptions = z.strictObject({
   /** The agent that shall answer. */
   agent: name().exactOptional(),

@@ -240,7 +240,7 @@ test('another model, another level, another session, a fork', async () => {
     ['/new main', 'session main already exists'],
     ['/halp', 'did you mean /help?'],
     ['/status', 'session    fresh, 1 turn'],
-    ['/help', 'Alt-Enter is a line break'],
+    ['/help', 'Alt-Enter inserts a line break'],
   ] as const) {
     chat.type(`${line}\r`)
     await chat.shows(answer)

@@ -9,7 +9,7 @@ export interface PromptParts {
   identity: Identity | null
   /** Works for another run: gets the working rules, but nothing about the user. */
   isChild: boolean
-  /** The owner's prompt files, in order. */
+  /** The user's prompt files, in order. */
   files: readonly { name: string; text: string }[]
   /** Names of the tools that exist for this run. */
   tools: readonly string[]
