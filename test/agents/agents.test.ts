@@ -33,7 +33,7 @@ describe('who answers to a name', () => {
     expect(first).toMatchObject({ status: 'ready', source: 'home', diagnostics: [] })
     expect(second?.shadowedBy).toBe(first?.path)
     expect(said(second as Agent)).toEqual([
-      `note: ${first?.path} has the same name and comes first: ${second?.path} is not used`,
+      `note: ${second?.path} is shadowed by ${first?.path} (same name)`,
     ])
   })
 

@@ -121,5 +121,5 @@ test('an agent file that an agent writes is nobody until the owner trusts that v
   for (const agent of written) known.trust(agent)
   expect(await ask('hello', 'spy')).toMatchObject({ ok: true, text: 'I am spy' })
   writeFileSync(join(folder, inFolder), whole('spy', 'color: red\n'))
-  await expect(ask('hello', 'spy')).rejects.toThrow('@spy cannot be given work: it has changed since you trusted it')
+  await expect(ask('hello', 'spy')).rejects.toThrow('@spy cannot be used: it has changed since you trusted it')
 })

@@ -96,7 +96,7 @@ test('a kill at any moment of a question loses nothing: the next one finds its a
 test('up works through what was handed in, is alone in its home, and stops on SIGTERM without leaving anything', async () => {
   await ask('first', '--no-wait')
   const up = heddle.start('up')
-  await up.says('at work')
+  await up.says('running:')
   await provider.until(({ kind }) => kind === 'answered')
   while ((await heddle.json<{ runs: unknown[] }>('ps')).runs.length > 0);
   const second = await heddle.run('up', '--json')

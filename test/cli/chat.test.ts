@@ -200,7 +200,7 @@ test('after a crash the first line says what was picked up, and the answer comes
 test('a daemon that dies in the middle is told of, and the talk goes on without it', async () => {
   await begin()
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   const chat = await talk()
   chat.type('slowly\r')
   await received()
@@ -216,7 +216,7 @@ test('a daemon that dies in the middle is told of, and the talk goes on without 
 test('with a daemon who leaves lets it go on', async () => {
   await begin()
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   const chat = await talk()
   chat.type('slowly\r')
   await received()

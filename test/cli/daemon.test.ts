@@ -47,7 +47,7 @@ afterEach(async () => {
 async function up(options: { env?: NodeJS.ProcessEnv } = {}): Promise<Started> {
   const started = heddle.startWith(options, 'up')
   running.push(started)
-  await started.says('at work')
+  await started.says('running:')
   return started
 }
 
@@ -149,7 +149,7 @@ test.each([
       ask.stop(signal)
       const { code, out } = await ask.ended
       const said =
-        /I asked @researcher\.(\\n|\n){2}Cancelled: stopped by Ctrl-C; did not finish: @researcher \(run:\w{6}\)/
+        /I asked @researcher\.(\\n|\n){2}Cancelled: stopped by Ctrl-C; not finished: @researcher \(run:\w{6}\)/
       expect(out).toMatch(said)
       expect(code).toBe(130)
       if (json.length > 0)

@@ -52,7 +52,7 @@ test('what is meant is found, shown as such and told; without an answer the word
     { id: 1, words: [] },
   ])
   expect((await run('show', `turn:${turnId}`)).out).toMatch(/memory:1 +boat painted red +by meaning/)
-  expect((await run('doctor')).out).toMatch(/ok +embedder +127\.0\.0\.1:\d+\/v1 small answers with 128 numbers a text/)
+  expect((await run('doctor')).out).toMatch(/ok +embedder +127\.0\.0\.1:\d+\/v1 small works, 128 dimensions/)
   daemon.stop('SIGTERM')
   expect((await daemon.ended).code).toBe(0)
 

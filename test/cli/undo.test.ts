@@ -38,7 +38,7 @@ const changing =
 test.each(['without a daemon', 'with one'])('undo puts back what a question changed, %s', async (how) => {
   if (how === 'with one') {
     daemon = heddle.start('up')
-    await daemon.says('at work')
+    await daemon.says('running:')
   }
   const { runId } = await heddle.json<Answered>('ask', changing)
   expect([content('a.txt'), content('new/b.txt')]).toEqual(['two\n', 'b\n'])
