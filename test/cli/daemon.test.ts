@@ -175,7 +175,7 @@ test('the log is one JSON object per line, tells what happens, and holds no secr
     .split('\n')
     .map((line) => JSON.parse(line))
   expect(lines.map(({ msg }) => msg)).toEqual([
-    expect.stringMatching(/^at work/),
+    expect.stringMatching(/^running: /),
     ...['session.created', 'run.queued', 'run.started', 'turn.added', 'run.ended'],
     expect.stringMatching(/^stopping/),
     'stopped',

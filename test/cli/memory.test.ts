@@ -143,7 +143,7 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
     '  it had replaced memory:1: still readable    heddle memory forget 1',
-    '  cited by narrative:1, no longer shown to any model',
+    '  cited by narrative:1, which is no longer used',
     `  shown to run:${runId?.slice(-6)}`,
     '  turns are not changed',
     '',
