@@ -1,4 +1,4 @@
-import { ownerText } from '../src/domain/principal.ts'
+import { ownerText } from '../src/domain/access/principal.ts'
 import { newRun } from '../src/domain/run.ts'
 import type { Runtime } from '../src/engine/runtime.ts'
 import { append } from '../src/engine/turns/append.ts'

@@ -5,9 +5,9 @@ import type { App } from './api/app.ts'
 import type { Heddle } from './api/heddle.ts'
 import { openApp } from './app/app.ts'
 import { loadConfig } from './config/config.ts'
+import { owner } from './domain/access/principal.ts'
 import type { Clock, Millis, Random } from './domain/clock.ts'
 import type { Model } from './domain/model.ts'
-import { owner } from './domain/principal.ts'
 import type { Tool } from './domain/tools/tool.ts'
 import { ensureHome, homePaths } from './home/home.ts'
 import { type ScriptedModel, scriptedModel } from './models/scripted.ts'
@@ -104,7 +104,7 @@ export function hallModel(options: HallOptions & Partial<Pick<Model, 'window' | 
   })
 }
 
-/** Time that stands still until a test moves it. */
+/** A clock that a test advances. */
 export interface ManualClock extends Clock {
   /** Moves time on and ends the sleeps that are due, in order. */
   advance(duration: Millis): Promise<void>

@@ -93,7 +93,7 @@ function start([program = '', ...args]: string[]): Command {
 
 async function busyDaemon(command: string[]): Promise<Daemon> {
   const daemon = start(command)
-  await daemon.says('at work')
+  await daemon.says('running:')
   const { runId } = await heddle.json<Answered>('ask', '--no-wait', 'which port?')
   await provider.until(({ kind }) => kind === 'received')
   const { daemon: program } = await heddle.json<{ daemon: number }>('status')
@@ -301,7 +301,7 @@ describe('the terminal of a command is closed:', () => {
 
   test('a question that the daemon works on goes on', async () => {
     const daemon = start([...node, bin, 'up'])
-    await daemon.says('at work')
+    await daemon.says('running:')
     const ask = start(onTerminalCommand(`exec ${quoted([...node, bin, 'ask', '--agent', '@general', 'which port?'])}`))
     await provider.until(({ kind }) => kind === 'received')
     const program = childOf(ask.pid) ?? 0

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
+import { countField, nonEmptyText, regexText, relativePath } from './check-fields.ts'
 import type { Evidence } from './evidence.ts'
 import { readTextFile } from './folder-state.ts'
-import { amount, inFolder, pattern, words } from './written.ts'
 
 const maxParagraphLength = 400
 
 /** Checks of the agent's answer. */
 export const answerChecks: Record<string, CheckReader> = {
   first_paragraph: checkOf(
-    z.strictObject({ atMost: amount.default(maxParagraphLength) }),
+    z.strictObject({ atMost: countField.default(maxParagraphLength) }),
     ({ atMost }) => `the answer begins with a paragraph of at most ${atMost} characters`,
     ({ atMost }, { text }) => {
       const paragraph = text.trim().split(/\n\s*\n/)[0] ?? ''
@@ -19,12 +19,12 @@ export const answerChecks: Record<string, CheckReader> = {
     },
   ),
   answer_contains: checkOf(
-    z.strictObject({ text: words }),
+    z.strictObject({ text: nonEmptyText }),
     ({ text }) => `the answer says "${text}"`,
     ({ text: wanted }, { text }) => inAnswer(text, text.toLowerCase().includes(wanted.toLowerCase())),
   ),
   answer_lacks: checkOf(
-    z.strictObject({ text: words }),
+    z.strictObject({ text: nonEmptyText }),
     ({ text }) => `the answer does not say "${text}"`,
     ({ text: unwanted }, { text }) => {
       const at = text.toLowerCase().indexOf(unwanted.toLowerCase())
@@ -32,12 +32,12 @@ export const answerChecks: Record<string, CheckReader> = {
     },
   ),
   answer_matches: checkOf(
-    z.strictObject({ pattern }),
+    z.strictObject({ pattern: regexText }),
     ({ pattern }) => `the answer matches /${pattern}/`,
     ({ pattern }, { text }) => inAnswer(text, new RegExp(pattern, 'im').test(text)),
   ),
   places: checkOf(
-    z.strictObject({ atLeast: amount.default(1) }),
+    z.strictObject({ atLeast: countField.default(1) }),
     ({ atLeast }) =>
       atLeast === 1
         ? 'the answer names a path:line that exists'
@@ -52,7 +52,7 @@ export const answerChecks: Record<string, CheckReader> = {
   ),
   place: checkOf(
     z
-      .strictObject({ path: inFolder, from: amount.min(1), to: amount.min(1) })
+      .strictObject({ path: relativePath, from: countField.min(1), to: countField.min(1) })
       .refine(({ from, to }) => from <= to, { error: 'from must not be greater than to' }),
     ({ path, from, to }) => `the answer points at ${path}:${from === to ? from : `${from}-${to}`}`,
     ({ path, from, to }, evidence) => {

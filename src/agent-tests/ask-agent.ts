@@ -9,7 +9,7 @@ import type { PlannedTask } from './evidence.ts'
 const harmless = ['write_file', 'edit_file', 'exec']
 
 /** A task for an agent, and the signal that stops it. */
-export interface AgentTask {
+interface AgentTask {
   folder: string
   agent: string
   task: string

@@ -1,39 +1,39 @@
 import { z } from 'zod'
 import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
+import { nonEmptyText, regexText, relativePath } from './check-fields.ts'
 import type { Evidence } from './evidence.ts'
 import { changesBetween, readTextFile } from './folder-state.ts'
-import { inFolder, pattern, words } from './written.ts'
 
 /** Checks of the files after the run. */
 export const fileChecks: Record<string, CheckReader> = {
   file_exists: checkOf(
-    z.strictObject({ path: inFolder }),
+    z.strictObject({ path: relativePath }),
     ({ path }) => `${path} exists`,
     ({ path }, { folder }) =>
       readTextFile(folder, path) === undefined ? { ok: false, saw: 'no such file' } : { ok: true, saw: 'it does' },
   ),
   file_missing: checkOf(
-    z.strictObject({ path: inFolder }),
+    z.strictObject({ path: relativePath }),
     ({ path }) => `there is no ${path}`,
     ({ path }, { after }) => (after.has(path) ? { ok: false, saw: 'it is there' } : { ok: true, saw: 'none' }),
   ),
   file_contains: checkOf(
-    z.strictObject({ path: inFolder, text: words }),
+    z.strictObject({ path: relativePath, text: nonEmptyText }),
     ({ path, text }) => `${path} contains "${text}"`,
     ({ path, text }, evidence) => lookInto(evidence, path, (all) => all.includes(text)),
   ),
   file_lacks: checkOf(
-    z.strictObject({ path: inFolder, text: words }),
+    z.strictObject({ path: relativePath, text: nonEmptyText }),
     ({ path, text }) => `${path} does not contain "${text}"`,
     ({ path, text }, evidence) => lookInto(evidence, path, (all) => !all.includes(text)),
   ),
   file_matches: checkOf(
-    z.strictObject({ path: inFolder, pattern }),
+    z.strictObject({ path: relativePath, pattern: regexText }),
     ({ path, pattern }) => `${path} matches /${pattern}/`,
     ({ path, pattern }, evidence) => lookInto(evidence, path, (all) => new RegExp(pattern, 'im').test(all)),
   ),
   unchanged: checkOf(
-    z.strictObject({ paths: z.array(inFolder).min(1).optional(), except: z.array(inFolder).min(1).optional() }),
+    z.strictObject({ paths: z.array(relativePath).min(1).optional(), except: z.array(relativePath).min(1).optional() }),
     ({ paths, except }) => {
       if (paths) return `unchanged: ${joinWords(paths)}`
       return except ? `nothing but ${joinWords(except)} was touched` : 'no file was touched'

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { type CheckReader, type CheckResult, checkOf, joinWords } from './check.ts'
+import { countField, nonEmptyText } from './check-fields.ts'
 import type { Evidence, PlannedTask } from './evidence.ts'
-import { amount, words } from './written.ts'
 
 /** Checks of the plan that a planner made. */
 export const planChecks: Record<string, CheckReader> = {
   plan_tasks: checkOf(
-    z.strictObject({ atLeast: amount.default(1), atMost: amount.default(12) }),
+    z.strictObject({ atLeast: countField.default(1), atMost: countField.default(12) }),
     ({ atLeast, atMost }) => `there is one plan with ${atLeast} to ${atMost} tasks`,
     ({ atLeast, atMost }, evidence) =>
       ofPlan(evidence, (tasks) => ({
@@ -15,7 +15,7 @@ export const planChecks: Record<string, CheckReader> = {
       })),
   ),
   plan_order: checkOf(
-    z.strictObject({ edges: amount.default(1) }),
+    z.strictObject({ edges: countField.default(1) }),
     ({ edges }) => `tasks wait for others ${edges} times or more, and none for itself`,
     ({ edges }, evidence) =>
       ofPlan(evidence, (tasks) => {
@@ -26,7 +26,7 @@ export const planChecks: Record<string, CheckReader> = {
       }),
   ),
   plan_briefs: checkOf(
-    z.strictObject({ atLeast: amount }),
+    z.strictObject({ atLeast: countField }),
     ({ atLeast }) => `each brief has at least ${atLeast} characters`,
     ({ atLeast }, evidence) =>
       ofPlan(evidence, (tasks) => {
@@ -36,7 +36,7 @@ export const planChecks: Record<string, CheckReader> = {
       }),
   ),
   plan_mentions: checkOf(
-    z.strictObject({ text: words, tasks: amount.default(1) }),
+    z.strictObject({ text: nonEmptyText, tasks: countField.default(1) }),
     ({ text, tasks }) => `${tasks === 1 ? 'a brief' : `${tasks} briefs`} or more mention "${text}"`,
     ({ text, tasks: wanted }, evidence) =>
       ofPlan(evidence, (tasks) => {
@@ -45,7 +45,7 @@ export const planChecks: Record<string, CheckReader> = {
       }),
   ),
   plan_agents: checkOf(
-    z.strictObject({ include: z.array(words).min(1) }),
+    z.strictObject({ include: z.array(nonEmptyText).min(1) }),
     ({ include }) => `tasks are given to ${joinWords(include)}`,
     ({ include }, evidence) =>
       ofPlan(evidence, (tasks) => {

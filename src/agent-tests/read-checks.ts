@@ -6,7 +6,7 @@ import { planChecks } from './plan-checks.ts'
 import { workChecks } from './work-checks.ts'
 
 /** Every kind of check, by its name in `checks.json`. */
-export const checkKinds: Readonly<Record<string, CheckReader>> = {
+const checkKinds: Readonly<Record<string, CheckReader>> = {
   ...fileChecks,
   ...answerChecks,
   ...workChecks,
@@ -14,7 +14,7 @@ export const checkKinds: Readonly<Record<string, CheckReader>> = {
 }
 
 /** Content of `checks.json`. */
-export interface WrittenChecks {
+interface WrittenChecks {
   checks: Check[]
   timeoutSeconds?: number
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { type CheckReader, checkOf, joinWords } from './check.ts'
-import { amount, words } from './written.ts'
+import { countField, nonEmptyText } from './check-fields.ts'
 
 const lastOutputLength = 120
 
 /** Checks of how the agent worked, and whether its result works. */
 export const workChecks: Record<string, CheckReader> = {
   command: checkOf(
-    z.strictObject({ command: words, exit: amount.default(0), contains: words.optional() }),
+    z.strictObject({ command: nonEmptyText, exit: countField.default(0), contains: nonEmptyText.optional() }),
     ({ command, exit, contains }) =>
       `\`${command}\` exits with ${exit}${contains === undefined ? '' : ` and says "${oneLine(contains)}"`}`,
     async ({ command, exit, contains = '' }, { run }) => {
@@ -19,7 +19,7 @@ export const workChecks: Record<string, CheckReader> = {
     },
   ),
   tools_within: checkOf(
-    z.strictObject({ tools: z.array(words).optional() }),
+    z.strictObject({ tools: z.array(nonEmptyText).optional() }),
     ({ tools }) => `no tool was called but ${tools ? joinWords(tools, 9) : 'those of its file'}`,
     ({ tools }, { calls, tools: own }) => {
       const allowed = tools ?? own
@@ -29,7 +29,7 @@ export const workChecks: Record<string, CheckReader> = {
     },
   ),
   tool_used: checkOf(
-    z.strictObject({ tool: words, atLeast: amount.default(1) }),
+    z.strictObject({ tool: nonEmptyText, atLeast: countField.default(1) }),
     ({ tool, atLeast }) => `${tool} was called${atLeast === 1 ? '' : ` ${atLeast} times or more`}`,
     ({ tool, atLeast }, { calls }) => {
       const done = calls.filter(({ name, status }) => name === tool && status === 'ok').length
@@ -37,7 +37,7 @@ export const workChecks: Record<string, CheckReader> = {
     },
   ),
   model_calls: checkOf(
-    z.strictObject({ atMost: amount.min(1) }),
+    z.strictObject({ atMost: countField.min(1) }),
     ({ atMost }) => `the model was asked at most ${atMost} times`,
     ({ atMost }, { modelCalls }) => ({ ok: modelCalls <= atMost, saw: `${modelCalls} times` }),
   ),

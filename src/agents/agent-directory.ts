@@ -1,7 +1,7 @@
 import type { Agent, AgentDiagnostic, AgentFormat, AgentSource } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { lookAt, type Now, readBytes, realPathOf, stampOf } from './agent-files.ts'
-import { type Finding, warning } from './finding.ts'
+import { type Finding, warningFinding } from './finding.ts'
 import { type AgentFile, brokenAgent, type KnownNames, readAgent } from './read-agent.ts'
 import { type FoundAgentFiles, walker } from './walk.ts'
 
@@ -94,7 +94,7 @@ function brokenFile(broken: Agent, before: CachedFile | undefined): CachedFile {
 }
 
 function withLastGood(good: Agent, broken: Agent): Agent {
-  const brokenNote: AgentDiagnostic = { ...warning(brokenNow, 'fix it, or undo the change'), path: good.path }
+  const brokenNote: AgentDiagnostic = { ...warningFinding(brokenNow, 'fix it, or undo the change'), path: good.path }
   const why = broken.diagnostics.map((each): AgentDiagnostic => ({ ...each, level: 'warning' }))
   return { ...good, status: 'degraded', diagnostics: [brokenNote, ...why, ...good.diagnostics] }
 }
@@ -112,10 +112,12 @@ function isSame(last: AgentScan, agents: readonly Agent[], diagnostics: readonly
 function problemOf({ path, mustExist, within }: AgentDirectory, real: string | undefined): AgentDiagnostic | undefined {
   const toDiagnostic = (finding: Finding): AgentDiagnostic => ({ ...finding, path })
   if (real === undefined)
-    return mustExist ? toDiagnostic(warning('there is no such directory', 'create it, or leave it out')) : undefined
+    return mustExist
+      ? toDiagnostic(warningFinding('there is no such directory', 'create it, or leave it out'))
+      : undefined
   if (within !== undefined && !isWithin(real, within))
     return toDiagnostic(
-      warning(`it is a link out of the folder, to ${real}`, 'add that directory to skills: in heddle.yaml'),
+      warningFinding(`it is a link out of the folder, to ${real}`, 'add that directory to skills: in heddle.yaml'),
     )
   return undefined
 }

@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import type { Clock } from '../domain/clock.ts'
 import { isWithin } from '../domain/tools/within.ts'
-import { error, type Finding } from './finding.ts'
+import { errorFinding, type Finding } from './finding.ts'
 
 /** Fingerprint of a file's state, and whether it is old enough to be reliable. */
 export interface Stamp {
@@ -43,7 +43,7 @@ export function lookAt(path: string, within: string): { stats: BigIntStats } | {
     const reached = lstatSync(target, { bigint: true })
     return reached.isFile() ? { stats: reached } : { finding: noFile }
   } catch (thrown) {
-    return { finding: unreadable(thrown) }
+    return { finding: unreadableFinding(thrown) }
   }
 }
 
@@ -61,7 +61,7 @@ export function readBytes(path: string, clock: Now): { bytes: Uint8Array; stamp:
       read = readSync(file, bytes, filled, bytes.length - filled, null)
     return { bytes: bytes.subarray(0, filled), stamp: stampOf(stats, clock) }
   } catch (thrown) {
-    return { finding: unreadable(thrown) }
+    return { finding: unreadableFinding(thrown) }
   } finally {
     if (file !== undefined) closeSync(file)
   }
@@ -76,19 +76,19 @@ export function realPathOf(path: string): string | undefined {
   }
 }
 
-export function unreadable(thrown: unknown): Finding {
+export function unreadableFinding(thrown: unknown): Finding {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
-  if (code === 'ENOENT' || code === 'ELOOP') return error('it is a broken link', 'fix or remove the link')
+  if (code === 'ENOENT' || code === 'ELOOP') return errorFinding('it is a broken link', 'fix or remove the link')
   if (code === 'EACCES' || code === 'EPERM')
-    return error('you have no permission to read it', 'make it readable for you: chmod u+r')
+    return errorFinding('you have no permission to read it', 'make it readable for you: chmod u+r')
   if (code === '') throw thrown
-  return error(`reading it failed with ${code}`, 'check the file and its disk')
+  return errorFinding(`reading it failed with ${code}`, 'check the file and its disk')
 }
 
-const noFile = error('it is not a file', 'rename it, or put a file there')
+const noFile = errorFinding('it is not a file', 'rename it, or put a file there')
 
 function linkOutside(target: string): Finding {
-  return error(
+  return errorFinding(
     `it is a link out of its directory, to ${target}`,
     'copy the file, or add its directory to skills: in heddle.yaml',
   )

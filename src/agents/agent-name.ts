@@ -4,7 +4,7 @@ const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 const reserved = ['general', 'coordinator', 'narrator']
 
 /** The normalised name and whether it differs from the file's, or why it is refused. */
-export type NameVerdict = { ok: true; name: string; changed: boolean } | { ok: false; why: string; remedy: string }
+type NameVerdict = { ok: true; name: string; changed: boolean } | { ok: false; why: string; remedy: string }
 
 /**
  * Normalises an agent's name to kebab-case. Letters other than a to z are refused: look-alikes could make the user give

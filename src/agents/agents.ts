@@ -3,7 +3,7 @@ import { type Agent, type AgentDiagnostic, isLive } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { type AgentDirectory, type AgentScan, watchedDirectory } from './agent-directory.ts'
 import { type Now, realPathOf } from './agent-files.ts'
-import { note } from './finding.ts'
+import { noteFinding } from './finding.ts'
 import type { KnownNames } from './read-agent.ts'
 import { storeTrust, type Trust, trustReader } from './trusted-agents.ts'
 import { type WorkFolders, workFoldersIn } from './work-folders.ts'
@@ -160,11 +160,11 @@ function untrusted(agent: Agent, folder: string, { hashes }: Trust): Agent {
 }
 
 function shadowed(agent: Agent, winner: Agent): Agent {
-  const why = `${winner.path} has the same name and comes first: ${agent.path} is not used`
+  const why = `${agent.path} is shadowed by ${winner.path} (same name)`
   return withNote(agent, { shadowedBy: winner.path }, why, 'rename one of them')
 }
 
 function withNote(agent: Agent, change: Partial<Agent>, message: string, remedy: string): Agent {
-  const diagnostic: AgentDiagnostic = { ...note(message, remedy), path: agent.path }
+  const diagnostic: AgentDiagnostic = { ...noteFinding(message, remedy), path: agent.path }
   return { ...agent, ...change, diagnostics: [diagnostic, ...agent.diagnostics] }
 }

@@ -1,5 +1,5 @@
 import { isMap, isScalar, LineCounter, parseDocument, visit } from 'yaml'
-import { error, type Finding, note } from './finding.ts'
+import { errorFinding, type Finding, noteFinding } from './finding.ts'
 import { repairFields } from './repair-frontmatter.ts'
 
 /** Parsed frontmatter and body of an agent file. */
@@ -45,19 +45,19 @@ export function readFrontmatter(text: string): ParsedFrontmatter {
 const frontmatterRemedy = 'begin it with ---, name:, description:, tools:, --- on lines of their own'
 
 function unusable(message: string, remedy: string, line = 1): ParsedFrontmatter {
-  return { fields: new Map(), lines: new Map(), body: '', findings: [error(message, remedy, line)] }
+  return { fields: new Map(), lines: new Map(), body: '', findings: [errorFinding(message, remedy, line)] }
 }
 
 function fieldsOf(head: readonly string[], firstLine: number): Omit<ParsedFrontmatter, 'body'> {
   const strict = parseFields(head.join('\n'))
   if (strict.kind === 'refused') {
-    const refusal = error('the frontmatter expands aliases (*name) or nests without end', 'write it out')
+    const refusal = errorFinding('the frontmatter expands aliases (*name) or nests without end', 'write it out')
     return { fields: new Map(), lines: new Map(), findings: [{ ...refusal, line: firstLine }] }
   }
   if (strict.kind === 'fields') {
     const lines = new Map([...strict.lines].map(([key, line]) => [key, line + firstLine - 1]))
     const findings = strict.duplicates.map((key) =>
-      note(`${key} appears twice: the last one is used`, 'remove one', lines.get(key)),
+      noteFinding(`${key} appears twice: the last one is used`, 'remove one', lines.get(key)),
     )
     return { fields: strict.fields, lines, findings }
   }

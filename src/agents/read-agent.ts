@@ -5,7 +5,7 @@ import { nearest } from '../domain/text/nearest.ts'
 import { visible } from '../domain/text/visible.ts'
 import { formatOf, isSkillFile } from './agent-format.ts'
 import { agentName } from './agent-name.ts'
-import { error, type Finding, note, warning } from './finding.ts'
+import { errorFinding, type Finding, noteFinding, warningFinding } from './finding.ts'
 import { type ParsedFrontmatter, readFrontmatter } from './frontmatter.ts'
 import { toolFields, toolList } from './tool-list.ts'
 import { triggersOf } from './triggers.ts'
@@ -115,8 +115,9 @@ function bySeverity(a: Finding, b: Finding): number {
 }
 
 function decode(bytes: Uint8Array): string | Finding {
-  if (bytes.length > limits.bytes) return error('the file is larger than 1 MB and was not read', 'make it smaller')
-  const notText = error('the file is not UTF-8 text', 'save it as UTF-8, or give it another ending than .md')
+  if (bytes.length > limits.bytes)
+    return errorFinding('the file is larger than 1 MB and was not read', 'make it smaller')
+  const notText = errorFinding('the file is not UTF-8 text', 'save it as UTF-8, or give it another ending than .md')
   if (bytes.includes(0)) return notText
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -130,7 +131,7 @@ function hashOf(bytes: Uint8Array): string {
 }
 
 /** Default agent name from a file's path. */
-export function nameOfFile(path: string): string {
+function nameOfFile(path: string): string {
   const written = writtenPlace(path)
   const verdict = agentName(written)
   return verdict.ok ? verdict.name : visible(written)
@@ -147,22 +148,23 @@ function nameIn({ fields, lines }: ParsedFrontmatter, { path }: AgentFile): { na
   const what = isSkillFile(path) ? 'folder' : 'file'
   const written = plainText(fields.get('name'))
   const verdict = agentName(written ?? ofFile)
-  if (!verdict.ok) return { name: visible(written ?? ofFile), findings: [error(verdict.why, verdict.remedy, line)] }
+  if (!verdict.ok)
+    return { name: visible(written ?? ofFile), findings: [errorFinding(verdict.why, verdict.remedy, line)] }
   const { name } = verdict
   if (written === undefined) {
     const place = writtenPlace(path)
     const from = place === name ? `is its ${what}'s` : `is made from its ${what} "${visible(place)}"`
-    return { name, findings: [note(`it has no name: ${name} ${from}`, `add name: ${name}`)] }
+    return { name, findings: [noteFinding(`it has no name: ${name} ${from}`, `add name: ${name}`)] }
   }
   const findings: Finding[] = []
   if (verdict.changed)
-    findings.push(note(`the name "${visible(written)}" was changed to ${name}`, `write name: ${name}`, line))
+    findings.push(noteFinding(`the name "${visible(written)}" was changed to ${name}`, `write name: ${name}`, line))
   if (name !== ofFile)
-    findings.push(note(`it is called ${name}, its ${what} ${ofFile}`, `rename the ${what} or the agent`, line))
+    findings.push(noteFinding(`it is called ${name}, its ${what} ${ofFile}`, `rename the ${what} or the agent`, line))
   return { name, findings }
 }
 
-const noTriggers = note(
+const noTriggers = noteFinding(
   'it has no triggers: only its description says when to use it',
   'add triggers: [words, that suggest it]',
 )
@@ -172,7 +174,7 @@ function descriptionIn({ fields, lines, body }: ParsedFrontmatter): { text: stri
   const written = oneLine(withoutExamples(plainText(fields.get('description')) ?? ''))
   if (written !== '') return { text: written, findings: [] }
   const remedy = 'add description: and one sentence that says what it does and when to use it'
-  const severity = body.trim() === '' ? error : warning
+  const severity = body.trim() === '' ? errorFinding : warningFinding
   const finding = severity(`it has no description: the coordinator sees "${noDescription}"`, remedy, line)
   return { text: noDescription, findings: [finding] }
 }
@@ -190,25 +192,33 @@ function modelIn(
   const close = nearest(first, models ?? [])
   const add = `remove the line model:, or add a model of that name: heddle models add --name ${first}`
   const remedy = close ? `did you mean ${close}?` : add
-  return { name: null, findings: [error(`there is no model ${first} in heddle.yaml`, remedy, lines.get('model'))] }
+  return {
+    name: null,
+    findings: [errorFinding(`there is no model ${first} in heddle.yaml`, remedy, lines.get('model'))],
+  }
 }
 
 function aboutText(description: string, body: string, line: number | undefined): Finding[] {
   const findings: Finding[] = []
-  if (body === '') findings.push(warning('it has no instructions', 'write below the second --- what it should do'))
+  if (body === '')
+    findings.push(warningFinding('it has no instructions', 'write below the second --- what it should do'))
   if (description.length > limits.description)
-    findings.push(note('the description has more than 1,024 characters', 'say it in one sentence', line))
+    findings.push(noteFinding('the description has more than 1,024 characters', 'say it in one sentence', line))
   const lines = body.split('\n').length
   const tokens = Math.ceil(Buffer.byteLength(body) / bytesPerToken)
   if (lines > limits.lines || tokens > limits.tokens) {
     const long = `the instructions are long: ${figure(lines)} lines, about ${figure(tokens)} tokens`
-    findings.push(note(long, 'move what it rarely needs into files that it can read'))
+    findings.push(noteFinding(long, 'move what it rarely needs into files that it can read'))
   }
   const hidden = hiddenIn(description) + hiddenIn(body)
   if (hidden > 0)
-    findings.push(warning(`it has ${figure(hidden)} invisible characters`, 'remove them: the model would read them'))
+    findings.push(
+      warningFinding(`it has ${figure(hidden)} invisible characters`, 'remove them: the model would read them'),
+    )
   if (/(?:^|\s)!`[^`]+`/.test(body))
-    findings.push(note('commands in its text, !`…`, are not run: it reads them as text', 'let it run them with exec'))
+    findings.push(
+      noteFinding('commands in its text, !`…`, are not run: it reads them as text', 'let it run them with exec'),
+    )
   return findings
 }
 

@@ -1,7 +1,7 @@
-import { type Finding, note, warning } from './finding.ts'
+import { type Finding, noteFinding, warningFinding } from './finding.ts'
 
 /** Parses a piece of YAML; `why` is YAML's own error code. */
-export type Parse = (text: string) => { fields: Map<string, unknown> } | { why: string }
+type Parse = (text: string) => { fields: Map<string, unknown> } | { why: string }
 
 /** A field with the lines that belong to it. */
 interface Block {
@@ -38,7 +38,9 @@ function blocksOf(head: readonly string[], firstLine: number): { blocks: Block[]
       blocks.push({ key, rest: rest.trim(), more: [], line: firstLine + at })
     else if (last && !line.startsWith('#')) last.more.push(line)
     else if (line.trim() !== '' && !line.startsWith('#'))
-      findings.push(warning('the line is not a field and was left out', 'write it as name: value', firstLine + at))
+      findings.push(
+        warningFinding('the line is not a field and was left out', 'write it as name: value', firstLine + at),
+      )
   }
   return { blocks, findings }
 }
@@ -58,23 +60,31 @@ function readBlock(block: Block, parse: Parse): { value: unknown; finding?: Find
     const parsed = parse([first, ...lines].join('\n'))
     if ('why' in parsed) why ||= parsed.why
     else if (lines === more) return { value: parsed.fields.get('field') ?? null }
-    else return { value: parsed.fields.get('field'), finding: note(`${key} was indented again`, 'use spaces', line) }
+    else
+      return {
+        value: parsed.fields.get('field'),
+        finding: noteFinding(`${key} was indented again`, 'use spaces', line),
+      }
   }
   const inner = more.filter((each) => each.trim() !== '' && !each.trim().startsWith('#'))
   if (rest === '' && inner.every((each) => /^\s*-(?:\s|$)/.test(each))) {
     const items = inner.map((each) => unquote(each.trim().slice(1).trim()))
-    return { value: items, finding: note(`${key} was read as a list of texts`, 'put the items in quotes', line) }
+    return { value: items, finding: noteFinding(`${key} was read as a list of texts`, 'put the items in quotes', line) }
   }
   if (rest === '' && inner.length > 0 && inner.every((each) => /^\s+[\w$.-]+:(?:\s|$)/.test(each))) {
     const entries = inner.map((each) => {
       const [, name = '', text = ''] = /^\s+([\w$.-]+):\s*(.*)$/.exec(each) ?? []
       return [name, unquote(text.trim())]
     })
-    const finding = warning(`${key} was read line by line, without its nesting`, 'make it valid YAML', line)
+    const finding = warningFinding(`${key} was read line by line, without its nesting`, 'make it valid YAML', line)
     return { value: Object.fromEntries(entries), finding }
   }
   const text = unquote([rest.replace(/^[|>][+-]?$/, ''), ...inner.map((each) => each.trim())].join(' ').trim())
-  const finding = note(`${key} ${reasons.get(why) ?? 'is not valid YAML'}; it was read as text`, quotes(key), line)
+  const finding = noteFinding(
+    `${key} ${reasons.get(why) ?? 'is not valid YAML'}; it was read as text`,
+    quotes(key),
+    line,
+  )
   return { value: text, finding }
 }
 

@@ -6,10 +6,10 @@ import {
   isPlannedTool,
   nearestTool,
 } from '../domain/tools/tool-names.ts'
-import { type Finding, note, warning } from './finding.ts'
+import { type Finding, noteFinding, warningFinding } from './finding.ts'
 import { isRecord, type RequestedTool, requestedTools } from './requested-tools.ts'
 
-export interface ToolList {
+interface ToolList {
   tools: string[]
   ask: string[]
   limits: string[]
@@ -32,7 +32,12 @@ export function toolList(
   const from = list ?? permission
   if (from === undefined) {
     const line = toolFields.map((field) => lines.get(field)).find((each) => each !== undefined)
-    return { tools: [], ask: [], limits: [], findings: [warning('it lists no tools, so it has none', addTools, line)] }
+    return {
+      tools: [],
+      ask: [],
+      limits: [],
+      findings: [warningFinding('it lists no tools, so it has none', addTools, line)],
+    }
   }
   const nameOf = (spelling: string) => (known.includes(spelling) ? spelling : canonicalToolName(spelling))
   const listed = requestedTools(fields.get(from))
@@ -85,19 +90,22 @@ function aboutUnknown(spellings: readonly string[], line: number | undefined): F
   for (const each of spellings) (isBookkeeping(each) ? needless : /^mcp_/.test(each) ? foreign : others).push(each)
   const findings = others.map((each) => leftOut(each, line))
   if (foreign.length > 0)
-    findings.push(
-      warning(`tools of MCP servers cannot be used yet: ${foreign.join(', ')}`, 'remove them, or wait', line),
-    )
-  if (needless.length > 0) findings.push(note(`not needed here and left out: ${needless.join(', ')}`, undefined, line))
+    findings.push(warningFinding(`tools of MCP servers cannot be used yet: ${foreign.join(', ')}`, 'remove them', line))
+  if (needless.length > 0)
+    findings.push(noteFinding(`not needed here and left out: ${needless.join(', ')}`, undefined, line))
   return findings
 }
 
 function leftOut(spelling: string, line: number | undefined): Finding {
   if (/[*?]|^all$/i.test(spelling))
-    return warning(`${spelling} is not a tool: list each tool by its name`, `as in ${availableTools.join(', ')}`, line)
+    return warningFinding(
+      `${spelling} is not a tool: list each tool by its name`,
+      `as in ${availableTools.join(', ')}`,
+      line,
+    )
   const close = nearestTool(spelling)
   const remedy = close ? `did you mean ${close}?` : `there are ${availableTools.join(', ')}`
-  return warning(`there is no tool ${spelling}: it was left out`, remedy, line)
+  return warningFinding(`there is no tool ${spelling}: it was left out`, remedy, line)
 }
 
 function aboutList(
@@ -105,24 +113,24 @@ function aboutList(
   { isEmpty, isDefaults }: { isEmpty: boolean; isDefaults: boolean },
   line: number | undefined,
 ): Finding[] {
-  if (isEmpty) return [warning('it lists only tools that it may not use, so it has none', addTools, line)]
+  if (isEmpty) return [warningFinding('it lists only tools that it may not use, so it has none', addTools, line)]
   // In other programs, tools that permissions do not name are allowed.
   if (isDefaults && !tools.includes('read_file'))
-    return [warning('it has only the tools that its permissions name, and cannot read files', addTools, line)]
+    return [warningFinding('it has only the tools that its permissions name, and cannot read files', addTools, line)]
   const promised = tools.filter(isPlannedTool)
   if (promised.length === 0) return []
-  return [note(`not built yet, added once they are: ${promised.join(', ')}`, undefined, line)]
+  return [noteFinding(`not available yet: ${promised.join(', ')}`, undefined, line)]
 }
 
 /** Subagents never have these tools. */
 function aboutCoordinatorTools(names: readonly string[], line: number | undefined): Finding[] {
   if (names.length === 0) return []
   const message = `agents cannot start others or write memories; left out: ${names.join(', ')}`
-  return [note(message, 'nothing to do: the coordinator does that', line)]
+  return [noteFinding(message, undefined, line)]
 }
 
 function aboutLimits(limits: readonly string[], line: number | undefined): Finding[] {
   if (limits.length === 0) return []
   const message = `limits are not enforced yet: treated as ask: ${limits.join(', ')}`
-  return [note(message, 'nothing to do: it asks before each call of these tools', line)]
+  return [noteFinding(message, 'nothing to do: it asks before each call of these tools', line)]
 }

@@ -13,7 +13,7 @@ import { dirname } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { type Now, stampNow } from './agent-files.ts'
-import { error } from './finding.ts'
+import { errorFinding } from './finding.ts'
 
 /** Path → hash of the content that the user trusts. */
 export interface Trust {
@@ -41,7 +41,7 @@ export function trustReader(file: string, clock: Now): () => Trust {
 export function storeTrust(file: string, path: string, hash: string): void {
   const { hashes, diagnostics } = readTrust(file)
   const [problem] = diagnostics
-  if (problem) throw new HeddleError('trust_unreadable', `${file}: ${problem.message}.`, problem.remedy ?? '')
+  if (problem) throw new HeddleError('trust_unreadable', `${file}: ${problem.message}`, problem.remedy ?? '')
   const agents = Object.fromEntries([...hashes, [path, hash] as const].sort(([a], [b]) => (a < b ? -1 : 1)))
   const draft = `${file}.new`
   try {
@@ -57,7 +57,7 @@ export function storeTrust(file: string, path: string, hash: string): void {
     }
     renameSync(draft, file)
   } catch (thrown) {
-    throw new HeddleError('trust_unwritable', `Cannot write ${file}.`, 'make the home writable for you', {
+    throw new HeddleError('trust_unwritable', `cannot write ${file}`, 'make the home writable for you', {
       cause: thrown,
     })
   }
@@ -66,7 +66,7 @@ export function storeTrust(file: string, path: string, hash: string): void {
 function readTrust(file: string): Trust {
   const noTrust = (message: string, remedy: string): Trust => ({
     hashes: new Map(),
-    diagnostics: [{ ...error(`${message}, so no agent of a folder is trusted`, remedy), path: file }],
+    diagnostics: [{ ...errorFinding(`${message}, so no agent of a folder is trusted`, remedy), path: file }],
   })
   try {
     const stats = lstatSync(file, { throwIfNoEntry: false })

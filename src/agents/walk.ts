@@ -2,8 +2,8 @@ import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
-import { type Now, realPathOf, stampOf, unreadable } from './agent-files.ts'
-import { type Finding, note, warning } from './finding.ts'
+import { type Now, realPathOf, stampOf, unreadableFinding } from './agent-files.ts'
+import { type Finding, noteFinding, warningFinding } from './finding.ts'
 
 /** A directory as last listed. */
 interface Listing {
@@ -114,7 +114,7 @@ function aboutSkipped(
     if (!listing) continue
     for (const path of filesOf({ ...listing, pages: pagesWithFrontmatter(listing) }, next)) {
       const remedy = `move it, or add its directory to skills: in heddle.yaml: ${dirname(path)}`
-      found.push({ ...warning(reasons[next.why], remedy), path })
+      found.push({ ...warningFinding(reasons[next.why], remedy), path })
     }
     const { folders, hidden } = subfolders(listing, next)
     waiting.push(...[...folders, ...hidden].toReversed().map((place) => ({ ...place, why: next.why })))
@@ -125,9 +125,9 @@ function aboutSkipped(
   const remedy = 'add the directories that hold agents to skills: in heddle.yaml'
   return [
     ...reported,
-    ...(more > 0 ? [forRoot(warning(`${more} more agents were left out like these`, remedy))] : []),
+    ...(more > 0 ? [forRoot(warningFinding(`${more} more agents were left out like these`, remedy))] : []),
     ...(waiting.length > 0
-      ? [forRoot(note(`${waiting.length} hidden or deep folders were not searched for agents`, remedy))]
+      ? [forRoot(noteFinding(`${waiting.length} hidden or deep folders were not searched for agents`, remedy))]
       : []),
   ]
 }
@@ -148,7 +148,7 @@ function aboutTooMany(root: string, folders: string[]): AgentDiagnostic[] {
   const [first] = folders
   if (first === undefined) return []
   const message = `there are too many folders or files: ${folders.length} folders were left out, the first is ${first}`
-  return [{ ...warning(message, 'add the directories that hold agents to skills: in heddle.yaml'), path: root }]
+  return [{ ...warningFinding(message, 'add the directories that hold agents to skills: in heddle.yaml'), path: root }]
 }
 
 function listFolder(path: string, before: Listing | undefined, root: string, clock: Now): Listing | undefined {
@@ -159,7 +159,7 @@ function listFolder(path: string, before: Listing | undefined, root: string, clo
     if (before?.isSettled && before.stamp === stamp) return before
     return { stamp, isSettled, ...contentOf(path, root) }
   } catch (thrown) {
-    const findings = [{ ...unreadable(thrown), level: 'warning' as const, path }]
+    const findings = [{ ...unreadableFinding(thrown), level: 'warning' as const, path }]
     return { stamp: '', isSettled: false, pages: [], folders: [], hidden: [], findings }
   }
 }
@@ -182,7 +182,7 @@ function contentOf(path: string, root: string): Omit<Listing, 'stamp' | 'isSettl
     } else if (entry.isSymbolicLink() && linksToOutsideDirectory(inner, root)) {
       // A target inside the directory is found at its own path.
       const message = 'it is a link out of the directory and was not followed'
-      found.findings.push({ ...warning(message, 'copy its target, or name that in skills:'), path: inner })
+      found.findings.push({ ...warningFinding(message, 'copy its target, or name that in skills:'), path: inner })
     }
   }
   return found

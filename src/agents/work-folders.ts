@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { AgentDiagnostic } from '../domain/agent.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { type Now, realPathOf, type Stamp, stampNow } from './agent-files.ts'
-import { error } from './finding.ts'
+import { errorFinding } from './finding.ts'
 
 /** Folders that sessions of a home have or had: runs may have written files in them. */
 export interface WorkFolders {
@@ -51,7 +51,7 @@ export function noteWorkFolders(file: string, folders: readonly string[]): void 
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown)
     const remedy = problem?.remedy ?? 'make the home writable, and free some disk space'
-    throw new HeddleError('folders_unwritable', `Cannot write ${file}: ${why}.`, remedy, { cause: thrown })
+    throw new HeddleError('folders_unwritable', `cannot write ${file}: ${why}`, remedy, { cause: thrown })
   }
 }
 
@@ -63,7 +63,7 @@ interface Notes {
 
 function readNotes(file: string): Notes {
   const wrong = (message: string, remedy: string): AgentDiagnostic => ({
-    ...error(`${message}, so every agent file needs trust`, remedy),
+    ...errorFinding(`${message}, so every agent file needs trust`, remedy),
     path: file,
   })
   try {

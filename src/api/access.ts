@@ -1,6 +1,6 @@
-import type { AccessScope } from '../domain/actions.ts'
+import type { AccessScope } from '../domain/access/actions.ts'
+import type { UserRole } from '../domain/access/principal.ts'
 import type { Millis } from '../domain/clock.ts'
-import type { UserRole } from '../domain/principal.ts'
 
 /** A user as the owner sees it. */
 export interface UserView {
@@ -36,7 +36,7 @@ export interface TokenView {
 }
 
 /** One line of the audit: who did what to what, and what came of it. */
-export interface AuditLine {
+interface AuditLine {
   at: string
   principal: string
   action: string

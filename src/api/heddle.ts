@@ -1,4 +1,4 @@
-import type { Principal } from '../domain/principal.ts'
+import type { Principal } from '../domain/access/principal.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { App } from './app.ts'
 import type { WorkInProgress } from './views/run.ts'

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AccessApp, TokenView, UserChange, UserView } from '../api/access.ts'
-import { type AccessScope, scopes as allScopes } from '../domain/actions.ts'
-import type { Random } from '../domain/clock.ts'
-import { HeddleError, UsageError } from '../domain/errors.ts'
+import { type AccessScope, scopes as allScopes } from '../domain/access/actions.ts'
 import {
   checkPrincipalId,
   isPrincipalId,
@@ -10,13 +8,15 @@ import {
   type Principal,
   type UserRole,
   userRoles,
-} from '../domain/principal.ts'
+} from '../domain/access/principal.ts'
+import type { Token, User } from '../domain/access/user.ts'
+import type { Random } from '../domain/clock.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
 import { unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
-import type { Token, User } from '../domain/user.ts'
 import type { Runtime } from '../engine/runtime.ts'
-import { listAudit } from '../store/rows/audit.ts'
-import { findToken, insertToken, listTokens, revokeToken, revokeTokensOf } from '../store/rows/tokens.ts'
-import { findUser, insertUser, listUsers, removeUser, updateUser } from '../store/rows/users.ts'
+import { listAudit } from '../store/rows/access/audit.ts'
+import { findToken, insertToken, listTokens, revokeToken, revokeTokensOf } from '../store/rows/access/tokens.ts'
+import { findUser, insertUser, listUsers, removeUser, updateUser } from '../store/rows/access/users.ts'
 import type { Reading } from '../store/store.ts'
 
 const tokenBytes = 32

@@ -11,10 +11,10 @@ import { installAgent, makeScratch, type Scratch } from '../agent-tests/scratch.
 import type { App } from '../api/app.ts'
 import type { Answered } from '../api/views/question.ts'
 import type { Config } from '../config/config.ts'
+import { owner } from '../domain/access/principal.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
-import { owner } from '../domain/principal.ts'
 import type { Spending } from '../domain/spending.ts'
 import { nothingProtected } from '../domain/tools/path-handle.ts'
 import { ensureHome, type HomePaths, homePaths } from '../home/home.ts'
@@ -28,14 +28,14 @@ export { fixtureTemplate } from '../agent-tests/fixture-template.ts'
 const commandTime: Millis = 60_000
 
 /** An agent under test, with its models and tools. */
-export interface Measuring {
+interface Measuring {
   agent: Pick<Agent, 'name' | 'path' | 'tools'>
   fixture: Fixture
-  /** The owner's name for the model. */
+  /** The model's name in heddle.yaml. */
   model: string
-  /** The owner's settings, keys included; their database is never opened. */
+  /** The user's settings, keys included; their database is never opened. */
   config: Config
-  /** The owner's home, for the agents that live there. */
+  /** The user's home, for the agents in it. */
   paths: Pick<HomePaths, 'home' | 'skills'>
   env: NodeJS.ProcessEnv
   clock: Clock
@@ -53,7 +53,7 @@ export interface Measured {
   took: Millis
 }
 
-/** Has an agent do its fixture's task in a folder and a home that are gone afterwards, and looks at what came of it. */
+/** Runs an agent's test in a temporary folder and home, and checks the outcome. */
 export async function measureAgent(measuring: Measuring): Promise<Measured> {
   const { stopped, agent, model, fixture, clock } = measuring
   const since = clock.monotonic()
@@ -126,16 +126,16 @@ async function leftBy(app: App, { checks }: Fixture, answered: Answered, late: n
   }
 }
 
-/** The owner's settings, but for what must be different in a place that is thrown away. */
+/** The user's settings, adapted to a temporary home. */
 function scratchConfig({ config, paths }: Measuring): Config {
   return {
     ...config,
     database: 'sqlite',
     durability: 'normal',
     plans: 'auto',
-    // A planner needs the owner's agents to plan with.
+    // A planner needs the user's agents to plan with.
     skills: [paths.skills, join(paths.home, 'agents'), ...config.skills],
-    // Nothing asks, so nothing may reach further than the folder: without a sandbox there are no commands.
+    // No approvals in tests, so exec must be sandboxed, without network.
     memory: { ...config.memory, narratives: false },
     tools: { ...config.tools, ask: [], exec: { ...config.tools.exec, sandbox: 'on', network: false } },
   }

@@ -1,6 +1,6 @@
 import type { Heddle } from '../api/heddle.ts'
+import { principalText } from '../domain/access/principal.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
-import { principalText } from '../domain/principal.ts'
 import { isStorable } from '../domain/text/storable.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import {
@@ -10,7 +10,7 @@ import {
   insertRequest,
   type KeyedRequest,
   setAnswer,
-} from '../store/rows/idempotency.ts'
+} from '../store/rows/access/idempotency.ts'
 
 const maxKeyLength = 200
 

@@ -13,10 +13,10 @@ import { homeId } from '../home/home-id.ts'
 import { identityFilesOf } from '../home/identity.ts'
 import { withRealFolders } from '../home/real-folders.ts'
 import { trustedPlaces } from '../home/trusted-places.ts'
-import { bringBackReplaced, broughtBackText } from '../memory/bring-back.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
 import { memoryApp } from '../memory/memory-app.ts'
+import { broughtBackText, restoreReplaced } from '../memory/restore-replaced.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
 import { listPersonas } from '../store/rows/personas.ts'
@@ -64,7 +64,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   }))
   noteFolders(paths, folders)
   const { clock, random } = context
-  const broughtBack = await bringBackReplaced({ store, clock })
+  const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
   const embedding = openMeaning(config.memory, { store, clock })
   const newId = idSource(clock, random)

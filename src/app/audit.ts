@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { isOwner } from '../domain/principal.ts'
+import { isOwner } from '../domain/access/principal.ts'
 import { storable } from '../domain/text/storable.ts'
 import type { Runtime } from '../engine/runtime.ts'
-import { deleteAudit, insertAudit, setAuditOutcome } from '../store/rows/audit.ts'
+import { deleteAudit, insertAudit, setAuditOutcome } from '../store/rows/access/audit.ts'
 import type { Caller } from './caller.ts'
 import { actionOf, isChange, type Rule } from './guard-rules.ts'
 

@@ -8,7 +8,7 @@ import type { FileIndex } from '../memory/index-files.ts'
 import type { AppMeaning } from './semantic-search.ts'
 
 /** Background jobs of a process. */
-export interface BackgroundJobs {
+interface BackgroundJobs {
   /** Resolves when the pending narratives of a folder are written, or on abort. */
   narrated(folder: string, signal: AbortSignal): Promise<void>
   /** Cancels the pending narratives of a folder. */

@@ -1,8 +1,8 @@
 import type { App } from '../api/app.ts'
-import type { Action } from '../domain/actions.ts'
-import { type Reach, reachOf } from '../domain/authorize.ts'
-import { actingFor, type Principal, principalText } from '../domain/principal.ts'
-import type { OwnedBy } from '../store/rows/own-sessions.ts'
+import type { Action } from '../domain/access/actions.ts'
+import { type Reach, reachOf } from '../domain/access/authorize.ts'
+import { actingFor, type Principal, principalText } from '../domain/access/principal.ts'
+import type { OwnedBy } from '../store/rows/access/own-sessions.ts'
 
 /** Who uses an App. */
 export interface Caller {
@@ -37,7 +37,7 @@ function keyOf(principal: Principal): string {
   return actor.kind === 'user' ? `${text} ${actor.role} ${actor.scopes?.join(',') ?? '*'}` : text
 }
 
-export function callerOf(principal: Principal): Caller {
+function callerOf(principal: Principal): Caller {
   const text = principalText(actingFor(principal))
   return {
     principal,

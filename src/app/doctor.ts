@@ -20,7 +20,7 @@ const leastSpace = 200 * 1024 * 1024
 const leastNode = 24
 const longestTrial = 30_000
 
-/** One finding; whatever is not ok says what to do. */
+/** One finding; has a remedy unless it is ok. */
 export interface HealthCheck {
   name: string
   status: 'ok' | 'warn' | 'fail'
@@ -49,7 +49,7 @@ export interface DoctorInput {
   placeOf(config: Config): DatabaseLocation
 }
 
-/** Looks at everything heddle rests on and changes nothing. */
+/** Checks the installation; changes nothing. */
 export async function examine(input: DoctorInput): Promise<HealthCheck[]> {
   const secrets = secretReader(input.paths.secrets)
   const config = await loadConfig(input.configFile, input.env, { userHome: input.userHome, secrets }).catch(
@@ -129,7 +129,7 @@ async function checkNames({ configFile, env, agentNames }: DoctorInput): Promise
 }
 
 /**
- * A server on this machine is asked for one word, others are not asked anything. A deep look has every model read a long
+ * A server on this machine is asked for one word, others are not asked anything. `deep` sends every model a long
  * prompt: servers on this machine cut it in silence, and others cost money.
  */
 async function checkModels(config: Config, { clock, isDeep, paths, env }: DoctorInput): Promise<HealthCheck[]> {
@@ -170,7 +170,7 @@ async function checkEmbedder({ memory }: Config, clock: Clock): Promise<HealthCh
   const embedder = makeEmbedder(memory.embedder, clock)
   try {
     const [vector] = await embedder.embed(['A heddle guides each thread.'], { signal: new AbortController().signal })
-    return [{ name, status: 'ok', detail: `${redact(embedder.name)} answers with ${vector?.length} numbers a text` }]
+    return [{ name, status: 'ok', detail: `${redact(embedder.name)} works, ${vector?.length} dimensions` }]
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error
     const detail = `memories are found by words only: ${error.message}`
@@ -187,7 +187,7 @@ async function checkExec({ tools }: Config, { clock, env }: DoctorInput): Promis
     return {
       name,
       status: 'warn',
-      detail: `agents cannot run commands: ${found.obstacle.why}`,
+      detail: `exec is unavailable: ${found.obstacle.why}`,
       remedy: found.obstacle.remedy,
     }
   if (tools.exec.sandbox === 'off') {
@@ -248,13 +248,12 @@ async function checkDaemon({ daemon, socket, version }: DoctorInput): Promise<He
       status: 'ok',
       detail: `running since ${found.since}, process ${found.pid}, on ${found.socket}`,
     }
-  if (!existsSync(socket))
-    return { name: 'daemon', status: 'ok', detail: 'not running; commands do the work themselves' }
+  if (!existsSync(socket)) return { name: 'daemon', status: 'ok', detail: 'not running (optional)' }
   return {
     name: 'daemon',
     status: 'warn',
     detail: `no answer on ${socket}: the daemon was killed, or hangs`,
-    remedy: 'start it again: heddle up; if that says one is running already, that one hangs',
+    remedy: 'start it again: heddle up; if it says one is already running, kill that process',
   }
 }
 

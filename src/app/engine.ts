@@ -32,18 +32,18 @@ const maxCronRuns = 4
 const maxBackgroundRuns = 2
 const pace = { shortest: 150, longest: 400 }
 
-export interface EngineSettings {
+interface EngineSettings {
   config: Pick<
     Config,
     'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
   >
   models?: Model[]
   tools?: Tool[]
-  /** Everyone who can be given work besides those that are built in. */
+  /** Agents besides the built-in ones. */
   agents?: AgentIndex
-  /** Files that the owner wrote for the agents. */
+  /** Files that the user wrote for the agents. */
   identityFiles?(): Promise<PromptParts['files']>
-  /** Search over the owner's other files in the home, if it is on. */
+  /** Search over the user's other files in the home, if it is on. */
   fileSearch?: FileSearch | undefined
   /** Identity of the home among those that share its database; empty where it has it for itself. */
   home?: string
@@ -52,14 +52,14 @@ export interface EngineSettings {
   /** Directory of records about files that commands of a killed process may have left behind. */
   guardRecords?: string
   tell?(text: string): void
-  /** Someone watches: the script that stands in for a model takes its time. */
+  /** Slows rehearsal down for a watching user. */
   paced?: boolean
   env: NodeJS.ProcessEnv
 }
 
-/** An engine that is asked, before it runs anything, to find out what can be run here. */
+/** Engine with a one-time setup. */
 export interface AppEngine extends Engine {
-  /** Must have resolved before a run is claimed. Finds out once. */
+  /** Must resolve before the first claim; detects the sandbox once. */
   prepare(): Promise<void>
 }
 
@@ -86,7 +86,7 @@ export function engineOf(
 ): AppEngine {
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
-  /** By agent: what the prompt of the next run of that agent will weigh, about. */
+  /** Estimated prompt size of the next run, by agent. */
   const promptBytes = new Map<string, number>()
   const policy = {
     ...config.tools,
@@ -183,7 +183,7 @@ export function engineOf(
   for (const tool of delegating) known.set(tool.name, tool)
   return engine
 
-  /** Commands are run only where a sandbox holds, or the owner wants none. A tool of that name may be given as well. */
+  /** Adds exec if the sandbox works or is turned off, unless the caller gave a tool of that name. */
   async function addExec(): Promise<void> {
     if (known.has('exec') || !isAllowed('exec', config.tools)) return
     const found = await execTool(config.tools.exec, {
@@ -195,7 +195,7 @@ export function engineOf(
     if (!('tool' in found)) return
     known.set(found.tool.name, found.tool)
     for (const { folder, path, to } of found.leftBehind ?? [])
-      tell?.(`a killed command had left ${path} in ${folder}: it is now ${to}    heddle git`)
+      tell?.(`an interrupted command left ${path} in ${folder}; renamed to ${to}    heddle git`)
   }
 
   function standIn(): Model {

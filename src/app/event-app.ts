@@ -1,7 +1,7 @@
 import type { EventApp } from '../api/events.ts'
 import type { Millis } from '../domain/clock.ts'
+import { pruneRequests } from '../store/rows/access/idempotency.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents } from '../store/rows/events.ts'
-import { pruneRequests } from '../store/rows/idempotency.ts'
 import type { Store, StoreContext } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 

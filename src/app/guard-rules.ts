@@ -1,6 +1,6 @@
 import type { App } from '../api/app.ts'
-import { type Action, type ActionRow, actions } from '../domain/actions.ts'
-import type { Reach } from '../domain/authorize.ts'
+import { type Action, type ActionRow, actions } from '../domain/access/actions.ts'
+import type { Reach } from '../domain/access/authorize.ts'
 import { parseReference, type ReferenceKind } from '../domain/reference.ts'
 
 /** What a rule can check. Each refuses by throwing: another's thing as one that does not exist. */

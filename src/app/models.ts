@@ -24,7 +24,7 @@ const providers = { anthropic, openai: openAi, google, 'openai-compatible': open
 export type Origin = 'yours' | 'listed' | 'free' | 'assumed'
 
 /** Facts about a configured model that are known before the first request. */
-export interface ModelFacts {
+interface ModelFacts {
   baseURL: string
   window: number
   windowFrom: Origin
@@ -33,7 +33,7 @@ export interface ModelFacts {
   sees: boolean
   readsPdf: boolean
   thinks: boolean | undefined
-  /** On this machine, so that asking it costs nothing and leaves it nowhere. */
+  /** Runs on this machine: free and private. */
   isLocal: boolean
 }
 
@@ -95,10 +95,10 @@ function millis(seconds: number | undefined): Millis | undefined {
   return seconds === undefined ? undefined : seconds * 1000
 }
 
-/** As much as shows that a local server cuts prompts, and as little as is cheap where one pays. */
+/** Prompt size of the context check, in tokens: enough to detect truncation, still cheap. */
 const localTrial = 9000
 const paidTrial = 2500
-/** Room for the answer, and for a tokenizer that makes more of it than we think. */
+/** Part of the window that is used: a margin for the answer and for other tokenizers. */
 const trialPart = 0.7
 
 interface TrialContext {

@@ -15,7 +15,7 @@ import type { AppEngine } from './engine.ts'
 import type { AppMeaning } from './semantic-search.ts'
 
 /** Context of a worker besides the engine. */
-export interface ProcessWorkerContext {
+interface ProcessWorkerContext {
   config: Pick<Config, 'memory' | 'tools' | 'database'>
   /** Directory for lock files. */
   runDirectory: string

@@ -1,8 +1,8 @@
 import type { AgentApp } from '../api/agents.ts'
 import type { RunApp } from '../api/runs.ts'
 import type { Question } from '../api/views/question.ts'
+import { rankOf } from '../domain/access/authorize.ts'
 import { builtInAgents } from '../domain/agent.ts'
-import { rankOf } from '../domain/authorize.ts'
 import { clientKey } from '../domain/inbox.ts'
 import { asUserCancellation } from '../domain/plan.ts'
 import { parseReference } from '../domain/reference.ts'
@@ -25,7 +25,7 @@ import type { AppEngine } from './engine.ts'
 import type { ProcessWorker } from './process-worker.ts'
 
 /** Context of runs besides the engine. */
-export interface RunAppContext {
+interface RunAppContext {
   agents: AppAgents
   worker: ProcessWorker
   /** The default model and the daily budget, as `status` shows them. */

@@ -8,11 +8,11 @@ import { makeEmbedder } from './models.ts'
 /** Semantic search with the owner's embedder. */
 export interface AppMeaning {
   meaning: SemanticIndex
-  /** Begins to give memories their vectors; what it answers ends that. */
+  /** Starts embedding memories; returns a stop function. */
   keepUp(onError: (error: unknown) => void): () => Promise<void>
 }
 
-/** Nothing where the owner has no embedder. */
+/** Undefined without an embedder. */
 export function openMeaning(
   { embedder: named }: Config['memory'],
   around: { store: Store; clock: Clock },

@@ -6,7 +6,7 @@ import type { HomePaths } from '../home/home.ts'
 import { noteDatabase, refusalIfMissing } from '../home/known-databases.ts'
 import { backupBeforeUpgrade } from '../store/backup/backup.ts'
 import { examineDatabase } from '../store/backup/examine.ts'
-import { readBackupFacts, restoreBackup } from '../store/backup/restore.ts'
+import { type RestoreResult, readBackupFacts, restoreBackup } from '../store/backup/restore.ts'
 import { type DatabaseLocation, databaseName, openStore, printableLocation } from '../store/open.ts'
 import type { Store, StoreContext } from '../store/store.ts'
 import { systemClock, systemRandom } from '../system.ts'
@@ -23,7 +23,7 @@ export interface StoreSettings {
   context?: Partial<StoreContext>
 }
 
-/** Opens the database of a home: made the first time, upgraded after a backup, refused where it is gone. */
+/** Opens the home's database: creates it, upgrades it after a backup, or refuses if it is missing. */
 export async function openHomeStore(settings: StoreSettings, context: StoreContext): Promise<Store> {
   const { paths, tell } = settings
   const place = databaseLocation(settings)
@@ -49,19 +49,19 @@ export async function missingDatabase({
 }
 
 /**
- * The database of a home as it is. None is made and none is upgraded: a command that only wants to note something must
- * not do that. Undefined where there is none yet, and with a word about it where it cannot be used.
+ * Opens the home's database without creating or upgrading it; undefined if there is none yet, and undefined with a notice
+ * if it cannot be used.
  */
 export async function openExistingStore(
   settings: Pick<StoreSettings, 'paths' | 'config' | 'tell'>,
   context: StoreContext,
 ): Promise<Store | undefined> {
-  const none = new HeddleError('no_database', 'there is no database yet', 'the first question makes one')
+  const none = new HeddleError('no_database', 'no database yet', 'heddle ask creates it')
   try {
     return await openStore(databaseLocation(settings), context, {
       refusalIfMissing: async () => none,
       async beforeUpgrade() {
-        throw new HeddleError('schema_older', 'the database waits for its upgrade', 'any question upgrades it')
+        throw new HeddleError('schema_older', 'the database needs an upgrade', 'heddle ask upgrades it')
       },
     })
   } catch (error) {
@@ -71,8 +71,8 @@ export async function openExistingStore(
   }
 }
 
-/** Puts a backup in the place of what this home holds, which is kept aside. */
-export async function restoreApp(settings: StoreSettings, file: string) {
+/** Restores a backup; keeps the old data. */
+export async function restoreApp(settings: StoreSettings, file: string): Promise<RestoreResult> {
   const place = databaseLocation(settings)
   const restored = await restoreBackup(place, file, { context: contextOf(settings) })
   await noteDatabase(settings.paths, databaseName(place))

@@ -1,6 +1,6 @@
+import { ownerText } from '../domain/access/principal.ts'
 import { idSource } from '../domain/id.ts'
 import { type Model, ModelFailure } from '../domain/model.ts'
-import { ownerText } from '../domain/principal.ts'
 import { type TrialKind, trialRunId } from '../domain/spending.ts'
 import { acceptReply } from '../engine/model/accept-reply.ts'
 import { InFlightCall } from '../engine/model/in-flight-call.ts'

@@ -1,5 +1,5 @@
 import type { Shown, TurnApp } from '../api/turns.ts'
-import { isOwner } from '../domain/principal.ts'
+import { isOwner } from '../domain/access/principal.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 
 /** Context of the turn views. */
-export interface TurnAppContext {
+interface TurnAppContext {
   agents: AgentIndex
   protect: ProtectedPlaces
   /** The configured budget of a request. */

@@ -1,1 +1,1 @@
-export { assertShown, trustFiles, type Untrusted, untrustedIn } from '../tools/guard/untrusted-files.ts'
+export { assertShown, trustFiles, type UntrustedDirectory, untrustedIn } from '../tools/guard/untrusted-files.ts'

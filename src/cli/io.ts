@@ -17,9 +17,9 @@ export interface CommandIo {
   exit(code?: number): void
 }
 
-export type Input = Readable & { isTTY?: boolean; setRawMode?(mode: boolean): unknown }
+type Input = Readable & { isTTY?: boolean; setRawMode?(mode: boolean): unknown }
 export type Output = Writable & { isTTY?: boolean; columns?: number; rows?: number }
 
-export interface Signals {
+interface Signals {
   on(signal: NodeJS.Signals, listener: () => void): Signals
 }

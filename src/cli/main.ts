@@ -31,6 +31,7 @@ export async function main(argv: string[], env: NodeJS.ProcessEnv, io: CommandIo
   const shown: string[] = []
   const program = newProgram((text) => void shown.push(text))
   for (const register of await commandsFor(argv)) register(program, runIn(program, env, io, outcome))
+  for (const group of program.commands) group.helpCommand(false)
   // Set last: commands would inherit it. Unknown commands are reported by the action of bare `heddle`.
   program.allowExcessArguments()
   guardOptions(program, argv)

@@ -19,7 +19,7 @@ export async function noteAndLeave(
   let isTooLong = false
   void here.clock.sleep(summaryTimeout, enough.signal).then(() => enough.abort())
   const pane = here.screen.isTerminal && !here.json ? terminalPane(here.screen, here.io.stdout) : undefined
-  const explain = () => pane?.show(paint(here.screen, 'dim', 'writing the session summary… Ctrl-C skips it for now'))
+  const explain = () => pane?.show(paint(here.screen, 'dim', 'writing the session summary… Ctrl-C to skip'))
   try {
     if (status !== 'completed' || here.stopped.aborted) return
     // Usually done before the notice would appear.

@@ -3,15 +3,15 @@ import { UsageError } from '../domain/errors.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { printable } from './terminal/screen.ts'
 
-/** Error for an unknown command, with the closest known one. */
-export function unknownCommand(word: string, program: Command): UsageError {
+/** Error for an unknown command, or an unknown one of the group `above`, with the closest known one. */
+export function unknownCommand(word: string, group: Command, above = ''): UsageError {
   const close = nearest(
     word,
-    program.commands.flatMap((command) => [command.name(), ...command.aliases()]),
+    group.commands.flatMap((command) => [command.name(), ...command.aliases()]),
   )
   return new UsageError(
-    `there is no command "${printable(word)}"`,
-    close ? `did you mean: heddle ${close}` : 'see what there is: heddle --help',
+    `there is no command "${above}${printable(word)}"`,
+    close ? `did you mean: heddle ${above}${close}` : `see what there is: heddle ${above}--help`,
     'unknown_command',
   )
 }

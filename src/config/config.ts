@@ -108,7 +108,7 @@ export interface Config {
   written: Record<string, string>
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Directory that `~` stands for. */
   userHome?: string
   /** Looks up `${secret:NAME}`; without it there are no secrets. */
@@ -129,7 +129,7 @@ export async function assertConfigFile(file: string): Promise<void> {
   if ((await readConfigText(file)) !== undefined) return
   throw new HeddleError(
     'config_missing',
-    `There is no file ${file}.`,
+    `there is no file ${file}`,
     'name an existing file with --config, or leave it out',
   )
 }
@@ -172,7 +172,7 @@ async function isLink(file: string): Promise<boolean> {
 }
 
 function unreadable(file: string, why: string): HeddleError {
-  return new HeddleError('config_unreadable', `Cannot read ${file}: ${why}.`, `fix or remove ${file}`)
+  return new HeddleError('config_unreadable', `cannot read ${file}: ${why}`, `fix or remove ${file}`)
 }
 
 type ResolveOptions = Required<Pick<LoadOptions, 'userHome' | 'secrets'>>
@@ -216,11 +216,11 @@ function keyOf(at: ConfigPath, who: string, value: string, { references }: Check
   const secret = references.secrets.find((found) => dotted(found.path) === path)?.name
   const written = references.written.get(path) ?? value
   if (missing) {
-    const message = `The ${who} has no key: ${joinNames(missing)} is not set.`
+    const message = `the ${who} has no key: ${joinNames(missing)} is not set`
     return new ApiKey(written, new HeddleError('key_missing', message, remedyFor(missing)))
   }
   if (secret) {
-    const message = `The ${who} has no key: there is no secret ${redact(secret)}.`
+    const message = `the ${who} has no key: there is no secret ${redact(secret)}`
     return new ApiKey(written, secrets(secret) ?? new HeddleError('key_missing', message, secretRemedy(secret)))
   }
   return new ApiKey(written, value)

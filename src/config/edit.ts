@@ -26,10 +26,10 @@ export async function editConfig(
   if (newText === (oldText ?? '')) {
     await unlink(copy)
     if (exitCode === 0) return { changed: false }
-    throw new HeddleError('editor_failed', `The editor ended with ${exitCode}; nothing was changed.`, editorRemedy)
+    throw new HeddleError('editor_failed', `the editor ended with ${exitCode}; nothing was changed`, editorRemedy)
   }
   if (exitCode !== 0) {
-    const message = `The editor ended with ${exitCode}; ${file} was not changed, and what you wrote is in ${copy}.`
+    const message = `the editor ended with ${exitCode}; ${file} was not changed, and what you wrote is in ${copy}`
     throw new HeddleError('editor_failed', message, editorRemedy)
   }
   const problems = configProblems(newText, options.env, options.names)
@@ -40,7 +40,7 @@ export async function editConfig(
     await replaceConfig(file, newText, oldText, options)
   } catch (error) {
     if (!(error instanceof HeddleError)) throw error
-    throw new HeddleError(error.code, `${error.message} What you wrote is in ${copy}.`, error.remedy, { cause: error })
+    throw new HeddleError(error.code, `${error.message}; what you wrote is in ${copy}`, error.remedy, { cause: error })
   }
   await unlink(copy)
   return { changed: true }
@@ -55,12 +55,12 @@ async function copyFor(file: string, text: string): Promise<string> {
       if (await placeFile(copy, text)) return copy
     }
   } catch (error) {
-    throw toFileError(error, 'config_unwritable', `Cannot make a copy of ${file}`)
+    throw toFileError(error, 'config_unwritable', `cannot make a copy of ${file}`)
   }
 }
 
 async function readCopy(copy: string): Promise<string> {
   return readFile(copy, 'utf8').catch((error: unknown) => {
-    throw toFileError(error, 'editor_failed', `Cannot read ${copy} after the editor closed it`)
+    throw toFileError(error, 'editor_failed', `cannot read ${copy} after the editor closed it`)
   })
 }

@@ -75,7 +75,7 @@ export function toFileError(error: unknown, code: string, what: string): unknown
   if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return error
   const unknown = [`${error.syscall} gave ${error.code}`, 'check the folder and its file system']
   const [why, remedy] = reasons.get(String(error.code)) ?? unknown
-  return new HeddleError(code, `${what}: ${why}.`, remedy ?? '', { cause: error })
+  return new HeddleError(code, `${what}: ${why}`, remedy ?? '', { cause: error })
 }
 
 /** Writes a complete file (0600) beside a path, under a unique name. The caller renames or removes it. */

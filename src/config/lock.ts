@@ -51,7 +51,7 @@ async function acquire(lock: string, clock: Clock): Promise<FileLock> {
     throw unlockable(error, lock)
   })
   if (fileLock) return fileLock
-  const message = `Another process has been changing the configuration for ${timeout / 1000} seconds.`
+  const message = `another process has been changing the configuration for ${timeout / 1000} seconds`
   const remedy = `wait for it to finish and try again, or find it with: lsof ${lock}`
   throw new HeddleError('config_busy', message, remedy, { retry: 'later' })
 }
@@ -59,5 +59,5 @@ async function acquire(lock: string, clock: Clock): Promise<FileLock> {
 function unlockable(error: unknown, lock: string): HeddleError {
   const why = error instanceof Error ? error.message : String(error)
   const remedy = 'move that file away while no other heddle is changing the configuration, and try again'
-  return new HeddleError('config_unwritable', `Cannot lock ${lock}: ${why}.`, remedy, { cause: error })
+  return new HeddleError('config_unwritable', `cannot lock ${lock}: ${why}`, remedy, { cause: error })
 }

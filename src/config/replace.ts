@@ -51,7 +51,7 @@ export async function replaceConfig(
       await renameDurably(next, target, () => options.crash?.('config.after_rename'))
     })
   } catch (error) {
-    throw toFileError(error, 'config_unwritable', `Cannot write ${file}`)
+    throw toFileError(error, 'config_unwritable', `cannot write ${file}`)
   }
 }
 
@@ -94,6 +94,6 @@ async function behindLinks(file: string): Promise<string> {
 }
 
 function changed(file: string): HeddleError {
-  const message = `${file} was changed by another program in the meantime.`
+  const message = `${file} was changed by another program in the meantime`
   return new HeddleError('config_changed', message, 'look at it again and repeat the change', { retry: 'later' })
 }

@@ -143,6 +143,7 @@ export const configSchema = z.strictObject(
         maxChildrenPerAgent: count(1).default(5),
         maxPerTurn: count(1).default(12),
         maxConcurrent: count(1).default(8),
+        // Not used yet: the result always goes back to the parent.
         memoryShareMode: choice(memoryShareModes).default('handoff'),
       }),
     }),

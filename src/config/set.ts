@@ -41,7 +41,7 @@ function parseValue(typed: string, path: string): NewValue {
   const isData = problems.length === 0 && value !== undefined && !typed.trim().includes('\n')
   if (!isData) return { data: typed, source: JSON.stringify(typed) }
   if (value !== null) return { data: value, source: typed.trim() }
-  throw new UsageError(`${path} needs a value.`, 'give one, or remove the line with: heddle config edit')
+  throw new UsageError(`${path} needs a value`, 'give one, or remove the line with: heddle config edit')
 }
 
 /** Changes one value in the text, with the first method that changes nothing else. */
@@ -61,7 +61,7 @@ function withValue(file: string, text: string, segments: string[], newValue: New
   }
   throw new HeddleError(
     'config_unwritable',
-    `Cannot change ${dotted(segments)} in ${file} without changing more.`,
+    `cannot change ${dotted(segments)} in ${file} without changing more`,
     'change it by hand with: heddle config edit',
   )
 }

@@ -25,14 +25,14 @@ export function configGet(config: Config, path: string): unknown {
 /** Parses a typed path; refuses an unknown one and suggests the nearest. */
 export function knownPath(path: string): string[] {
   const segments = parsePath(path)
-  if (!segments) throw new UsageError(`${redact(path)} is not the path of a key.`, 'write it as agents.maxConcurrent')
+  if (!segments) throw new UsageError(`${redact(path)} is not the path of a key`, 'write it as agents.maxConcurrent')
   const known = knownPart(segments)
   if (known.length === segments.length) return segments
   const wrong = segments[known.length] ?? ''
   const candidates = keysAt(known)
   const guess = nearest(wrong, candidates)
   const where = known.length === 0 ? 'the configuration' : `\`${dotted(known)}\``
-  const message = `There is no key \`${redact(wrong)}\` in ${where}.`
+  const message = `there is no key \`${redact(wrong)}\` in ${where}`
   if (guess) throw new UsageError(message, `did you mean ${dotted([...known, guess])}?`, 'config_key_unknown')
   const keys =
     candidates.length > 0 ? `keys there: ${candidates.join(', ')}` : 'see what there is with: heddle config show'

@@ -10,7 +10,7 @@ const sentences: Partial<Record<ErrorCode, [message: string, remedy: string]>> =
   BLOCK_AS_IMPLICIT_KEY: ['a line has two keys', 'start a new line, or put the value in quotes'],
   BLOCK_IN_FLOW: ['an indented block is inside brackets', 'write it in the same brackets'],
   MISSING_CHAR: ['a quote, bracket, comma or `:` is missing', 'add it'],
-  MULTILINE_IMPLICIT_KEY: ['a key goes over several lines, or its `:` is missing', 'write `key: value` on one line'],
+  MULTILINE_IMPLICIT_KEY: ['a key spans several lines, or its `:` is missing', 'write `key: value` on one line'],
   MULTIPLE_DOCS: ['a second document starts here', 'remove the line `---`'],
   NON_STRING_KEY: ['a key is not a name', 'write the key as a plain name'],
   TAB_AS_INDENT: ['the line is indented with a tab', 'use spaces'],

@@ -13,7 +13,7 @@ export interface ParsedYaml {
   document?: Document.Parsed
 }
 
-export interface YamlProblem {
+interface YamlProblem {
   line: number
   message: string
   remedy: string
@@ -59,7 +59,7 @@ export function parseYaml(text: string): ParsedYaml {
  * Turns `${NAME}` into an ordinary word of the same length: in `{ apiKey: ${KEY} }` YAML would take its braces as its own.
  * The two code points are Unicode noncharacters, and a text that has them is refused.
  */
-export function mask(text: string): string {
+function mask(text: string): string {
   return text.replaceAll(/\$\{([^{}\n]*)\}/g, '$\ufdd0$1\ufdd1')
 }
 
@@ -80,7 +80,8 @@ function overLimit(text: string): YamlProblem | undefined {
     if (++tokens > maxTokens) return refuse('the file has too many entries', 'make the file smaller')
   }
   for (const token of new Parser().parse(mask(text))) {
-    if (isDeeper(token, maxDepth)) return refuse(`the file nests deeper than ${maxDepth} levels`, 'nest less deeply')
+    if (isDeeper(token, maxDepth))
+      return refuse(`the file is nested deeper than ${maxDepth} levels`, 'nest less deeply')
   }
   return undefined
 }

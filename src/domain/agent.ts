@@ -1,9 +1,9 @@
-export const agentFormats = ['heddle', 'agent-skill', 'claude-agent', 'claude-skill', 'opencode', 'openclaw'] as const
+const agentFormats = ['heddle', 'agent-skill', 'claude-agent', 'claude-skill', 'opencode', 'openclaw'] as const
 /** Convention that an agent file follows. */
 export type AgentFormat = (typeof agentFormats)[number]
 
 /** Origin of an agent, in order of precedence: the first one with a name wins. */
-export const agentSources = ['folder', 'home', 'config', 'built-in'] as const
+const agentSources = ['folder', 'home', 'config', 'built-in'] as const
 export type AgentSource = (typeof agentSources)[number]
 
 /** `ready` and `degraded` agents can be given work: a degraded one has less than its file asks for. */

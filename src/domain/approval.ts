@@ -18,7 +18,7 @@ export interface Fact {
 }
 
 /** Reach of a command: only the folder, the network too, or everything the user can reach. */
-export const confinements = ['sandbox', 'network', 'none'] as const
+const confinements = ['sandbox', 'network', 'none'] as const
 export type Confinement = (typeof confinements)[number]
 
 /** The calls that a grant covers; compared field by field. */

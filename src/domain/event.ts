@@ -12,7 +12,7 @@ export interface Event {
 }
 
 /** The session that an event is about, and the request: its root run. A run is its own scope. */
-export interface EventScope {
+interface EventScope {
   sessionId: string | null
   rootRunId: string | null
 }

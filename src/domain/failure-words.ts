@@ -6,9 +6,9 @@ const reasons = new Map([
   ['provider_refused_key', 'the provider does not accept the key'],
   ['provider_rejected', 'the provider rejects the request'],
   ['model_unknown', 'the provider does not know the model'],
-  ['reply_malformed', 'the provider sent something that is not a reply'],
+  ['reply_malformed', 'the provider sent an invalid reply'],
   ['reply_too_large', 'the reply was too large'],
-  ['context_cut', 'the provider read only a part of the request'],
+  ['context_cut', 'the provider truncated the request'],
   ['stream_cut', 'the connection was lost'],
   ['budget_in_use', 'the budget is in use by other runs'],
 ])

@@ -1,12 +1,13 @@
+import { ownerText } from './access/principal.ts'
 import type { Millis } from './clock.ts'
 import { UsageError } from './errors.ts'
 import type { Label } from './label.ts'
 import type { Part, Source } from './message.ts'
-import { ownerText } from './principal.ts'
 import type { RunOptions } from './run-options.ts'
 import { isStorable } from './text/storable.ts'
 
-export const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
+// Not yet produced: 'trigger', 'system'.
+const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
 
 /** The turns that a narrative summarises. */

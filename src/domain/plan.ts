@@ -4,7 +4,7 @@ import type { Millis } from './clock.ts'
 export const taskStatuses = ['pending', 'blocked', 'running', 'completed', 'failed', 'skipped', 'cancelled'] as const
 export type TaskStatus = (typeof taskStatuses)[number]
 
-export const planStatuses = ['proposed', 'running', 'completed', 'failed', 'cancelled'] as const
+const planStatuses = ['proposed', 'running', 'completed', 'failed', 'cancelled'] as const
 export type PlanStatus = (typeof planStatuses)[number]
 
 /** Tasks with their dependencies. Tables and tools say *project*. */
@@ -162,13 +162,13 @@ function cyclesIn(tasks: readonly TaskDraft[]): string[][] {
 
 /** Marks a cancellation reason as the user's: only the user may decide about the task then. */
 export function asUserCancellation(reason?: string): string {
-  if (reason === undefined) return personCancelled
-  return reason.startsWith(personCancelled) ? reason : `${personCancelled}: ${reason}`
+  if (reason === undefined) return userCancelled
+  return cancelledByUser.test(reason) ? reason : `${userCancelled}: ${reason}`
 }
 
 /** Marks the reason of a task that was cancelled because the user cancelled its whole plan; a user cancellation, too. */
 export function asPlanCancellation(reason: string): string {
-  return reason.startsWith(personCancelledPlan) ? reason : `${personCancelledPlan}: ${reason}`
+  return cancelledWithPlan.test(reason) ? reason : `${userCancelled} with its plan: ${reason}`
 }
 
 /** A reason given by a model: its agent in front, so that it never reads like the user's. */
@@ -177,7 +177,7 @@ export function asAgentReason(agent: string, reason: string): string {
 }
 
 export function isUserCancellation({ status, reason }: Pick<Task, 'status' | 'reason'>): boolean {
-  return status === 'cancelled' && reason !== null && reason.startsWith(personCancelled)
+  return status === 'cancelled' && reason !== null && cancelledByUser.test(reason)
 }
 
 /**
@@ -193,9 +193,11 @@ export function isGivenUp(
   return (
     cancelled.length === 0 ||
     tasks.some((task) => !isSettled(task.status)) ||
-    cancelled.some(({ reason }) => reason?.startsWith(personCancelledPlan))
+    cancelled.some(({ reason }) => reason !== null && cancelledWithPlan.test(reason))
   )
 }
 
-const personCancelled = 'the person cancelled it'
-const personCancelledPlan = `${personCancelled} with its plan`
+const userCancelled = 'the user cancelled it'
+// Rows that were written earlier say "the person".
+const cancelledByUser = /^the (?:user|person) cancelled it/
+const cancelledWithPlan = /^the (?:user|person) cancelled it with its plan/

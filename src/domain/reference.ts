@@ -16,7 +16,7 @@ export const referenceKinds = [
 export type ReferenceKind = (typeof referenceKinds)[number]
 
 /** `kind:id`, or a bare word whose kind depends on the context. */
-export interface Reference {
+interface Reference {
   kind: ReferenceKind | null
   id: string
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Rank } from './actions.ts'
+import type { Rank } from './access/actions.ts'
 import { UsageError } from './errors.ts'
 import { thinkingLevels } from './message.ts'
 import { isStorable } from './text/storable.ts'
 
 const name = () => z.string().max(200).refine(isStorable, 'must be well-formed text')
 
-/** How the run that answers an input shall run. An inbox item and a run each store it whole. */
+/** Options of the run that answers an input; an inbox item and a run each store them whole. */
 export const runOptions = z.strictObject({
   /** The agent that shall answer. */
   agent: name().exactOptional(),

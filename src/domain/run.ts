@@ -2,10 +2,11 @@ import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 import type { RunOptions } from './run-options.ts'
 
+// Not yet produced: 'delegate', 'cron'.
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
 export type RunKind = (typeof runKinds)[number]
 
-/** Origin of a run. */
+/** Origin of a run. Not yet produced: 'delegate', 'cron', 'webhook', 'channel'. */
 export const runOrigins = [
   'user',
   'spawn_agent',
@@ -25,7 +26,7 @@ export const lanes = ['main', 'agents', 'subagents', 'cron', 'background'] as co
 export type Lane = (typeof lanes)[number]
 
 /** The lane of a new run. A run that continues another one stays in its lane. */
-export const laneOf: Record<RunOrigin, Lane> = {
+const laneOf: Record<RunOrigin, Lane> = {
   user: 'main',
   webhook: 'main',
   channel: 'main',
@@ -72,8 +73,8 @@ export const stepKinds = ['reply', 'begun', 'ended', 'steer', 'compact'] as cons
  */
 export type StepKind = (typeof stepKinds)[number]
 
-/** Reasons for parking a run. */
-export const waits = ['retry', 'budget', 'approval', 'question', 'delegate'] as const
+/** Reasons for parking a run. Not yet produced: 'question', 'delegate'. */
+const waits = ['retry', 'budget', 'approval', 'question', 'delegate'] as const
 export type Wait = (typeof waits)[number]
 
 /** Why a run did not complete; shown to users and to the model in its next turn. */

@@ -1,7 +1,7 @@
+import { ownerText } from './access/principal.ts'
 import type { Millis } from './clock.ts'
 import { UsageError } from './errors.ts'
 import { tail } from './id.ts'
-import { ownerText } from './principal.ts'
 import { parseReference } from './reference.ts'
 
 /**

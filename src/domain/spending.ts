@@ -21,16 +21,12 @@ export function trialRunId(kind: TrialKind, id: string): string {
   return `${kind}:${id}`
 }
 
-export function trialKindOf(runId: string): TrialKind | undefined {
-  return trialKinds.find((kind) => runId.startsWith(`${kind}:`))
-}
-
 /**
  * How a call's cost is known. Reserved: set aside before the call. Spent: reported by the provider. Estimated: not
  * reported; computed from the text sent and received. Lost: the process died during the call; the max it can have cost.
  * Free: it failed before the provider did any work. The reservation of a call that is not made is released.
  */
-export const costStates = ['reserved', 'spent', 'estimated', 'lost', 'free'] as const
+const costStates = ['reserved', 'spent', 'estimated', 'lost', 'free'] as const
 export type CostState = (typeof costStates)[number]
 
 /** Cost of calls, split by how it is known. The figures of a `Usage` are those spent. */

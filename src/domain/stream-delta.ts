@@ -7,7 +7,7 @@ export type StreamDelta =
   | { kind: 'reset'; runId: string; call: number }
 
 /** Passes deltas to all listeners. A listener must be quick and must not throw. */
-export interface LiveFeed {
+interface LiveFeed {
   publish(delta: StreamDelta): void
   listen(listener: (delta: StreamDelta) => void): () => void
 }

@@ -9,7 +9,7 @@ const silenceTimeout: Millis = 60_000
 const reconnectPause: Millis = 200
 
 /** Options of `readEventStream`. */
-export interface StreamOptions {
+interface StreamOptions {
   clock: Clock
   after?: string
   signal: AbortSignal

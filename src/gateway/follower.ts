@@ -23,7 +23,7 @@ const fetchBelow = 64
 const maxKnownRuns = 1000
 
 /** What a follower asks for, and whether it may see everything: only then it shares what was read for others. */
-export type FollowerQuery = Omit<StreamQuery, 'signal'> & { seesAll: boolean }
+type FollowerQuery = Omit<StreamQuery, 'signal'> & { seesAll: boolean }
 
 /** A message to a follower. */
 export type FollowerMessage =

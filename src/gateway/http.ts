@@ -3,9 +3,9 @@ import { Hono } from 'hono'
 import type { z } from 'zod'
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
+import { isOwner, type Principal } from '../domain/access/principal.ts'
 import type { Clock } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
-import { isOwner, type Principal } from '../domain/principal.ts'
 import type { Health } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type FollowerLimits } from './follower.ts'
@@ -23,7 +23,7 @@ import { sendLines, streamTo } from './stream.ts'
 const recheckTokenMs = 500
 
 /** Dependencies of the routes. */
-export interface RouteContext {
+interface RouteContext {
   heddle: Heddle
   health: Health
   clock: Clock

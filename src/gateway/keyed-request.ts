@@ -4,7 +4,7 @@ import type { HttpContext } from './request-body.ts'
 import type { Fields, Route } from './routes/route.ts'
 
 /** A request with the key by which its sender names it, if it has one. */
-export interface RequestWithKey {
+interface RequestWithKey {
   key: string | undefined
   /** Hash of route and fields: the same request, however its JSON is written. */
   hash: string

@@ -62,7 +62,7 @@ export interface SocketFolders {
   fallbackFolder?: string | undefined
 }
 
-export interface PlacedSocket {
+interface PlacedSocket {
   path: string
   remove(): void
 }

@@ -75,7 +75,7 @@ async function sendLines(sent: ClientRequest, lines: AsyncIterable<string>): Pro
   }
 }
 
-export async function readJson<T>(response: IncomingMessage): Promise<T> {
+async function readJson<T>(response: IncomingMessage): Promise<T> {
   let text = ''
   try {
     for await (const piece of response.setEncoding('utf8')) {

@@ -27,7 +27,7 @@ export async function streamTo(
 }
 
 /** Encodes a message. Only durable events have an id: the cursor to resume from. */
-export function encodeSse(sent: FollowerMessage): string {
+function encodeSse(sent: FollowerMessage): string {
   switch (sent.kind) {
     case 'event':
       return `id: ${sent.event.cursor}\ndata: ${JSON.stringify(sent.event)}\n\n`

@@ -24,7 +24,7 @@ export async function folderFor(cwd: string, places: OwnFolders & { workspace: s
   const [workspace, home] = [realPath(places.workspace), realPath(places.home)]
   // Agents write in the workspace: it must not hold the configuration that limits them.
   if (isWithin(workspace, home) || isWithin(home, workspace)) {
-    const message = `The workspace ${places.workspace} and the home ${places.home} lie inside each other.`
+    const message = `the workspace ${places.workspace} and the home ${places.home} lie inside each other`
     throw new HeddleError(
       'workspace_unsafe',
       message,
@@ -44,7 +44,7 @@ export function enterWorkspace(cwd: string, folder: string, own: OwnFolders): st
   try {
     mkdirSync(folder, { recursive: true })
   } catch (error) {
-    const message = `The workspace ${folder} cannot be created (${(error as NodeJS.ErrnoException).code}).`
+    const message = `the workspace ${folder} cannot be created (${(error as NodeJS.ErrnoException).code})`
     const remedy = 'change to a project folder, or choose another workspace: heddle config set workspace DIR'
     throw new HeddleError('workspace_missing', message, remedy, { cause: error })
   }

@@ -22,13 +22,13 @@ export function resolveHome(choice: {
   const { flag, env, userHome, cwd } = choice
   const [path, from] = flag === undefined ? [env['HEDDLE_HOME'] || '~/.heddle', 'HEDDLE_HOME'] : [flag, '--home']
   if (path.trim() === '' || path.includes('\0') || /^~[^/]/.test(path)) {
-    throw new UsageError(`${from} is not a folder: "${path}".`, `give ${from} a path such as ~/.heddle`)
+    throw new UsageError(`${from} is not a folder: "${path}"`, `give ${from} a path such as ~/.heddle`)
   }
   const home = resolve(cwd, path.startsWith('~') ? join(userHome, path.slice(1)) : path)
-  if (home === '/') throw new UsageError(`${from} cannot be the root folder.`, `give ${from} a folder of its own`)
+  if (home === '/') throw new UsageError(`${from} cannot be the root folder`, `give ${from} a folder of its own`)
   if (statOf(home)?.isDirectory() === false) {
     throw new UsageError(
-      `${home} is a file, and ${from} must be a folder.`,
+      `${home} is a file, and ${from} must be a folder`,
       `give ${from} another path, or move the file away`,
     )
   }
@@ -72,7 +72,7 @@ export function homePaths(home: string): HomePaths {
 }
 
 /** Absolute paths that were created, and those that existed. */
-export interface EnsuredHome {
+interface EnsuredHome {
   path: string
   created: string[]
   kept: string[]
@@ -95,7 +95,7 @@ export async function ensureHome(home: string): Promise<EnsuredHome> {
     }
     if (ensured.created.length > 0) await syncDirectory(home)
   } catch (error) {
-    throw toFileError(error, 'home_unusable', `Cannot make the home ${home}`)
+    throw toFileError(error, 'home_unusable', `cannot create ${home}`)
   }
   return ensured
 }
@@ -115,7 +115,7 @@ async function ensureFolder(path: string): Promise<boolean> {
     const what = found ? 'is not a folder' : 'is a link to a folder that does not exist'
     throw new HeddleError(
       'home_unusable',
-      `${path} ${what}.`,
+      `${path} ${what}`,
       `move ${path} away, or choose another home with --home DIR`,
     )
   }

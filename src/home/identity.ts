@@ -11,7 +11,7 @@ const forms: readonly string[] = ['USER.md', 'TOOLS.md', 'IDENTITY.md', 'memory/
 const maxLength = 20_000
 const cacheMs: Millis = 1000
 
-export interface IdentityFile {
+interface IdentityFile {
   name: string
   text: string
 }

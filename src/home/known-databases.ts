@@ -39,7 +39,7 @@ export async function refusalIfMissing(
   const backup = newestBackup(backups)
   return new HeddleError(
     'database_missing',
-    `${place} is gone: this home had a database there`,
+    `database ${place} is missing`,
     `put it back, or go back to a backup: heddle restore ${backup ?? 'FILE'}; ` +
       `to begin with an empty database instead, remove the note that there was one: rm ${shellWord(file)}`,
   )

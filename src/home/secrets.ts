@@ -8,7 +8,7 @@ const secretName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 const maxLength = 8192
 
 /** A stored secret, without its value. */
-export interface StoredSecret {
+interface StoredSecret {
   name: string
   /** Other users of this machine can read it. */
   isOpen: boolean
@@ -18,9 +18,9 @@ export interface StoredSecret {
 export async function storeSecret(folder: string, name: string, value: string): Promise<void> {
   checkName(name)
   const kept = value.replace(/\r?\n$/, '')
-  if (kept === '') throw new UsageError('the secret is empty.', `give it a value: heddle secret set ${name}`)
+  if (kept === '') throw new UsageError('the secret is empty', `give it a value: heddle secret set ${name}`)
   if (kept.length > maxLength || /[\p{Cc}]/u.test(kept))
-    throw new UsageError('the secret has line breaks or more than 8,192 characters.', 'give one line, as a key is')
+    throw new UsageError('the secret has line breaks or more than 8,192 characters', 'give one line, as a key is')
   try {
     await mkdir(folder, { mode: 0o700, recursive: true })
     await chmod(folder, 0o700)
@@ -38,14 +38,14 @@ export async function storeSecret(folder: string, name: string, value: string): 
       throw error
     }
   } catch (error) {
-    throw toFileError(error, 'secret_unwritable', `Cannot keep the secret ${name}`)
+    throw toFileError(error, 'secret_unwritable', `cannot keep the secret ${name}`)
   }
 }
 
 export async function listSecrets(folder: string): Promise<StoredSecret[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (isCode(error, 'ENOENT')) return []
-    throw toFileError(error, 'secret_unreadable', `Cannot read ${folder}`)
+    throw toFileError(error, 'secret_unreadable', `cannot read ${folder}`)
   })
   const kept = names.filter((name) => secretName.test(name)).sort()
   return Promise.all(
@@ -61,7 +61,7 @@ export async function removeSecret(folder: string, name: string): Promise<boolea
     return true
   } catch (error) {
     if (isCode(error, 'ENOENT')) return false
-    throw toFileError(error, 'secret_unwritable', `Cannot remove the secret ${name}`)
+    throw toFileError(error, 'secret_unwritable', `cannot remove the secret ${name}`)
   }
 }
 
@@ -74,7 +74,7 @@ export function secretReader(folder: string): (name: string) => string | undefin
       if (isCode(error, 'ENOENT', 'ENOTDIR')) return undefined
       throw new HeddleError(
         'secret_unreadable',
-        `Cannot read the secret ${name}.`,
+        `cannot read the secret ${name}`,
         `make ${join(folder, name)} readable for you, or set it again: heddle secret set ${name}`,
       )
     }
@@ -83,5 +83,5 @@ export function secretReader(folder: string): (name: string) => string | undefin
 
 function checkName(name: string): void {
   if (!secretName.test(name))
-    throw new UsageError('that is not the name of a secret.', 'use letters, digits, _ and -, and begin with a letter')
+    throw new UsageError('that is not the name of a secret', 'use letters, digits, _ and -, and begin with a letter')
 }

@@ -9,7 +9,7 @@ import { type HomePaths, userHomeOf } from './home.ts'
 import { runtimeFolder } from './socket-folder.ts'
 
 /** Files that this process runs from; tests pass their own. */
-export interface OwnProgram {
+interface OwnProgram {
   /** Root of this package. */
   root: string
   node: string
@@ -18,7 +18,7 @@ export interface OwnProgram {
   codeCache: string | undefined
 }
 
-export interface TrustedPlacesSettings {
+interface TrustedPlacesSettings {
   /** `config` is the file that was actually read. */
   paths: Pick<HomePaths, 'home' | 'config' | 'run'>
   config: Pick<Config, 'skills'> & Partial<Pick<Config, 'notify'>>

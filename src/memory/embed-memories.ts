@@ -199,6 +199,6 @@ function isTextFailure(error: unknown): boolean {
 }
 
 function changed(): HeddleError {
-  const message = 'The embedder gives other vectors than it did.'
+  const message = 'the embedder gives other vectors than it did'
   return new HeddleError('embedder_changed', message, 'nothing to do: they are rebuilt', { retry: 'later' })
 }

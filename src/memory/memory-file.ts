@@ -26,7 +26,7 @@ export interface FileMemory {
   isArchived: boolean
 }
 
-export interface MemoryFile {
+interface MemoryFile {
   /** The home that wrote it, if given: numeric ids are valid only there. */
   home: string | null
   memories: FileMemory[]

@@ -5,7 +5,7 @@ import type { NearMemory } from './vector-cache.ts'
 const k = 60
 
 /** A memory that matches a query by words, by meaning or by both. */
-export interface MergedHit {
+interface MergedHit {
   id: number
   words: string[]
   /** Match quality, 0 to 1: by words, or by meaning if that is better than chance. */

@@ -121,26 +121,26 @@ export function createSemanticIndex(
 }
 
 function unexpected(error: unknown): HeddleError {
-  const message = `Semantic search failed: ${error instanceof Error ? error.message : error}.`
+  const message = `semantic search failed: ${error instanceof Error ? error.message : error}`
   return new HeddleError('embedder_trouble', message, 'see: heddle doctor')
 }
 
 function tooSlow(): HeddleError {
-  const message = 'The embedder did not answer in time.'
+  const message = 'the embedder did not answer in time'
   return new HeddleError('embedder_slow', message, 'ask again in a moment; see: heddle doctor', { retry: 'later' })
 }
 
 function stillReading(): HeddleError {
-  const message = 'The vectors of the memories are still being loaded.'
+  const message = 'the vectors of the memories are still being loaded'
   return new HeddleError('vectors_unread', message, 'ask again in a moment', { retry: 'later' })
 }
 
 function stillDown(): HeddleError {
-  const message = 'The embedder did not answer a moment ago.'
+  const message = 'the embedder did not answer a moment ago'
   return new HeddleError('embedder_down', message, 'see: heddle doctor', { retry: 'later' })
 }
 
 function otherModel(): HeddleError {
-  const message = 'The embedder gives vectors of another length than those that are kept.'
+  const message = 'the embedder gives vectors of another length than the stored ones'
   return new HeddleError('embedder_changed', message, 'they are rebuilt while heddle up runs', { retry: 'later' })
 }

@@ -5,7 +5,7 @@ import { cleanProviderText } from './stream/provider-message.ts'
 import { retryAfter } from './stream/retry-after.ts'
 
 /** Settings of a provider that its error messages need. */
-export interface Provider {
+interface Provider {
   name: string
   model: string
   baseURL: string
@@ -67,7 +67,7 @@ export class ProviderFailures {
   malformed(usage: Usage | undefined): ModelFailure {
     const { name, speaks } = this.#provider
     const remedy = `ask again; if it goes on, check that models.${name}.baseURL speaks ${speaks}`
-    return this.#later('reply_malformed', 'sent something that is not a reply', remedy, usage)
+    return this.#later('reply_malformed', 'sent an invalid reply', remedy, usage)
   }
 
   timeout(limit: 'idle' | 'total', usage: Usage | undefined): ModelFailure {
@@ -91,7 +91,7 @@ export class ProviderFailures {
     const { name } = this.#provider
     return new ModelFailure(
       'context_cut',
-      `${this.#modelName()} read only ${usage.inputTokens} of about ${sent} tokens that were sent, so its answer is not used.`,
+      `${this.#modelName()} read only ${usage.inputTokens} of about ${sent} tokens that were sent, so its answer is not used`,
       `raise the context window of the server (Ollama: num_ctx), or lower models.${name}.contextWindow to what it has`,
       { retry: 'never', usage },
     )
@@ -100,7 +100,7 @@ export class ProviderFailures {
   tooLarge(what: string): ModelFailure {
     return new ModelFailure(
       'reply_too_large',
-      `${this.#modelName()} sent ${what}.`,
+      `${this.#modelName()} sent ${what}`,
       'use another model, or ask for less',
       {
         retry: 'never',
@@ -113,7 +113,7 @@ export class ProviderFailures {
   notAStream(contentType: string): ModelFailure {
     return new ModelFailure(
       'provider_rejected',
-      `${this.#modelName()} answered with ${this.#clean(contentType)} instead of a stream.`,
+      `${this.#modelName()} answered with ${this.#clean(contentType)} instead of a stream`,
       `check models.${this.#provider.name}.baseURL in heddle.yaml; it usually ends with /v1`,
       { retry: 'never', mayHaveCost: contentType.includes('json') },
     )
@@ -123,7 +123,7 @@ export class ProviderFailures {
     const { name, model, apiKey } = this.#provider
     const text = `${status}${quoted(this.#clean(words))}`
     const never = (code: string, what: string, remedy: string) =>
-      new ModelFailure(code, `${this.#modelName()} ${what}: ${text}.`, remedy, { retry: 'never', ...costOf(cost) })
+      new ModelFailure(code, `${this.#modelName()} ${what}: ${text}`, remedy, { retry: 'never', ...costOf(cost) })
     const key = `models.${name}.apiKey in heddle.yaml`
     if (status === 401 || status === 403 || (status === 400 && /api[ _]key[ _](not[ _]valid|invalid)/i.test(words)))
       return apiKey === undefined
@@ -149,7 +149,7 @@ export class ProviderFailures {
       return never('provider_rejected', 'rejects the request', `check models.${name} in heddle.yaml`)
     return new ModelFailure(
       isBusy(status) ? 'provider_busy' : 'provider_failed',
-      `${this.#modelName()} ${isBusy(status) ? 'is busy' : 'failed'}: ${text}.`,
+      `${this.#modelName()} ${isBusy(status) ? 'is busy' : 'failed'}: ${text}`,
       this.#retryRemedy(),
       { retry: 'later', ...(after !== undefined && { retryAfter: after }), ...costOf(cost) },
     )
@@ -169,24 +169,24 @@ export class ProviderFailures {
   #unsendable(error: unknown): ModelFailure {
     const { name, apiKey } = this.#provider
     if (apiKey !== undefined && /[^\x21-\x7e]/.test(apiKey)) {
-      const message = `The key of model ${name} contains invalid characters, such as a space or a line break.`
+      const message = `the key of model ${name} contains invalid characters, such as a space or a line break`
       const remedy = `correct models.${name}.apiKey in heddle.yaml, or the variable or secret it names`
       return new ModelFailure('provider_refused_key', message, remedy, { retry: 'never' })
     }
     const why = error instanceof Error ? error.name : 'unknown error'
-    const message = `No request can be sent to ${this.#modelName()} (${why}).`
+    const message = `no request can be sent to ${this.#modelName()} (${why})`
     const remedy = `correct models.${name}.baseURL in heddle.yaml: http or https, no password, a usual port`
     return new ModelFailure('provider_unreachable', message, remedy, { retry: 'never' })
   }
 
   #later(code: string, what: string, remedy: string, usage: Usage | undefined, mayHaveCost = true): ModelFailure {
     const cost = costOf({ usage, mayHaveCost })
-    return new ModelFailure(code, `${this.#modelName()} ${what}.`, remedy, { retry: 'later', ...cost })
+    return new ModelFailure(code, `${this.#modelName()} ${what}`, remedy, { retry: 'later', ...cost })
   }
 
   #modelName(): string {
     const { name, baseURL } = this.#provider
-    return `Model ${name} (${URL.parse(baseURL)?.host ?? 'invalid address'})`
+    return `model ${name} (${URL.parse(baseURL)?.host ?? 'invalid address'})`
   }
 
   #retryRemedy(): string {

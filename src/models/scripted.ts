@@ -117,7 +117,7 @@ function copyOf({ signal, ...request }: ModelRequest): ModelRequest {
 }
 
 function scriptEnded(n: number): never {
-  throw new ModelFailure('script_ended', `The script has no reply number ${n}.`, 'give scriptedModel one more reply', {
+  throw new ModelFailure('script_ended', `the script has no reply number ${n}`, 'give scriptedModel one more reply', {
     retry: 'never',
   })
 }

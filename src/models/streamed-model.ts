@@ -23,7 +23,7 @@ export interface ProviderSettings extends Omit<PromptTarget, 'kind'> {
 }
 
 /** Provider-specific half of a model. */
-export interface Wire extends Pick<PromptTarget, 'kind'> {
+interface Wire extends Pick<PromptTarget, 'kind'> {
   failures: ProviderFailures
   /** Loads the provider's package at the first request, so that other commands start fast. */
   load(): Promise<ProviderModel>

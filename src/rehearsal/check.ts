@@ -1,6 +1,3 @@
-import { formatCount } from './counted.ts'
-import { factsIn, factsOf, type ReportFact, readNumbers } from './facts.ts'
-import { defaultReport, parsePart } from './part.ts'
 import {
   answersOrCalls,
   maxConcurrentCalls,
@@ -8,7 +5,10 @@ import {
   type ScriptStep,
   type ScriptView,
 } from './script-view.ts'
-import { type Numbers, sumOf, tallyPart } from './tally.ts'
+import { factsIn, factsOf, type ReportFact, readNumbers } from './survey/facts.ts'
+import { formatCount } from './survey/format-count.ts'
+import { defaultReport, parsePart } from './survey/part.ts'
+import { type Numbers, sumOf, tallyPart } from './survey/tally.ts'
 import { parseReadFile, reasonIn } from './tool-texts.ts'
 
 const maxDifferences = 20
@@ -66,7 +66,7 @@ function readWhole(view: ScriptView, path: string): { calls: ScriptedCall[] } | 
     const page = parseReadFile(text)
     if (!page) return { why: reasonIn(text) }
     lines.push(...page)
-    const next: string | undefined = /^… \[cut: .*read on with offset=(\d+)\]$/m.exec(text)?.[1]
+    const next: string | undefined = /^… \[cut: .*continue with offset=(\d+)\]$/m.exec(text)?.[1]
     offset = next === undefined || page.length === 0 ? undefined : Number(next)
   }
   return { lines }

@@ -9,7 +9,7 @@ export interface EarlierResult {
 }
 
 /** A result that the runtime inserted in place of a pointer. */
-export interface Research {
+interface Research {
   id: number
   status: string
   output: string

@@ -1,10 +1,10 @@
-import { coordinate } from './coordinate.ts'
 import { failOnRequest } from './fail.ts'
 import { isNarrator, narrate } from './narrate.ts'
-import { failLine, planParts } from './plan-parts.ts'
+import { coordinate } from './plan/coordinate.ts'
+import { failLine, planParts } from './plan/plan-parts.ts'
 import { findPiece, refusalText } from './repertoire.ts'
 import type { ScriptStep, ScriptView } from './script-view.ts'
-import { showWiring } from './wiring.ts'
+import { showWiring } from './unknown-agent.ts'
 
 /** Plays the agent of the request, recognized by its tools and the first line of its prompt. */
 export function playStep(view: ScriptView): ScriptStep {

@@ -9,7 +9,7 @@ import { readRequest } from './script-view.ts'
 export const rehearsalName = 'rehearsal'
 const window = 200_000
 
-export interface RehearsalSettings {
+interface RehearsalSettings {
   clock: Clock
   /** Duration of each step, so that people can watch; default: no delay. */
   pace?: { shortest: Millis; longest: Millis }
@@ -69,12 +69,12 @@ export function rehearsalPieces(): { name: string; example: string; does: string
 /** Abilities of the script, for people. */
 export function describeRehearsal(): string {
   return [
-    'rehearsal: a script that plays the agents with real tools on real files, without a key and without a network.',
-    'It counts and quotes; it does not understand. It can:',
+    'demo mode (rehearsal): a script plays the agents with real tools on your files; no key, no network.',
+    'It counts and quotes, nothing more. It can:',
     ...repertoire.map(line),
-    'As the coordinator it gives these to agents. About their plans you can say:',
+    'As the coordinator it delegates these to agents. About their plans you can say:',
     ...coordinatorPieces.map(line),
-    'Everything else it refuses. It answers only while no model is configured, and never for one that fails.',
+    'It refuses everything else. It answers only while no model is configured, never in place of one that fails.',
   ].join('\n')
 }
 

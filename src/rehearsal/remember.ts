@@ -36,7 +36,7 @@ export function storeStatement(view: ScriptView, match: RegExpExecArray): Script
   const lines = [
     `${isNew ? 'stored as' : 'already stored as'} [id:${id}]: ${content}${isNew ? '' : '; its score went up'}`,
     ...superseded.map((older) => `replaces ${describeOther(older)}`),
-    ...near.map((other) => `looks like ${describeOther(other)}`),
+    ...near.map((other) => `similar: ${describeOther(other)}`),
     `heddle why memory:${id}`,
   ]
   return { text: lines.join('\n') }

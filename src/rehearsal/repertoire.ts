@@ -1,24 +1,24 @@
 import { checkReport } from './check.ts'
-import { canCount, countThings } from './count.ts'
-import { todoMarker } from './counted.ts'
 import { failOnRequest } from './fail.ts'
 import { findText } from './find.ts'
-import { outlineFile } from './outline.ts'
 import { textInPathPattern, textOfPathPattern } from './place-words.ts'
 import { quoteMemories, storeStatement } from './remember.ts'
 import { writeReport } from './report.ts'
 import { runCommand } from './run.ts'
 import type { ScriptStep, ScriptView } from './script-view.ts'
-import { summarisePart } from './summarise.ts'
-import { surveyFolder } from './survey.ts'
-import { surveyParts } from './survey-parts.ts'
+import { canCount, countThings } from './survey/count.ts'
+import { todoMarker } from './survey/format-count.ts'
+import { outlineFile } from './survey/outline.ts'
+import { summarisePart } from './survey/summarise.ts'
+import { surveyFolder } from './survey/survey.ts'
+import { surveyParts } from './survey/survey-parts.ts'
 import { writeSurvey, writeWords } from './write.ts'
 
 const findPattern = textInPathPattern('find|search(?: for)?|grep|where is')
 const countPattern = textInPathPattern(String.raw`(?:count|how many)(?:\s+all)?(?:\s+of)?(?:\s+the)?`)
 
 /** One ability of the script. */
-export interface Piece {
+export interface Skill {
   name: string
   /** Example prompt. */
   example: string
@@ -33,7 +33,7 @@ export interface Piece {
 }
 
 /** All abilities of the script; everything else is refused. */
-export const repertoire: readonly Piece[] = [
+export const repertoire: readonly Skill[] = [
   {
     name: 'remember',
     example: 'remember that the port is 8443',
@@ -184,7 +184,7 @@ export const repertoire: readonly Piece[] = [
 ]
 
 /** Finds the ability that a prompt asks for. */
-export function findPiece(prompt: string): { piece: Piece; match: RegExpExecArray } | undefined {
+export function findPiece(prompt: string): { piece: Skill; match: RegExpExecArray } | undefined {
   for (const piece of repertoire) {
     const match = piece.matches(prompt)
     if (match) return { piece, match }
@@ -193,7 +193,7 @@ export function findPiece(prompt: string): { piece: Piece; match: RegExpExecArra
 }
 
 /** Abilities of the coordinator only. */
-export const coordinatorPieces: readonly Pick<Piece, 'name' | 'example' | 'does'>[] = [
+export const coordinatorPieces: readonly Pick<Skill, 'name' | 'example' | 'does'>[] = [
   {
     name: 'fail a task',
     example: '… , let task 3 fail',

@@ -1,10 +1,10 @@
-import { formatCount } from './counted.ts'
-import { readNumbers } from './facts.ts'
 import { stripQuotes } from './find.ts'
 import { stripLabel } from './label.ts'
 import type { EarlierResult } from './order.ts'
 import type { ScriptStep, ScriptView } from './script-view.ts'
-import { formatNumbers, type Numbers, sumOf } from './tally.ts'
+import { readNumbers } from './survey/facts.ts'
+import { formatCount } from './survey/format-count.ts'
+import { formatNumbers, type Numbers, sumOf } from './survey/tally.ts'
 import { writeFileStep } from './write.ts'
 
 /** Writes a report from the results of earlier tasks only. */

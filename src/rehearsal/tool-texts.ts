@@ -1,6 +1,6 @@
 /** Parsers of tool answers. An answer that cannot be parsed yields no number: nothing is made up. */
 
-export interface ListedFile {
+interface ListedFile {
   name: string
   bytes: number
 }

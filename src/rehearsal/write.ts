@@ -1,7 +1,7 @@
 import { stripQuotes } from './find.ts'
-import { defaultReport } from './part.ts'
 import { answersOrCalls, type ScriptStep, type ScriptView } from './script-view.ts'
-import { surveyFolder } from './survey.ts'
+import { defaultReport } from './survey/part.ts'
+import { surveyFolder } from './survey/survey.ts'
 import { reasonIn } from './tool-texts.ts'
 
 /** Writes the given text into a file. */

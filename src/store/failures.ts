@@ -1,6 +1,6 @@
 import { HeddleError, StorageFailure } from '../domain/errors.ts'
 
-export type Constraint = 'unique' | 'foreign_key' | 'check' | 'not_null'
+type Constraint = 'unique' | 'foreign_key' | 'check' | 'not_null'
 
 /** A row that violates a constraint; the same for both databases. */
 export class ConstraintViolated extends HeddleError {
@@ -33,7 +33,7 @@ const indexCannotGrow = 4874
 export const sqliteBusy = 5
 export const sqliteIoError = 10
 export const sqliteCorrupt = 11
-export const sqliteFull = 13
+const sqliteFull = 13
 export const sqliteNotADatabase = 26
 
 /** Maps a SQLite error to a Heddle error with a remedy; returns other errors unchanged. */

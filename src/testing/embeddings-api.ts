@@ -32,7 +32,7 @@ export function readEmbeddings(body: unknown): EmbeddingsRequest | undefined {
 }
 
 /** Vectors of texts: equal for equal words, near for texts that share words or synonyms. */
-export function embeddingsOf({ model, texts }: EmbeddingsRequest, { dimensions = 128, synonyms = [] }: TestEmbeddings) {
+function embeddingsOf({ model, texts }: EmbeddingsRequest, { dimensions = 128, synonyms = [] }: TestEmbeddings) {
   const same = new Map(synonyms.flatMap((words) => words.map((word) => [word.toLowerCase(), words[0] ?? word])))
   const vector = (text: string) => {
     const sum = new Array<number>(dimensions).fill(0)

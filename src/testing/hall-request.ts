@@ -48,12 +48,12 @@ export function readHallRequest({ messages, tools, maxTokens }: ProviderRequest,
 
 /** Whether the message comes from the runtime, not from a user. */
 export function isNews(text: string): boolean {
-  return /\[agent_result:\d+\]|\bplan:\d+\b|every agent that was started/.test(text)
+  return /\[agent_result:\d+\]|\bplan:\d+\b|all started agents/.test(text)
 }
 
 /** Whether a call was refused because its input could not be parsed. */
 export function isUnreadable({ answer }: HallRequest['made'][number]): boolean {
-  return answer.includes('does not fit:')
+  return answer.includes('invalid input for ')
 }
 
 /** Last message of the user. */

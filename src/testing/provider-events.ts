@@ -13,7 +13,7 @@ export const wires: Record<WireName, WireFormat> = {
 }
 
 /** A reply as server-sent events, with positions in its bytes. */
-export interface ReplyBytes {
+interface ReplyBytes {
   bytes: Buffer
   /** Bytes after which the client knows the usage; infinite when it is not sent. */
   usageEnd: number

@@ -1,5 +1,5 @@
 /** Wire formats of the server: OpenAI's chat completions and responses, Anthropic's messages, Google's. */
-export const wireNames = ['chat', 'messages', 'responses', 'gemini'] as const
+const wireNames = ['chat', 'messages', 'responses', 'gemini'] as const
 export type WireName = (typeof wireNames)[number]
 
 /** A request in any format, reduced to what answers depend on. */
@@ -109,7 +109,7 @@ export interface WireFormat {
 }
 
 /** Events of a reply, in the order they are sent. */
-export interface WireEvents {
+interface WireEvents {
   /** Events up to the finish reason. */
   content: Buffer[]
   /** Usage events; empty when the finish event contains the usage. */

@@ -24,11 +24,11 @@ export function prepareCall(
 ): ReadyCall | { refused: ToolOutcome } {
   const tool = effective.includes(call.name) ? tools.get(call.name) : undefined
   if (!tool) {
-    const available = effective.length > 0 ? `you have: ${effective.join(', ')}` : 'you have no tools'
-    return { refused: failed('forbidden', `there is no tool "${call.name}" here; ${available}`) }
+    const available = effective.length > 0 ? `available: ${effective.join(', ')}` : 'you have no tools'
+    return { refused: failed('forbidden', `no tool named "${call.name}"; ${available}`) }
   }
   const parsed = tool.parse(call.input)
-  if (!parsed.ok) return { refused: failed('error', `the input of ${call.name} does not fit: ${parsed.why}`) }
+  if (!parsed.ok) return { refused: failed('error', `invalid input for ${call.name}: ${parsed.why}`) }
   return { call, tool, value: parsed.value }
 }
 

@@ -32,9 +32,7 @@ describe('who answers to a name', () => {
     const [first, second] = place.open().list()
     expect(first).toMatchObject({ status: 'ready', source: 'home', diagnostics: [] })
     expect(second?.shadowedBy).toBe(first?.path)
-    expect(said(second as Agent)).toEqual([
-      `note: ${first?.path} has the same name and comes first: ${second?.path} is not used`,
-    ])
+    expect(said(second as Agent)).toEqual([`note: ${second?.path} is shadowed by ${first?.path} (same name)`])
   })
 
   test('two files of one directory with one name: the first by its path counts', () => {

@@ -31,7 +31,7 @@ describe('the agents that come with heddle', () => {
 
   test.each(files)('%s says what is handed in, when to stop and what to do without facts', (name) => {
     const text = readFileSync(join(root, name), 'utf8')
-    for (const heading of ['## What you hand in', '## When to stop', '## When something is missing'])
+    for (const heading of ['## Your answer', '## When to stop', '## When something is missing'])
       expect(text).toContain(heading)
     const lines = text.split('\n')
     expect(lines.length).toBeGreaterThanOrEqual(40)

@@ -57,7 +57,7 @@ describe('files that are no agents are told, and disturb nobody', () => {
     const { agents, diagnostics } = place.open().look()
     expect(agents.map(({ name, status, diagnostics: [first] }) => [name, status, first?.message])).toEqual([
       ['a', 'ready', 'it is called a, its file also-a'],
-      ['a', 'ready', expect.stringContaining('comes first')],
+      ['a', 'ready', expect.stringContaining('is shadowed by')],
       ['circle', 'broken', 'it is a broken link'],
       ['nowhere', 'broken', 'it is a broken link'],
       ['secret', 'broken', expect.stringContaining('it is a link out of its directory')],

@@ -48,7 +48,7 @@ describe('a list of tools is read in every spelling', () => {
     ['serch_files', 'did you mean search_files?'],
     ['WebSearch', 'did you mean web_fetch?'],
     ['quantum_flux', expect.stringContaining('there are read_file')],
-    ['mcp__github__list_issues', 'remove them, or wait'],
+    ['mcp__github__list_issues', 'remove them'],
     ['*', expect.stringContaining('as in read_file')],
   ])('%s is left out, with a remedy', (spelling, remedy) => {
     const { tools, findings } = list({ tools: [spelling, 'Read'] })
@@ -86,7 +86,7 @@ describe('a list of tools is read in every spelling', () => {
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
       ['warning', 'tools of MCP servers cannot be used yet: mcp__a__b, mcp__c'],
       ['note', 'not needed here and left out: TodoWrite, BashOutput'],
-      ['note', 'not built yet, added once they are: agents_list'],
+      ['note', 'not available yet: agents_list'],
       ['note', 'limits are not enforced yet: treated as ask: Bash(a:*), Bash(b:*)'],
     ])
   })

@@ -113,7 +113,7 @@ test('an agent file that an agent writes is nobody until the owner trusts that v
   expect(answers.find((text) => text.includes('"agents"'))).not.toMatch(/spy|mole/)
   for (const name of ['spy', 'mole']) {
     expect(answers.join('\n')).toContain(`there is no agent \\"${name}\\"`)
-    await expect(ask('hello', name)).rejects.toThrow(`@${name} cannot be given work: it is in`)
+    await expect(ask('hello', name)).rejects.toThrow(`@${name} cannot be used: it is in`)
   }
   expect(answers.find((text) => text.includes('problems'))).toMatch(/task \\"a\\".*spy.*task \\"b\\".*mole/)
   expect(await app.plans()).toEqual([])
@@ -121,5 +121,5 @@ test('an agent file that an agent writes is nobody until the owner trusts that v
   for (const agent of written) known.trust(agent)
   expect(await ask('hello', 'spy')).toMatchObject({ ok: true, text: 'I am spy' })
   writeFileSync(join(folder, inFolder), whole('spy', 'color: red\n'))
-  await expect(ask('hello', 'spy')).rejects.toThrow('@spy cannot be given work: it has changed since you trusted it')
+  await expect(ask('hello', 'spy')).rejects.toThrow('@spy cannot be used: it has changed since you trusted it')
 })

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { RunView } from '../../src/api/views/run.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
-import type { Principal, UserRole } from '../../src/domain/principal.ts'
+import type { Principal, UserRole } from '../../src/domain/access/principal.ts'
 import { openTestApp, type ScriptedModel, scriptedModel, type TestApp } from '../../src/testing.ts'
 
 const folder = '/here'

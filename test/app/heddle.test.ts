@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { owner } from '../../src/domain/principal.ts'
+import { owner } from '../../src/domain/access/principal.ts'
 import { openTestApp, type TestApp } from '../../src/testing.ts'
 
 let heddle: TestApp

@@ -57,7 +57,10 @@ export function factsOf({ path, text }: SourceFile): Facts {
     for (const { importName } of entries) facts.taken.push(`${moduleRequest.value}#${importName.name ?? '*'}`)
   }
   for (const entry of module.staticExports.flatMap((statement) => statement.entries)) {
-    if (entry.moduleRequest) addImport(facts, entry.moduleRequest.value, entry.isType)
+    if (entry.moduleRequest) {
+      addImport(facts, entry.moduleRequest.value, entry.isType)
+      facts.taken.push(`${entry.moduleRequest.value}#${entry.importName.name ?? '*'}`)
+    }
     const name = entry.exportName.name ?? (entry.exportName.kind === 'Default' ? 'default' : '*')
     facts.exports.push(name)
     if (!entry.moduleRequest) facts.declares.push(name)
@@ -84,7 +87,7 @@ function note(node: Node, parent: Node | undefined, role: string, facts: Facts):
   if (node.type === 'ImportExpression' || node.type === 'TSImportType') {
     const specifier = textOf(node['source'])
     addImport(facts, specifier ?? unknownTarget, node.type === 'TSImportType')
-    if (node.type === 'ImportExpression') facts.taken.push(`${specifier}#*`)
+    facts.taken.push(`${specifier}#*`)
   }
   if (Array.isArray(node['params']) && node.type.includes('Function') && node['params'].length > maxParameters.most)
     facts.longParameterLists.push({ start: Number(node['start']), line: 0, parameters: node['params'].length })

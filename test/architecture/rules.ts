@@ -40,6 +40,22 @@ export const maxLines = 400
 /** The most parameters of a function in the heart: more belong together in an object with a name. */
 export const maxParameters = { most: 4, folder: 'src/engine/run/' }
 
+/** Max files directly in a folder of src. */
+export const maxFiles = 32
+
+/** Files whose exports are for users of the package. */
+export const publicFiles = ['src/index.ts', 'src/testing.ts']
+
+/** Exports that only tests use, as `path#name`, each with its reason. */
+export const exportedOnPurpose = new Set([
+  // Tests wait for the end of a request, whatever it asks meanwhile.
+  'src/engine/run/request.ts#whenQuiet',
+  // Tests count what is stored.
+  'src/store/rows/turns.ts#countTurns',
+  // `npm run schema` writes the dumps.
+  'src/store/schema-dump.ts#dumpSchema',
+])
+
 /** Names that say nothing of what a file is about, whole or as the last word of a name. */
 export const vagueNames = ['types', 'interfaces', 'common', 'index']
 export const vagueWords = ['util', 'utils', 'helper', 'helpers']

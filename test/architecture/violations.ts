@@ -1,16 +1,20 @@
+import { posix } from 'node:path'
 import { type Facts, factsOf, isCode, unknownTarget } from './facts.ts'
 import { listOfNames, publicNames } from './public-names.ts'
 import {
   databaseModules,
   engineLayers,
+  exportedOnPurpose,
   handlesOnly,
   lockFile,
   machine,
+  maxFiles,
   maxLines,
   maxParameters,
   mayImport,
   network,
   processOnly,
+  publicFiles,
   sql,
   turns,
   vagueNames,
@@ -30,6 +34,8 @@ export function violations(files: readonly SourceFile[]): string[] {
     ...cycles(code),
     ...namesDeclaredTwice(source),
     ...source.filter(({ path }) => path.startsWith(maxParameters.folder)).flatMap(longLists),
+    ...deadExports(code),
+    ...crowdedFolders(source),
     ...files
       .filter(isTooLong)
       .map(({ path }) => `${path}: is longer than ${maxLines} lines; give each idea its own file`),
@@ -95,6 +101,46 @@ function namesDeclaredTwice(source: readonly Facts[]): string[] {
   return [...Map.groupBy(all, ({ name }) => name)].flatMap(([name, [first, ...others]]) =>
     others.map(({ path }) => `${path}: exports ${name}, and so does ${first?.path}`),
   )
+}
+
+/**
+ * Names that are exported for no other file. Tests may take what its own file uses as well; what only a test uses is dead.
+ * The public files export for users of the package.
+ */
+function deadExports(code: readonly Facts[]): string[] {
+  const takers = new Map<string, Set<string>>()
+  for (const { path, taken } of code)
+    for (const name of taken) {
+      const key = name.startsWith('.') ? posix.join(posix.dirname(path), name) : name
+      takers.set(key, (takers.get(key) ?? new Set()).add(isProgram(path) ? 'program' : 'test'))
+    }
+  return code
+    .filter(({ path }) => path.startsWith('src/') && !publicFiles.includes(path))
+    .flatMap(({ path, declares, uses }) =>
+      [...new Set(declares)]
+        .filter((name) => !exportedOnPurpose.has(`${path}#${name}`))
+        .flatMap((name) => {
+          const by = new Set([...(takers.get(`${path}#${name}`) ?? []), ...(takers.get(`${path}#*`) ?? [])])
+          if (by.has('program')) return []
+          if (by.size === 0) return [`${path}: exports ${name}, which no other file uses`]
+          const isUsedHere = uses.filter((used) => used === name).length > 1
+          return isUsedHere ? [] : [`${path}: exports ${name}, which only tests use`]
+        }),
+    )
+}
+
+function isProgram(path: string): boolean {
+  return path.startsWith('src/') || path.startsWith('bin/')
+}
+
+/** A folder shows one subject; a long list hides it. */
+function crowdedFolders(source: readonly Facts[]): string[] {
+  return [...Map.groupBy(source, ({ path }) => posix.dirname(path))]
+    .filter(([, files]) => files.length > maxFiles)
+    .map(
+      ([folder, files]) =>
+        `${folder}: has ${files.length} files, more than ${maxFiles}; make a folder for a part of them`,
+    )
 }
 
 /** One line for each import that closes a circle, naming the way around. */

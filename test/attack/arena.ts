@@ -79,7 +79,7 @@ export class Arena {
     const line = await new Promise<string>((resolve, reject) => {
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         this.#log += text
-        const found = this.#log.split('\n').find((each) => each.includes('"at work'))
+        const found = this.#log.split('\n').find((each) => each.includes('"running: '))
         if (found !== undefined && this.#log.endsWith('\n')) resolve(found)
       })
       child.once('close', (code) => reject(new Error(`the daemon ended with ${code}: ${this.#log.slice(-2000)}`)))

@@ -211,7 +211,7 @@ describe('heddle agents trust', () => {
     const path = inFolder('fixer.md', file('fixer'))
     const { code, out } = await heddle.run('agents', 'trust', 'fixer', '--yes')
     expect(code).toBe(0)
-    for (const part of [path, 'read_file', 'its instructions have 13 bytes', /sha256 {3}[0-9a-f]{64}/])
+    for (const part of [path, 'read_file', '13 bytes of instructions', /sha256 {3}[0-9a-f]{64}/])
       expect(out).toMatch(part)
     const state = async () => (await listed()).find(({ name }) => name === 'fixer')?.status
     expect(await state()).toBe('ready')
@@ -223,7 +223,7 @@ describe('heddle agents trust', () => {
     inFolder('fixer.md', file('fixer'))
     expect(await heddle.run('agents', 'trust', 'fixer')).toMatchObject({
       code: 2,
-      err: 'only a person can trust an agent file\n  → read it, then: heddle agents trust fixer --yes\n',
+      err: 'only the user can trust an agent file\n  → read it, then: heddle agents trust fixer --yes\n',
     })
     const no = heddle.terminal('agents', 'trust', 'fixer')
     await no.shows('trust this version? [y/N] ')

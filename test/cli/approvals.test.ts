@@ -78,12 +78,12 @@ test('a no is told to the agent with its reason; --on-approval deny says it by i
 
 test('a daemon goes on as soon as somebody says yes, and a kill in between loses nothing', async () => {
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
   daemon.stop('SIGKILL')
   await daemon.ended
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   const hash = await hashOf(1)
   const approved = await heddle.json<Answered>('approve', 'approval:1', '--scope', 'session', '--hash', hash)
   expect(approved).toMatchObject({ ok: true, status: 'completed' })
@@ -98,7 +98,7 @@ test('a daemon goes on as soon as somebody says yes, and a kill in between loses
   expect((await heddle.run('ask', 'run touch made')).code).toBe(3)
 })
 
-test('on a terminal the person is asked, and what they type decides', async () => {
+test('on a terminal the user is asked, and what they type decides', async () => {
   const terminal = heddle.terminalWith({ env: { NO_COLOR: '1' } }, 'ask', 'run touch made')
   await terminal.shows('  │ touch made')
   await terminal.shows('every agent in session main: exec `touch made` in')

@@ -96,7 +96,7 @@ test('a kill at any moment of a question loses nothing: the next one finds its a
 test('up works through what was handed in, is alone in its home, and stops on SIGTERM without leaving anything', async () => {
   await ask('first', '--no-wait')
   const up = heddle.start('up')
-  await up.says('at work')
+  await up.says('running:')
   await provider.until(({ kind }) => kind === 'answered')
   while ((await heddle.json<{ runs: unknown[] }>('ps')).runs.length > 0);
   const second = await heddle.run('up', '--json')
@@ -158,7 +158,7 @@ test('a run has the tools that the owner lets it have, and no others', async () 
   await heddle.run('config', 'set', 'tools.allow', '[read_*, list_dir]')
   await heddle.run('config', 'set', 'tools.deny', '[read_file]')
   const answer = await ask('call read_file({"path":"notes.txt"})')
-  expect(answer.text).toContain('there is no tool \\"read_file\\" here; you have: list_dir')
+  expect(answer.text).toContain('no tool named \\"read_file\\"; available: list_dir')
   expect(await heddle.json('show', `run:${answer.runId}`)).toMatchObject({
     effectiveTools: ['list_dir', 'read_result'],
   })

@@ -163,7 +163,7 @@ test.each<[string, string[], string, string]>([
 
 test('through the daemon files go along all the same, large ones too', async () => {
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   writeFileSync(join(heddle.folder, 'large.txt'), 'x'.repeat(4 * 1024 * 1024))
   const answer = await ask('look at @notes.md', '--file', 'large.txt', '--file', 'shot.dat', '--no-wait')
   expect(answer).toMatchObject({ ok: true, status: 'accepted' })

@@ -139,7 +139,7 @@ test('tool calls are told as they happen, with what they are about, and those of
   await begin()
   const chat = await talk()
   chat.type('call sessions_spawn({"task":"count the ports"}) and look({"path":"src/cart.ts"})\r')
-  await chat.shows('every agent that was started has ended')
+  await chat.shows('all started agents have ended')
   const { out } = await leave(chat)
   expect(out).toMatch(/run:\w{6} {2}look src\/cart\.ts +\d\.\ds {2}not allowed\r\n/)
   expect(out).toMatch(/run:\w{6} {2}sessions_spawn count the ports +\d\.\ds {2}ok\r\n/)
@@ -173,7 +173,7 @@ test('who leaves in the middle loses nothing: the next talk goes on with it', as
   first.type('slowly\r')
   await received()
   const { out } = await leave(first)
-  expect(out).toMatch(/run:\w{6} is queued again {4}heddle continues it\r\n$/)
+  expect(out).toMatch(/run:\w{6} was queued again; heddle continues it\r\n$/)
   release()
   const second = await talk()
   await second.shows('answer to: slowly')
@@ -192,7 +192,7 @@ test('after a crash the first line says what was picked up, and the answer comes
   const { out } = await leave(next)
   const lines = stripVTControlCharacters(out).split(/[\r\n]+/)
   expect(lines.filter((line) => line !== '' && line !== 'main> ')[0]).toBe(
-    'picked up after a crash: 1 run resumed, nothing lost    heddle ps -a',
+    'recovered after a crash: 1 run resumed, nothing lost    heddle ps -a',
   )
   expect(await turns()).toMatchObject([{ preview: 'which port?', status: 'completed' }])
 })
@@ -200,12 +200,12 @@ test('after a crash the first line says what was picked up, and the answer comes
 test('a daemon that dies in the middle is told of, and the talk goes on without it', async () => {
   await begin()
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   const chat = await talk()
   chat.type('slowly\r')
   await received()
   daemon.stop('SIGKILL')
-  await chat.shows('the daemon is gone; nothing is lost, continuing without it')
+  await chat.shows('lost connection to the daemon; nothing is lost, continuing here')
   await chat.shows('1 run resumed')
   release()
   await chat.shows('answer to: slowly')
@@ -216,7 +216,7 @@ test('a daemon that dies in the middle is told of, and the talk goes on without 
 test('with a daemon who leaves lets it go on', async () => {
   await begin()
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   const chat = await talk()
   chat.type('slowly\r')
   await received()
@@ -240,7 +240,7 @@ test('another model, another level, another session, a fork', async () => {
     ['/new main', 'session main already exists'],
     ['/halp', 'did you mean /help?'],
     ['/status', 'session    fresh, 1 turn'],
-    ['/help', 'Alt-Enter is a line break'],
+    ['/help', 'Alt-Enter inserts a line break'],
   ] as const) {
     chat.type(`${line}\r`)
     await chat.shows(answer)
@@ -370,7 +370,7 @@ test('what fails says why, what to do about it, and ends a piped talk with 1', a
   await begin(() => ({ faults: { status: { code: 401 } } }))
   const { code, out } = await heddle.runWith({ input: 'hello\n' }, 'chat')
   expect(code).toBe(1)
-  expect(out).toMatch(/failed: Model main .* needs a key[^\n]*\n {2}→ store a key: heddle secret set main; then set/)
+  expect(out).toMatch(/failed: model main .* needs a key[^\n]*\n {2}→ store a key: heddle secret set main; then set/)
   expect(out).toMatch(/heddle retry run:\w{6}\n/)
 })
 

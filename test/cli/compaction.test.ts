@@ -24,7 +24,7 @@ const summary = 'The person counts pages. '.repeat(20)
 async function fillWindow(): Promise<void> {
   provider = await startProvider({
     answer: ({ messages }) =>
-      JSON.stringify(messages).includes('You keep the memory')
+      JSON.stringify(messages).includes('This conversation is too long')
         ? { text: summary }
         : { text: `answer ${messages.length}` },
   })

@@ -11,7 +11,7 @@ test('after a crash a question in another session says that the run stays queued
   expect(crashed.signal).toBe('SIGKILL')
   const elsewhere = await heddle.run('ask', 'second', '-s', 'other')
   expect(elsewhere.out).toContain('answer to: second')
-  expect(elsewhere.err).toContain('after a crash: 1 run of another session is queued again, nothing lost')
+  expect(elsewhere.err).toContain('after a crash: 1 run of another session requeued, nothing lost')
   expect(elsewhere.err).toContain('heddle up')
   expect(elsewhere.err).not.toContain('resumed')
   const { runs } = await heddle.json<{ runs: RunLine[] }>('ps')

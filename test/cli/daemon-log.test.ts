@@ -50,7 +50,7 @@ test('a daemon whose log has lost its reader ends on SIGTERM', async () => {
   let said = ''
   await untilSo(() => {
     said += readable(reader)
-    return said.includes('at work')
+    return said.includes('running:')
   })
   closeSync(reader)
   expect(await terminated(daemon)).toBe(0)

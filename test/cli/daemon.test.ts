@@ -47,7 +47,7 @@ afterEach(async () => {
 async function up(options: { env?: NodeJS.ProcessEnv } = {}): Promise<Started> {
   const started = heddle.startWith(options, 'up')
   running.push(started)
-  await started.says('at work')
+  await started.says('running:')
   return started
 }
 
@@ -94,7 +94,7 @@ test('a daemon that is killed in the middle of a question loses nothing: who ask
   const ask = heddle.start('ask', 'still there?')
   await received()
   daemon.stop('SIGKILL')
-  await ask.says('the daemon is gone; nothing is lost')
+  await ask.says('lost connection to the daemon; nothing is lost')
   release()
   expect(await ask.ended).toMatchObject({ code: 0, out: expect.stringMatching(/^answer to: still there\?\n/) })
   expect(await turns()).toMatchObject([{ preview: 'still there?', status: 'completed' }])
@@ -149,7 +149,7 @@ test.each([
       ask.stop(signal)
       const { code, out } = await ask.ended
       const said =
-        /I asked @researcher\.(\\n|\n){2}Cancelled: stopped by Ctrl-C; did not finish: @researcher \(run:\w{6}\)/
+        /I asked @researcher\.(\\n|\n){2}Cancelled: stopped by Ctrl-C; not finished: @researcher \(run:\w{6}\)/
       expect(out).toMatch(said)
       expect(code).toBe(130)
       if (json.length > 0)
@@ -175,7 +175,7 @@ test('the log is one JSON object per line, tells what happens, and holds no secr
     .split('\n')
     .map((line) => JSON.parse(line))
   expect(lines.map(({ msg }) => msg)).toEqual([
-    expect.stringMatching(/^at work/),
+    expect.stringMatching(/^running: /),
     ...['session.created', 'run.queued', 'run.started', 'turn.added', 'run.ended'],
     expect.stringMatching(/^stopping/),
     'stopped',
@@ -201,7 +201,7 @@ test('a watcher on a terminal sees a run of another process, steers it by typing
   release()
   const { code, out } = await watch.ended
   expect(code).toBe(0)
-  expect(out).toContain('got your message')
+  expect(out).toContain('received your message')
   expect(out).toContain('answer to: make it 8443')
   const { steps } = await heddle.json<RunView>('show', `run:${runId}`)
   expect(steps.map(({ kind, name }) => [kind, name])).toEqual([

@@ -35,7 +35,7 @@ test('config check, doctor and up tell of a default agent that is not there, and
   expect(await heddle.json('ask', 'hello')).toMatchObject({ ok: false, error: { code: 'agent_unknown' } })
   const up = heddle.start('up')
   await up.says('agent.default names @genral')
-  await up.says('at work')
+  await up.says('running:')
   up.stop('SIGTERM')
   await up.ended
 })

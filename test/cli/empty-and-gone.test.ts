@@ -25,6 +25,6 @@ test('init does not call a home complete whose database is gone, and names the w
   const { code, out } = await heddle.run('init')
   expect(code).toBe(1)
   expect(out).not.toContain('complete already')
-  expect(out).toContain('is gone: this home had a database there\n  → put it back')
+  expect(out).toContain('is missing\n  → put it back')
   expect(await heddle.json('init')).toMatchObject({ ok: false, error: { code: 'database_missing' } })
 })

@@ -51,6 +51,36 @@ describe('words that a command does not take are named', () => {
   })
 })
 
+test.each([
+  [
+    ['help', 'memory', 'add'],
+    ['memory', 'add', '--help'],
+  ],
+  [
+    ['help', 'grants', 'revoke'],
+    ['grants', 'revoke', '--help'],
+  ],
+])('%j shows what %j shows', async (help, option) => {
+  const [words, flag] = [await heddle.run(...help), await heddle.run(...option)]
+  expect(words).toEqual(flag)
+  expect(words.out).toContain('Usage: heddle')
+})
+
+test('an unknown subcommand after help is answered with the closest one', async () => {
+  const { code, err } = await heddle.run('help', 'memory', 'ad')
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: 'there is no command "memory ad"\n  → did you mean: heddle memory add\n',
+  })
+})
+
+test('an empty list says what is missing, and not the command that was just given', async () => {
+  const { out: runs } = await heddle.run('ps', '--all')
+  const { out: events } = await heddle.run('event')
+  expect(runs).toBe('no runs yet    heddle ask "…"\n')
+  expect(events).toBe('no events yet    heddle ask "…"\n')
+})
+
 test.each([['-h'], ['ask', '-h'], ['models', 'add', '-h']])('%s shows help, as --help does', async (...args) => {
   const short = await heddle.run(...args)
   const long = await heddle.run(...args.map((word) => (word === '-h' ? '--help' : word)))

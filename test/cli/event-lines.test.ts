@@ -31,7 +31,7 @@ test('the log of a daemon tells what happened in words of people', () => {
     'grant ended: src/a.ts changed',
     'main failed (the provider failed), continuing with local',
     'the connection was lost, retrying',
-    'waits for approval',
+    'waiting for approval',
     'earlier steps summarised',
   ])
 })

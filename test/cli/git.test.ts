@@ -53,7 +53,7 @@ test('on a terminal it is shown and asked about; no changes nothing', async () =
   expect((await yes.ended).code).toBe(0)
   expect(readFileSync(join(heddle.folder, 'sub/.git/config'), 'utf8')).toContain('bare')
   expect(existsSync(join(heddle.folder, 'sub/.git/hooks/pre-commit'))).toBe(true)
-  expect((await heddle.run('git')).out).toBe('nothing was moved aside in this folder\n')
+  expect((await heddle.run('git')).out).toBe('nothing is disabled in this folder\n')
 })
 
 test('an evil line above many blank ones is seen before anybody can say yes', async () => {

@@ -69,7 +69,7 @@ test('a turn shows which note its run was reminded of', async () => {
     { path: 'memory/2026-11-03.md', line: 1, text: 'The staging port is 8443' },
   ])
   expect((await heddle.run('show', `turn:${turnId}`)).out).toMatch(
-    /\nreminded of\n {2}memory\/2026-11-03\.md:1 {2}The staging port is 8443 {2}by .*staging/,
+    /\nmemories shown\n {2}memory\/2026-11-03\.md:1 {2}The staging port is 8443 {2}by .*staging/,
   )
   put('memory/2026-11-03.md', 'Nothing any more')
   await search('staging')

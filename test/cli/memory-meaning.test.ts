@@ -52,14 +52,14 @@ test('what is meant is found, shown as such and told; without an answer the word
     { id: 1, words: [] },
   ])
   expect((await run('show', `turn:${turnId}`)).out).toMatch(/memory:1 +boat painted red +by meaning/)
-  expect((await run('doctor')).out).toMatch(/ok +embedder +127\.0\.0\.1:\d+\/v1 small answers with 128 numbers a text/)
+  expect((await run('doctor')).out).toMatch(/ok +embedder +127\.0\.0\.1:\d+\/v1 small works, 128 dimensions/)
   daemon.stop('SIGTERM')
   expect((await daemon.ended).code).toBe(0)
 
   await provider.close()
   expect(await search('red things')).toMatchObject({ memories: [{ id: 1 }], wordsOnly: expect.any(String) })
   const { out } = await run('memory', 'search', 'red things')
-  expect(out).toMatch(/boat painted red +red\nby words only: The embedder \(127\.0\.0\.1:\d+\) cannot be reached/)
+  expect(out).toMatch(/boat painted red +red\nby words only: the embedder \(127\.0\.0\.1:\d+\) cannot be reached/)
   expect((await run('events')).out).toMatch(/memory\.words_only +embedder:.*cannot be reached/)
   const doctor = (await run('doctor')).out
   expect(doctor).toMatch(/warn +embedder +memories are found by words only: .*cannot be reached/)
@@ -82,5 +82,5 @@ test('no command shows the key, and without it the rest works', async () => {
   expect(said[1]?.out).toMatch(/warn +embedder .*does not accept the key: 401/)
   expect(said[2]?.out).toContain(`\${OTHER_KEY}`)
   expect(missing[0]?.out).toContain('boat painted red')
-  expect(missing[1]?.out).toMatch(/warn +embedder .*The embedder has no key: NOT_SET is not set/)
+  expect(missing[1]?.out).toMatch(/warn +embedder .*the embedder has no key: NOT_SET is not set/)
 })

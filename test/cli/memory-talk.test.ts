@@ -37,7 +37,7 @@ test('the answer to "remember that" tells what is kept, what was known already a
   const today = new Date().toISOString().slice(0, 10)
   expect(await told('Alice manages Bob')).toBe('REHEARSAL: stored as [id:1]: Alice manages Bob\nheddle why memory:1')
   expect(await told('Bob manages Alice')).toBe(
-    `REHEARSAL: stored as [id:2]: Bob manages Alice\nlooks like [id:1] ${today} Alice manages Bob\nheddle why memory:2`,
+    `REHEARSAL: stored as [id:2]: Bob manages Alice\nsimilar: [id:1] ${today} Alice manages Bob\nheddle why memory:2`,
   )
   expect(await told('alice manages Bob.')).toBe(
     'REHEARSAL: already stored as [id:1]: Alice manages Bob; its score went up\nheddle why memory:1',
@@ -56,7 +56,7 @@ test('S24: a stranger’s words stay a stranger’s, from one process to the nex
   const asked = await heddle.json<Answered>('ask', 'what do we know about the vault?')
   const stranger = { integrity: 'untrusted', sources: ['file:found.md'] }
   expect((await heddle.json<TurnView>('show', `turn:${asked.turnId}`)).label).toEqual(stranger)
-  // What is kept by somebody who was reminded of it is not the person's either, nor does it replace what is.
+  // What is kept by somebody who was reminded of it is not the user's either, nor does it replace what is.
   const kept = await heddle.json<Answered>('ask', 'remember that the vault opens with two keys')
   expect(kept.text).toContain('stored as [id:2]')
   const memories = (await heddle.json<{ memories: { id: number; trusted: boolean }[] }>('memory')).memories

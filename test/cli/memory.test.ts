@@ -59,8 +59,8 @@ test('what is added is listed, found with its rank, shown and replaced', async (
   expect(said.out.split('\n')).toEqual([
     'saved as memory:2    heddle memory show 2',
     '  The port is 9090',
-    `  looks like memory:1  ${today}  The port is 8080`,
-    '  all are kept. Is one out of date?  heddle memory edit 1 "…", heddle memory forget 1',
+    `  similar: memory:1  ${today}  The port is 8080`,
+    '  both are kept. Is one outdated?  heddle memory edit 1 "…", heddle memory forget 1',
     '',
   ])
   expect((await heddle.json<Listed>('memory')).memories.map(({ id }) => id)).toEqual([2, 1])
@@ -128,7 +128,7 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
     },
   ])
   expect((await heddle.run('show', `turn:${turnId}`)).out).toMatch(
-    /\nreminded of\n {2}memory:2 {2}The staging server has port 9090 {2}by .*staging/,
+    /\nmemories shown\n {2}memory:2 {2}The staging server has port 9090 {2}by .*staging/,
   )
 
   const no = heddle.terminal('memory', 'forget', '2')
@@ -143,9 +143,9 @@ test('forgetting asks at a terminal, says what rested on it, and leaves turns as
   expect(gone.out.split('\n')).toEqual([
     'memory:2 is forgotten',
     '  it had replaced memory:1: still readable    heddle memory forget 1',
-    '  cited by narrative:1, no longer shown to any model',
+    '  cited by narrative:1, which is no longer used',
     `  shown to run:${runId?.slice(-6)}`,
-    '  turns stay as they are',
+    '  turns are not changed',
     '',
   ])
   expect((await heddle.run('memory', 'show', '2')).out).not.toContain('9090')

@@ -221,7 +221,7 @@ test('a trial is counted beside a daemon, and one without a database makes none'
   await heddle.run('models', 'test', 'main')
   expect(existsSync(join(heddle.home, 'heddle.db'))).toBe(false)
   const daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running:')
   expect((await heddle.run('models', 'test', 'main')).code).toBe(0)
   expect(await byRun()).toMatchObject([{ key: 'models test', calls: 3 }])
   daemon.stop('SIGTERM')

@@ -49,9 +49,9 @@ test('narratives are listed for a folder, shown with what became of what they re
   const why = await heddle.json<WhyView>('why', 'narrative:2')
   expect(why.story).toMatchObject({ told: [{ kind: 'narrative', id: '1', how: 'goes on from' }], isMore: false })
   expect((await heddle.run('why', 'narrative:2')).out).toBe(
-    'narrative:2  "It was settled anew."\n  goes on from  narrative:1  "The port was settled."\n',
+    'narrative:2  "It was settled anew."\n  continues  narrative:1  "The port was settled."\n',
   )
-  expect((await heddle.run('why', 'memory:1')).out).toContain('told in  narrative:1  "The port was settled."')
+  expect((await heddle.run('why', 'memory:1')).out).toContain('summarised in  narrative:1  "The port was settled."')
   const gone = await heddle.run('show', 'narrative:9')
   expect(gone).toMatchObject({ code: 1, err: expect.stringContaining('heddle memory narratives --all') })
 })

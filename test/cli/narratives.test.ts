@@ -31,7 +31,7 @@ test('the next session begins with where the last one stood, and usage has a row
   expect([code, out]).toEqual([0, expect.stringContaining('4 files')])
   expect(await begunWith(heddle, 'next')).toMatchObject({
     id: 1,
-    summary: expect.stringContaining('In the session "main" a person asked: "survey this folder"'),
+    summary: expect.stringContaining('In the session "main" the user asked: "survey this folder"'),
   })
   const { rows } = await heddle.json<Usage>('usage', '--by', 'agent')
   expect(rows.find(({ key }) => key === 'narrator')?.calls).toBeGreaterThan(0)

@@ -78,7 +78,7 @@ describe('a name in the permissions that is no tool', () => {
     await storeConfig('tools: { deny: [exce] }\n')
     const daemon = heddle.start('up')
     await daemon.says('tools.deny names the tool')
-    await daemon.says('at work')
+    await daemon.says('running:')
     const { err } = await heddle.run('ps')
     expect(err.match(/tools\.deny names the tool/g)).toHaveLength(1)
     daemon.stop('SIGTERM')

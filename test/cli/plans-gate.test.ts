@@ -192,7 +192,7 @@ test('what was dropped can no longer be chosen, and briefs are read without answ
   expect(await gate.take('/quit')).toBeUndefined()
 })
 
-test('without an editor a brief stays as it is, and the person is told how to name one', async () => {
+test('without an editor a brief stays as it is, and the user is told how to name one', async () => {
   const { gate, changes } = newGate()
   await expect(gate.take('e 1 b')).rejects.toMatchObject({ remedy: expect.stringContaining('EDITOR=') })
   expect(changes).toEqual([])

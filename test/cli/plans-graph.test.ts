@@ -23,7 +23,7 @@ test('a plan under way is drawn as in the first five minutes', () => {
 
 test('a task whose run waits for its turn is no agent at work', () => {
   const running = { status: 'running' as const, doing: 'thinking' }
-  const queued = { status: 'running' as const, doing: 'waiting to start', isQueued: true as const }
+  const queued = { status: 'running' as const, doing: 'queued', isQueued: true as const }
   const tasks = [task(1, running), task(2, running), task(3, running), task(4, queued)]
   expect(drawPlan(plan(tasks), screen, facts).at(-1)?.trim()).toBe('agents 3/3 · waiting 1 · $0.00')
 })
@@ -45,13 +45,13 @@ test('what failed says why and what it left, what it holds up is blocked, and th
     task(7, { status: 'failed', seconds: 61, summary: 'the provider refused', resultId: 4 }),
     task(8, { status: 'blocked', dependsOn: [7] }),
     task(9, { status: 'skipped', reason: 'not needed' }),
-    task(10, { status: 'cancelled', reason: 'cancelled by hand' }),
+    task(10, { status: 'cancelled', reason: 'cancelled by the user' }),
   ]
   expect(drawPlan(plan(tasks, { status: 'failed' }), screen, { spent: spent(0.02) })).toEqual([
     'Plan 1 · survey the shop · failed, 0 of 4 done',
     '┌  7  FAILED     1m 1s  task number 7   the provider refused            result:4',
     '│  9  skip              task number 9   not needed',
-    '└ 10  cancelled         task number 10  cancelled by hand',
+    '└ 10  cancelled         task number 10  cancelled by the user',
     '   8  blocked           task number 8   @researcher  after 7',
     '                                                    failed 1 · blocked 1 · $0.02',
   ])

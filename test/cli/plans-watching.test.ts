@@ -183,7 +183,9 @@ test.each([true, false])('a daemon that goes is told of, and the plan is followe
     output,
   }
   expect((await watchPlan({ ...around, most: 3 }, door, 1)).status).toBe('completed')
-  expect(shown(said.all)).toContain('the daemon is gone; nothing is lost, but nothing is running    heddle up')
+  expect(shown(said.all)).toContain(
+    'lost connection to the daemon; nothing is lost, but nothing is running    heddle up',
+  )
 })
 
 test('whoever has seen enough leaves at once, and the plan goes on', async () => {

@@ -122,7 +122,7 @@ test('a task is skipped, given to another agent and given another brief', async 
   ])
   writeFileSync(brief, ' \n')
   expect((await heddle.run('tasks', 'edit', 'task:4', '--brief-file', brief)).err).toContain('the brief is empty')
-  expect((await heddle.run('tasks', 'edit', 'task:4', '--brief-file', 'none')).err).toContain('Cannot read none')
+  expect((await heddle.run('tasks', 'edit', 'task:4', '--brief-file', 'none')).err).toContain('cannot read none')
   expect((await heddle.run('tasks', 'edit', 'task:4')).err).toContain('--brief-file FILE')
   expect((await heddle.run('tasks', 'skip', 'plan:1')).err).toContain('write it as task:3')
 })
@@ -144,7 +144,7 @@ test('tasks and plans are cancelled and tried again by their own numbers', async
   expect((await heddle.run('retry', 'task:8')).out).toContain('task:8 restarted    heddle plans -w shows it')
   expect((await heddle.run('retry', 'plan:2')).err).toContain('heddle tasks --plan 2 --status failed')
   expect(daemon.asked).toEqual([
-    ['cancel', 'task:3', 'cancelled by hand'],
+    ['cancel', 'task:3', 'cancelled by the user'],
     ['cancel', 'plan:1', 'enough'],
     ['retry', 'task:8'],
   ])

@@ -24,7 +24,7 @@ test.each([
   [['tasks', 'skip', 'task:1', '--plan', '1'], '--plan does not go with "skip"'],
   // More words than anybody reads.
   [['chat', 'general', 'hello'], 'heddle chat does not take "hello"'],
-  [['help', 'ask', 'nonsense'], 'heddle help does not take "nonsense"'],
+  [['help', 'ask', 'nonsense'], 'there is no command "ask nonsense"'],
   [['dev'], 'a command is missing'],
   // Options of which one would not count.
   [['log', '--tips', '--context'], "'--context' cannot be used with option '--tips'"],

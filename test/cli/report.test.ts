@@ -43,7 +43,7 @@ async function handIn(heddle: TestHeddle): Promise<void> {
   expect(await heddle.json<Answered>('ask', '--no-wait', request)).toMatchObject({ status: 'accepted' })
 }
 
-/** Works until the plan is completed and the person has been told. */
+/** Works until the plan is completed and the user has been told. */
 async function workToTheEnd(heddle: TestHeddle): Promise<void> {
   const up = heddle.start('up')
   running.push(up)
@@ -146,7 +146,7 @@ test('a chat shows the plan before it starts, Enter starts it, and its tasks are
   expect(await outcome(heddle)).toMatchObject({ answers: ['completed', 'completed', 'completed', 'completed'] })
 })
 
-test('what agents did for a request stays out of the way of the person who made it', async () => {
+test('what agents did for a request stays out of the way of the user who made it', async () => {
   const heddle = newShop()
   await heddle.run('init')
   await heddle.run('config', 'set', 'tools.ask', '[]')

@@ -47,7 +47,7 @@ test('a no stops it with the reason', async () => {
   })
 })
 
-test('on a terminal the person is asked, and y goes on', async () => {
+test('on a terminal the user is asked, and y goes on', async () => {
   oneStep()
   const asking = heddle.terminal('ask', twoSteps)
   await asking.shows('a larger budget')
@@ -59,7 +59,7 @@ test('on a terminal the person is asked, and y goes on', async () => {
   expect(out).toContain('results: list_dir')
 })
 
-test('in a chat the person is asked about the money of a day, and t leaves it until tomorrow', async () => {
+test('in a chat the user is asked about the money of a day, and t leaves it until tomorrow', async () => {
   appendFileSync(join(heddle.home, 'heddle.yaml'), 'budgets: { perDay: { usd: 0.001 } }\n')
   const chat = heddle.terminal('chat')
   await chat.shows('main>')

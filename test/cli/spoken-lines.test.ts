@@ -5,7 +5,7 @@ const screen = { columns: 40, rows: 24, isTerminal: true, color: false }
 let printed: string[]
 let spoken: StreamedLines
 const text = (call: number, text: string) => spoken.apply({ kind: 'text', runId: 'r', call, text })
-const void_ = '(connection lost; that part is discarded, retrying)'
+const void_ = '(connection lost; retrying)'
 
 beforeEach(() => {
   printed = []

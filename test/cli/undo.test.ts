@@ -38,7 +38,7 @@ const changing =
 test.each(['without a daemon', 'with one'])('undo puts back what a question changed, %s', async (how) => {
   if (how === 'with one') {
     daemon = heddle.start('up')
-    await daemon.says('at work')
+    await daemon.says('running:')
   }
   const { runId } = await heddle.json<Answered>('ask', changing)
   expect([content('a.txt'), content('new/b.txt')]).toEqual(['two\n', 'b\n'])
@@ -68,7 +68,7 @@ test.each(['without a daemon', 'with one'])('undo puts back what a question chan
   expect([content('a.txt'), existsSync(at('new/b.txt'))]).toEqual(['one\n', false])
   expect((await heddle.run('show', `run:${runId}`)).out).toContain('a.txt (undone)')
   const again = await heddle.run('undo', `run:${runId}`)
-  expect([again.code, again.out]).toEqual([0, 'nothing to undo: this run changed no file, or it is undone already\n'])
+  expect([again.code, again.out]).toEqual([0, 'nothing to undo: no file changed, or already undone\n'])
 })
 
 test('a kill between the row and the file, or between the file and its end, is made good by the next command', async () => {
@@ -128,7 +128,7 @@ test('what a command changed is listed with it by undo and by show, and survives
   expect((await heddle.run('show', `run:${view.id}`)).out).toContain(`commands\n${lines.join('\n')}\n`)
   expect((await heddle.run('undo', `run:${view.id}`)).out.split('\n')).toEqual([
     `not changed  a.txt: changed by its own command (${command}) since`,
-    'not restored, because heddle keeps no copies of what commands change:',
+    'changed by commands, cannot be restored:',
     ...lines,
     '  → look at what is left with git diff or your editor, and change it by hand',
     '',

@@ -38,10 +38,10 @@ describe('the program', () => {
       expect.stringMatching(new RegExp(`^REPORT\\.md:${number}  "- src/api: 1 file`)),
       expect.stringMatching(/^ {2}written by {2}write_file in run:ID {2}@writer, rehearsal {2}\d\d:\d\d:\d\d$/),
       expect.stringMatching(/^ {2}from {2}result:\d {2}run:ID, @researcher$/),
-      '  which read  1 file in src/api  1 changed since: src/api/one.ts',
-      '  because of  task 1 of plan 1  planned in run:ID from result:1',
+      '  files read  1 file in src/api  1 changed since: src/api/one.ts',
+      '  for  task 1 of plan 1  planned in run:ID from result:1',
       expect.stringMatching(/^ {2}you said {2}turn:ID {2}"survey this folder and write a rep.*…"$/),
-      expect.stringMatching(/^ {2}told in {2}narrative:1 {2}"REHEARSAL: In the session/),
+      expect.stringMatching(/^ {2}summarised in {2}narrative:1 {2}"REHEARSAL: In the session/),
     ])
     const { chain } = await heddle.json<WhyView>('why', `file:REPORT.md:${number}`)
     expect(chain.at(-1)).toMatchObject({ kind: 'turn', id: turns[0], title: words })
@@ -50,7 +50,7 @@ describe('the program', () => {
     ).not.toContain(false)
 
     const forward = await heddle.run('why', `turn:${turns[0]?.slice(-6)}`, '--forward')
-    expect(forward.out).toContain('\nwhat came of it\n')
+    expect(forward.out).toContain('\nconsequences\n')
     expect(forward.out).toContain('wrote  REPORT.md')
     expect(forward.out.split('\n').every((row) => width(row) <= 80)).toBe(true)
   })
@@ -93,10 +93,10 @@ describe('the page', () => {
     ]
     expect(page({ chain })).toEqual([
       'result:2  "title of 2"  @researcher',
-      '  made by     run:aaaaaa        MISSING: no longer stored',
-      '  because of  task 1 of plan 1  "title of 1"',
-      '  planned in  run:bbbbbb        MISSING: no longer stored',
-      '  you said    turn:cccccc       MISSING, but it began with "do it"',
+      '  produced by  run:aaaaaa        MISSING: no longer stored',
+      '  for          task 1 of plan 1  "title of 1"',
+      '  planned in   run:bbbbbb        MISSING: no longer stored',
+      '  you said     turn:cccccc       MISSING, but it began with "do it"',
     ])
   })
 
@@ -130,11 +130,11 @@ describe('the page', () => {
       '  and by       result:4, result:5',
       '  you said     turn:cccccc         "go"',
       '',
-      'what came of it',
+      'consequences',
       '  came to  result:4  "fine"',
       '    … and 3 more, not shown here',
       '  … and 1 more, not shown here',
     ])
-    expect(page({ chain, forward: { came: [], leftOut: 0 } }).at(-1)).toBe('nothing came of it yet')
+    expect(page({ chain, forward: { came: [], leftOut: 0 } }).at(-1)).toBe('no consequences yet')
   })
 })

@@ -128,7 +128,7 @@ test('an embedder is who the owner says it is, with a key by the rules of models
   ])
   const unset = await loadConfig(written(text), {}, options)
   expect(unset.warnings).toMatchObject([{ path: 'memory.embedder.apiKey', line: 1 }])
-  expect(() => unset.memory.embedder?.apiKey?.reveal()).toThrow('The embedder has no key: EMBEDDER is not set.')
+  expect(() => unset.memory.embedder?.apiKey?.reveal()).toThrow('the embedder has no key: EMBEDDER is not set')
   const secret = await loadConfig(
     written(text.replace('EMBEDDER', 'secret:vectors')),
     {},
@@ -202,14 +202,14 @@ test('a named file that is not there, a lost link, a folder and bytes that are n
   const failure = (file: string) => loadConfig(file, {}, options).catch(({ code, message }) => [code, message])
   await expect(assertConfigFile(join(place, 'none.yaml'))).rejects.toMatchObject({
     code: 'config_missing',
-    message: `There is no file ${join(place, 'none.yaml')}.`,
+    message: `there is no file ${join(place, 'none.yaml')}`,
   })
   expect(await failure(lost)).toEqual([
     'config_unreadable',
-    `Cannot read ${lost}: it is a link to a file that does not exist.`,
+    `cannot read ${lost}: it is a link to a file that does not exist`,
   ])
-  expect(await failure(place)).toEqual(['config_unreadable', `Cannot read ${place}: it is not a file.`])
-  expect(await failure(binary)).toEqual(['config_unreadable', `Cannot read ${binary}: it is not UTF-8 text.`])
+  expect(await failure(place)).toEqual(['config_unreadable', `cannot read ${place}: it is not a file`])
+  expect(await failure(binary)).toEqual(['config_unreadable', `cannot read ${binary}: it is not UTF-8 text`])
 })
 
 test('the effective configuration is shown with its defaults and with references as they were written', async () => {

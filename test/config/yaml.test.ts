@@ -29,7 +29,7 @@ describe('a text that would cost too much is refused before it is decoded', () =
     ['question marks', '? '.repeat(250)],
     ['indentation', Array.from({ length: 250 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')],
   ])('deep nesting by %s', (_, text) => {
-    expect(messages(text)).toEqual(['the file nests deeper than 200 levels'])
+    expect(messages(text)).toEqual(['the file is nested deeper than 200 levels'])
   })
 
   test.each([

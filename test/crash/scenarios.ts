@@ -231,7 +231,7 @@ function spawns(when: string, tasks: string[]): WrittenRule {
 /** Starts the plan that it was told of: PostgreSQL skips the numbers of what a crash undid. */
 function startsPlan({ messages }: ProviderRequest): ProviderAnswer | undefined {
   const last = messages.at(-1)
-  if (last?.role !== 'user' || !last.content.includes('every agent that was started')) return undefined
+  if (last?.role !== 'user' || !last.content.includes('all started agents')) return undefined
   const told = messages.findLast(({ content }) => content.includes('[plan:'))?.content ?? ''
   const input = { project_id: Number(/\[plan:(\d+),/.exec(told)?.[1]) }
   return { calls: [{ ...call('run_project'), input }, call('wait', 2)] }

@@ -7,7 +7,7 @@ import {
   type Principal,
   parsePrincipal,
   principalText,
-} from '../../src/domain/principal.ts'
+} from '../../src/domain/access/principal.ts'
 
 const mia: Principal = { kind: 'user', id: 'mia', role: 'operator' }
 const texts: [string, Principal][] = [

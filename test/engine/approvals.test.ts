@@ -203,7 +203,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     version = 3
     await decide(under.engine, second.id, { answer: 'once', hash: second.hash.slice(0, 8) })
     await under.turns(1)
-    expect(told(model.requests[1]?.messages)).toContain('was changed after the user approved it')
+    expect(told(model.requests[1]?.messages)).toContain('changed after the user approved it')
     expect(pushed).toEqual([])
   })
 
@@ -258,7 +258,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
     await expect(revoke(under.engine, grant?.id ?? 0)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('of a child is granted to the person’s session: the next child is not asked about', async () => {
+  test('of a child is granted to the user’s session: the next child is not asked about', async () => {
     const model = scriptedModel(({ messages }) => {
       const last = messages.at(-1)
       if (last?.role === 'tool') return { text: 'done' }

@@ -59,7 +59,7 @@ describe.each(databases)('children on %s', (database) => {
     const turns = await under.turns(2)
     expect(turns.map(({ turn }) => turn.responseMessage.content)).toEqual([
       'started',
-      expect.stringContaining('every agent that was started has ended'),
+      expect.stringContaining('all started agents have ended'),
     ])
     const heard = turns[1]?.turn.queryMessages.map(({ content }) => content) ?? []
     expect(heard).toHaveLength(11)
@@ -98,7 +98,7 @@ describe.each(databases)('children on %s', (database) => {
     expect(turns).toHaveLength(3)
     const heard = turns.flatMap(({ turn }) => turn.queryMessages.map(({ content }) => content))
     expect(heard.filter((line) => line.startsWith('[agent_result:'))).toHaveLength(3)
-    expect(heard.filter((line) => line.startsWith('every agent'))).toHaveLength(1)
+    expect(heard.filter((line) => line.startsWith('all started agents'))).toHaveLength(1)
   })
 
   test('never more children run at once than the limit, and a parent that has ended holds no slot', async () => {

@@ -11,7 +11,7 @@ import { databases } from '../setup/places.ts'
 import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 
 const window = 4000
-const isSummary = (request: ModelRequest) => request.system.startsWith('You keep the memory')
+const isSummary = (request: ModelRequest) => request.system.startsWith('This conversation is too long')
 
 /** A model with a small window: it sums up when asked to, and else does what the script says. */
 const ships =

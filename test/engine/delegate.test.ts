@@ -28,7 +28,7 @@ describe.each(databases)('delegating on %s', (database) => {
     const { ok, text, turns } = await office.ask('go')
     expect({ ok, text }).toEqual({
       ok: true,
-      text: 'Told: every agent that was started has ended; their results are above',
+      text: 'Told: all started agents have ended; their results are above',
     })
     expect(turns).toHaveLength(2)
     expect(office.model.requests).toHaveLength(4)
@@ -44,7 +44,7 @@ describe.each(databases)('delegating on %s', (database) => {
         said.length === 1 ? { calls: [{ name: 'read_file', input: { path: 'a' } }] } : { text: said.at(-1) ?? '' },
     })
     const { text } = await office.ask('go')
-    expect(text).toContain('there is no tool \\"read_file\\" here')
+    expect(text).toContain('no tool named \\"read_file\\"')
     expect(office.model.requests[0]?.tools.map(({ name }) => name).sort()).toEqual([
       ...['list_agents', 'memory_demote', 'memory_query', 'memory_reinforce', 'memory_store', 'memory_update'],
       ...['narrative_search', 'narrative_update', 'project_status', 'read_result', 'run_project'],
@@ -60,7 +60,7 @@ describe.each(databases)('delegating on %s', (database) => {
     await office.ask('go')
     const [request] = office.requestsOf('coder')
     expect(request?.system).toContain('BODY-OF-coder')
-    expect(request?.system).toContain('your last message is the deliverable')
+    expect(request?.system).toContain('only your last message is delivered')
     expect(request?.system).not.toMatch(/BODY-OF-(?!coder)|coordinator|## Agents/)
     expect(request?.messages).toEqual([{ role: 'user', content: 'do it\n\n## Brief\nthe details' }])
     // Its file also lists spawn_agent and memory_store: nobody who works for others has those.
@@ -127,9 +127,9 @@ describe.each(databases)('delegating on %s', (database) => {
     [{ task: 'x', skill: 'nobody' }, /there is no agent .*nobody.*; *|there is no agent/],
     [{ task: 'x', skill: 'researcher', context: '[agent_result:77]' }, /there is no result 77/],
     [{ task: 'x', skill: 'researcher', model: 'none' }, /there is no model/],
-    [{ task: 'x', skill: 'researcher', tools: ['exec'] }, /does not fit/],
+    [{ task: 'x', skill: 'researcher', tools: ['exec'] }, /invalid input for spawn_agent/],
     [{ task_id: 5 }, /there is no task 5/],
-    [{}, /does not fit/],
+    [{}, /invalid input for spawn_agent/],
   ])('a spawn that cannot be is refused with what to do: %j', async (input, expected) => {
     office = await newOffice(database, {
       coordinator: (said) => (said.length === 1 ? { calls: [spawn(input)] } : { text: said.at(-1) ?? '' }),
@@ -181,7 +181,7 @@ describe.each(databases)('delegating on %s', (database) => {
       { agents: [...staff, agentNamed('reader', { tools: ['read_result'] })] },
     )
     await office.ask('go')
-    expect(pages[0]).toContain('… [cut: 3 more characters; read on with read_result id=1 offset=40000]')
+    expect(pages[0]).toContain('… [cut: 3 more characters; continue with read_result id=1 offset=40000]')
     expect(pages.at(-1)).toBe('END')
   })
 
@@ -235,7 +235,7 @@ describe.each(databases)('delegating on %s', (database) => {
       },
       researcher: () => ({ text: 'ok' }),
     })
-    expect((await office.ask('nothing')).text).toContain('there is nothing to wait for')
+    expect((await office.ask('nothing')).text).toContain('nothing is running')
     const { turns } = await office.ask('go')
     expect(turns.length).toBeGreaterThanOrEqual(2)
     expect(await office.engine.store.read((rows) => listResults(rows, { unprocessed: true }))).toEqual([])

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sessionCursor } from '../../src/api/views/session.ts'
-import { ownerText } from '../../src/domain/principal.ts'
+import { ownerText } from '../../src/domain/access/principal.ts'
 import { newRun, type Run } from '../../src/domain/run.ts'
 import type { SessionKind } from '../../src/domain/session.ts'
 import { trialRunId } from '../../src/domain/spending.ts'

@@ -114,6 +114,6 @@ describe.each(databases)('a brief that is longer than half the window of its rea
       /The rules:\n(ü+)\n… \[cut: (\d+) more characters of this brief do not fit/.exec(given) ?? []
     expect(kept.length + Number(more)).toBe(10_000)
     expect(Buffer.byteLength(given)).toBeLessThan(8000 * 0.5 * 3 + 500)
-    expect(given).toContain('read on with read_result id=')
+    expect(given).toContain('continue with read_result id=')
   })
 })

@@ -52,7 +52,7 @@ describe.each(databases)('what the owner wrote into the home, for agents on %s',
     const { turnId } = await office.ask('which port has the staging server?')
     expect(note()).toContain(
       '[id:1] The staging server is in rack 2\n' +
-        '[what the person wrote down that may matter; cite as [path:line]]\n' +
+        '[notes of the user that may be relevant; cite as [path:line]]\n' +
         '[memory/2026-11-03.md:3] Servers: The staging server listens on port 8443.',
     )
     expect(note()).not.toContain('Lunch')

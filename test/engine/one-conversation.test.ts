@@ -10,7 +10,7 @@ import { folder, newEngine, type TestEngine, testTool } from './engine.ts'
 
 const summary =
   'They went through the first pages of the report, one after the other, and found nothing wrong. '.repeat(5)
-const isSummary = ({ system }: ModelRequest) => system.startsWith('You keep the memory')
+const isSummary = ({ system }: ModelRequest) => system.startsWith('This conversation is too long')
 const page = (number: string) => `page ${number}: ${'words and more words '.repeat(60)}`
 
 describe.each(databases)(
@@ -39,7 +39,7 @@ describe.each(databases)(
       )
     }
 
-    test('reads as one that nobody interrupted, to the model and to the person', async () => {
+    test('reads as one that nobody interrupted, to the model and to the user', async () => {
       const held = new Map([
         ['slowly 7', gate()],
         ['slowly 13', gate()],
@@ -71,7 +71,7 @@ describe.each(databases)(
         }
       }
 
-      // To the person: every turn is there, in order, the stopped ones with what had been said.
+      // To the user: every turn is there, in order, the stopped ones with what had been said.
       const path = await under.turns(20)
       const turns = path.filter(({ turn }) => turn.type === 'normal')
       expect(turns.map(({ turn }) => turn.queryMessages.map(({ content }) => content).join())).toEqual(said)

@@ -54,7 +54,7 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     }
   const update = (action: string, more: object = {}) => ({ name: 'task_update', input: { id: 1, action, ...more } })
 
-  test('a model can neither skip, edit, retry nor cancel what the person cancelled', async () => {
+  test('a model can neither skip, edit, retry nor cancel what the user cancelled', async () => {
     const held = gate()
     office = await newOffice(database, {
       coordinator: deciding(
@@ -73,10 +73,10 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     const refusals = office
       .requestsOf('coordinator')
       .at(-1)
-      ?.messages.filter(({ content }) => content.includes('the person cancelled task:1'))
+      ?.messages.filter(({ content }) => content.includes('the user cancelled task:1'))
     expect(refusals).toHaveLength(4)
     expect(await tasks()).toMatchObject([
-      { status: 'cancelled', attempts: 1, reason: 'the person cancelled it: not this one', skill: 'researcher' },
+      { status: 'cancelled', attempts: 1, reason: 'the user cancelled it: not this one', skill: 'researcher' },
       { status: 'blocked' },
     ])
     await changeTask(office.engine, await task('a'), { action: 'skip' })
@@ -85,7 +85,7 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     await untilTask('b', 'completed')
   })
 
-  test('a task whose run was cancelled before it began keeps the reason of the person', async () => {
+  test('a task whose run was cancelled before it began keeps the reason of the user', async () => {
     const held = gate()
     office = await newOffice(
       database,
@@ -106,7 +106,7 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     await cancel(office.engine, queued?.id ?? '', asUserCancellation('I do not want it'))
     expect((await tasks()).find(({ runId }) => runId === queued?.id)).toMatchObject({
       status: 'cancelled',
-      reason: 'the person cancelled it: I do not want it',
+      reason: 'the user cancelled it: I do not want it',
     })
     held.open()
     await office.heard(item)
@@ -123,11 +123,11 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     await cancelPlan(office.engine, await plan(), 'enough')
     await office.heard(item)
     expect(await tasks()).toMatchObject([
-      { status: 'cancelled', reason: 'the person cancelled it with its plan: enough' },
+      { status: 'cancelled', reason: 'the user cancelled it with its plan: enough' },
     ])
   })
 
-  test('a request that the person cancels takes its plan along, and no model brings that back', async () => {
+  test('a request that the user cancels takes its plan along, and no model brings that back', async () => {
     const held = gate()
     let isHeld = true
     office = await newOffice(database, {
@@ -144,18 +144,18 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     await cancel(office.engine, (await plan()).rootRunId, 'stopped by Ctrl-C')
     expect(await office.heard(item)).toMatchObject({ ok: false, status: 'cancelled' })
     await untilTask('a', 'cancelled')
-    const reason = 'the person cancelled it with its plan: stopped by Ctrl-C'
+    const reason = 'the user cancelled it with its plan: stopped by Ctrl-C'
     expect(await tasks()).toMatchObject([
       { status: 'cancelled', reason },
       { status: 'cancelled', reason },
     ])
-    expect((await office.ask('go on')).text).toContain('the person cancelled task:1')
+    expect((await office.ask('go on')).text).toContain('the user cancelled task:1')
     isHeld = false
     await changeTask(office.engine, await task('a'), { action: 'retry' })
     await untilTask('a', 'completed')
   })
 
-  test('planning again does not bring back what the person cancelled, and leaves it in the plan', async () => {
+  test('planning again does not bring back what the user cancelled, and leaves it in the plan', async () => {
     const held = gate()
     office = await newOffice(database, {
       coordinator: (said, last, request) => {
@@ -184,17 +184,17 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     await cancelTask(office.engine, await task('a'), 'never do a')
     const answered = await office.heard(item)
     const told = JSON.stringify(office.requestsOf('project-planner').at(-1)?.messages)
-    expect(told).toContain('only the person can bring it back: heddle retry task:1')
-    expect(told).toContain('which the person cancelled')
+    expect(told).toContain('only the user can bring it back: heddle retry task:1')
+    expect(told).toContain('which the user cancelled')
     expect(await tasks()).toMatchObject([
-      { key: 'a', status: 'cancelled', reason: 'the person cancelled it: never do a' },
+      { key: 'a', status: 'cancelled', reason: 'the user cancelled it: never do a' },
       { key: 'b', status: 'completed' },
     ])
     expect(await plan()).toMatchObject({ revision: 2, status: 'cancelled' })
     expect(answered.error?.message).toBe('plan:1 did not complete: 1 cancelled, 1 completed')
   })
 
-  test('a plan of which the person cancelled a task has not completed, even if nothing failed', async () => {
+  test('a plan of which the user cancelled a task has not completed, even if nothing failed', async () => {
     const held = gate()
     office = await newOffice(database, {
       coordinator: planningCoordinator(),
@@ -208,24 +208,24 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     expect(await plan()).toMatchObject({ status: 'cancelled' })
     expect(answered).toMatchObject({ ok: false, status: 'cancelled', error: { code: 'plan_cancelled' } })
     expect(answered.text).toBe(
-      'Heard: plan:1 "The plan" has stopped: 1 cancelled (task:1). Tell the person what was not done. ' +
-        'task:1 is cancelled by the person; only the person can retry that.',
+      'Heard: plan:1 "The plan" has stopped: 1 cancelled (task:1). Tell the user what was not done. ' +
+        'task:1 is cancelled by the user; only the user can retry it.',
     )
     held.open()
     await changeTask(office.engine, await task('a'), { action: 'retry' })
     await office.until(async (rows) => (await listPlans(rows)).some(({ status }) => status === 'completed'))
   })
 
-  test('a model that cancels what failed makes no success of it, cannot pass for the person, and may take it back', async () => {
+  test('a model that cancels what failed makes no success of it, cannot pass for the user, and may take it back', async () => {
     office = await newOffice(database, {
-      coordinator: deciding(update('cancel', { reason: 'the person cancelled it: they said so' })),
+      coordinator: deciding(update('cancel', { reason: 'the user cancelled it: they said so' })),
       'project-planner': planner({ key: 'a' }, { key: 'b' }),
       researcher: (said) => (said[0]?.startsWith('Task a') ? { fail } : { text: 'done' }),
     })
     const answered = await office.ask('go')
     expect(await task('a')).toMatchObject({
       status: 'cancelled',
-      reason: '@coordinator: the person cancelled it: they said so',
+      reason: '@coordinator: the user cancelled it: they said so',
     })
     expect(await plan()).toMatchObject({ status: 'cancelled' })
     expect(answered).toMatchObject({ ok: false, status: 'cancelled', error: { code: 'plan_cancelled' } })
@@ -321,7 +321,7 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     )
   })
 
-  test('the coordinator of a plan that the person cancels is told what is being stopped, and the person may retry it', async () => {
+  test('the coordinator of a plan that the user cancels is told what is being stopped, and the user may retry it', async () => {
     const held = gate()
     office = await newOffice(database, {
       coordinator: planningCoordinator(),
@@ -333,8 +333,8 @@ describe.each(databases)('who decided about a plan, and how it ended, on %s', (d
     await cancelPlan(office.engine, await plan(), 'changed my mind')
     await office.heard(item)
     expect(heardByCoordinator()).toContain(
-      'plan:1 "The plan" is cancelled: the person cancelled it: changed my mind. 1 cancelled, 1 being stopped. ' +
-        'Nothing of it is tried again unless the person asks for it: heddle retry task:ID.',
+      'plan:1 "The plan" is cancelled: the user cancelled it: changed my mind. 1 cancelled, 1 being stopped. ' +
+        'No task of it is retried unless the user asks: heddle retry task:ID.',
     )
     await untilTask('a', 'cancelled')
     held.open()

@@ -120,7 +120,7 @@ describe.each(databases)('sessions of agents that people talk to on %s', (databa
     door.open()
     // The agent still talks: what was asked of it is done.
     await long.reached
-    expect((await office.heard(itemId)).text).toContain('every agent that was started has ended')
+    expect((await office.heard(itemId)).text).toContain('all started agents have ended')
     long.open()
     expect((await office.heard(said)).text).toBe('later')
   })
@@ -140,7 +140,7 @@ describe.each(databases)('sessions of agents that people talk to on %s', (databa
     await office.say('and then?', { label: await labelOf(done) })
     await long.reached
     parent.open()
-    expect((await office.heard(itemId)).text).toContain('every agent that was started has ended')
+    expect((await office.heard(itemId)).text).toContain('all started agents have ended')
     long.open()
     await quiet()
   })
@@ -185,7 +185,7 @@ describe.each(databases)('sessions of agents that people talk to on %s', (databa
     const told = last.filter((line) => line.startsWith('[agent_result:'))
     expect(new Set(told.map((line) => /part \d/.exec(line)?.[0])).size).toBe(10)
     expect(told).toHaveLength(10)
-    expect(last.filter((line) => line.startsWith('every agent'))).toHaveLength(1)
+    expect(last.filter((line) => line.startsWith('all started agents'))).toHaveLength(1)
     expect(await office.engine.store.read((rows) => listResults(rows, { unprocessed: true }))).toEqual([])
   })
 })

@@ -73,7 +73,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     const [result] = await office.engine.store.read((rows) => listResults(rows, { taskId: 1 }))
     expect(result?.summary).toMatch(/^Timed out: it ran for 60 s, its limit\. It last said: "The migration/)
     expect(result?.output).toMatch(
-      /^Timed out: it ran for 60 s.*\n\nWhat it had said:\n> The migration is finished and all tests pass\.\n> \n> \(last/,
+      /^Timed out: it ran for 60 s.*\n\nIts output before that:\n> The migration is finished and all tests pass\.\n> \n> \(last/,
     )
   })
 
@@ -95,13 +95,13 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     // Half the window at three bytes a token; headings and pointers come on top.
     expect(Buffer.byteLength(given)).toBeLessThan(16_000 * 0.5 * 3 + 2000)
     expect(given).toContain('completed\nshort\n')
-    const cuts = [...given.matchAll(/read on with read_result id=(\d+) offset=(\d+)\]/g)]
+    const cuts = [...given.matchAll(/continue with read_result id=(\d+) offset=(\d+)\]/g)]
     expect(cuts).toHaveLength(5)
     expect(new Set(cuts.map(([, , offset]) => offset)).size).toBe(1)
     expect(Number(cuts[0]?.[2])).toBeGreaterThan(2000)
   })
 
-  test('a plan that the person cancels ends the request as cancelled, and the coordinator is told why', async () => {
+  test('a plan that the user cancels ends the request as cancelled, and the coordinator is told why', async () => {
     const held = gate()
     office = await newOffice(database, {
       coordinator: planningCoordinator(),
@@ -119,11 +119,11 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
         .at(-1)
         ?.messages.map(({ content }) => content) ?? []
     expect(heard.find((line) => line.startsWith('plan:1'))).toMatch(
-      /^plan:1 "The plan" is cancelled: the person cancelled it: changed my mind\. .*Nothing of it is tried again unless the person asks for it: heddle retry task:ID\.$/,
+      /^plan:1 "The plan" is cancelled: the user cancelled it: changed my mind\. .*No task of it is retried unless the user asks: heddle retry task:ID\.$/,
     )
   })
 
-  test('a task that the person cancelled is not offered to a model, and not tried again by one; the person may', async () => {
+  test('a task that the user cancelled is not offered to a model, and not tried again by one; the user may', async () => {
     const held = gate()
     let isHeld = true
     office = await newOffice(database, {
@@ -138,9 +138,9 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     await cancelTask(office.engine, first, 'not this one')
     const answered = await office.heard(item)
     expect(JSON.stringify(office.requestsOf('coordinator'))).toContain(
-      'task:1 is cancelled by the person; only the person can retry that',
+      'task:1 is cancelled by the user; only the user can retry it',
     )
-    expect(answered.text).toContain('the person cancelled task:1')
+    expect(answered.text).toContain('the user cancelled task:1')
     expect(await tasks()).toMatchObject([{ status: 'cancelled', attempts: 1 }, { status: 'blocked' }])
     isHeld = false
     await changeTask(office.engine, first, { action: 'retry' })
@@ -157,7 +157,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     expect(await tasks()).toMatchObject([{ status: 'failed', attempts: 5 }])
     expect(answered).toMatchObject({ ok: false, status: 'failed', error: { code: 'plan_failed' } })
     expect(answered.error?.message).toBe('plan:1 did not complete: 1 failed')
-    expect(answered.text).toContain('task:1 was tried 5 times; only a person can start another attempt')
+    expect(answered.text).toContain('task:1 was tried 5 times; only the user can start another attempt')
   })
 
   test('whoever started agents beside a plan hears that they ended, and that the plan still runs', async () => {
@@ -187,7 +187,7 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
     await office.heard(item)
     await office.heard(beside)
     const lines = office.requestsOf('coordinator').map(({ messages }) => messages.at(-1)?.content)
-    expect(lines).toContain('every agent that was started has ended; their results are above; plan:1 still runs')
+    expect(lines).toContain('all started agents have ended; their results are above; plan:1 still runs')
   })
 
   test('whoever speaks to a session whose plan waits for a yes hears at once what it waits for', async () => {

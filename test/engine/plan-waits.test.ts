@@ -41,7 +41,7 @@ describe.each(databases)('a task whose run waits says for what on %s', (database
     office = await newOffice(database, cast([{ key: 'a' }], { researcher: () => ({ fail: busy }) }), { clock })
     await office.say('go')
     await untilWaiting(1)
-    expect(await doing(1)).toBe('waits: retry of the model in 20s, the provider is busy')
+    expect(await doing(1)).toBe('waiting for model retry in 20s, the provider is busy')
   })
 
   test('budget that other runs have reserved', async () => {
@@ -62,7 +62,7 @@ describe.each(databases)('a task whose run waits says for what on %s', (database
     await untilWaiting(1)
     const words = [await doing(1), await doing(2)]
     held.open()
-    expect(words.sort()).toEqual(['thinking', 'waits: budget reserved by other runs, next try in 1s'])
+    expect(words.sort()).toEqual(['thinking', 'waiting for budget reserved by other runs, retry in 1s'])
   })
 
   test('a spent budget, with the number of the one question that all of them share', async () => {
@@ -73,7 +73,7 @@ describe.each(databases)('a task whose run waits says for what on %s', (database
     })
     await office.say('go', { waitsForBudget: true })
     await untilWaiting(2)
-    const words = 'waits: approval:1 (heddle approve 1), a larger budget: it is spent'
+    const words = 'waiting for approval:1 (heddle approve 1), budget used up'
     expect([await doing(1), await doing(2)]).toEqual([words, words])
   })
 
@@ -91,6 +91,6 @@ describe.each(databases)('a task whose run waits says for what on %s', (database
     )
     await office.say('go', { attended: false })
     await untilWaiting(1)
-    expect(await doing(1)).toBe('waits: approval:1 (heddle approve 1), write_file a.md')
+    expect(await doing(1)).toBe('waiting for approval:1 (heddle approve 1), write_file a.md')
   })
 })

@@ -74,7 +74,7 @@ describe.each(databases)('plans on %s', (database) => {
       .filter((request) => /has stopped/.test(request.messages.at(-1)?.content ?? ''))
     expect(wakes.map((request) => request.messages.at(-1)?.content)).toEqual([
       'plan:1 "The plan" has stopped: 1 failed (task:1), 2 blocked (task:2, task:3). Decide with task_update: ' +
-        'retry (with context or skill), skip or cancel; or ask the person.',
+        'retry (with context or skill), skip or cancel; or ask the user.',
     ])
   })
 

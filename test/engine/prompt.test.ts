@@ -31,9 +31,9 @@ test('a persona is named first, with its soul', () => {
   expect(prompt).toMatch(/^You are Lotte 🦉\..*\nCalm\./)
 })
 
-test('a child is told the working rules and nothing about the person', () => {
+test('a child is told the working rules and nothing about the user', () => {
   const prompt = systemPrompt({ ...parts, isChild: true, identity: { name: 'Lotte', soul: 'Calm.' }, tools: [] })
   expect(prompt).toContain('rules')
   expect(prompt).not.toMatch(/Ada|soul|Calm/)
-  expect(prompt).toContain('you can only talk')
+  expect(prompt).toContain('you can only answer')
 })

@@ -118,7 +118,7 @@ describe.each(databases)('what earlier turns did, on %s', (database) => {
     expect(model.requests.at(-1)?.messages).toMatchObject([
       { content: 'look' },
       { calls: [{ name: 'look' }] },
-      { role: 'tool', content: expect.stringContaining('this call was not made') },
+      { role: 'tool', content: expect.stringContaining('not run: the run ended before it was approved') },
       { content: expect.stringContaining('Cancelled: enough') },
       { content: 'well' },
     ])
@@ -152,7 +152,8 @@ describe.each(databases)('what earlier turns did, on %s', (database) => {
     const look = testTool('look', 'pure', () => 'x'.repeat(6000))
     const model = scriptedModel(
       (request) => {
-        if (request.system.startsWith('You keep the memory')) return { text: 'they looked around. '.repeat(40) }
+        if (request.system.startsWith('This conversation is too long'))
+          return { text: 'they looked around. '.repeat(40) }
         const last = request.messages.at(-1)
         return last?.content.startsWith('look') ? { calls: [{ name: 'look', input: {} }] } : { text: 'looked' }
       },
@@ -160,7 +161,7 @@ describe.each(databases)('what earlier turns did, on %s', (database) => {
     )
     under = await newEngine(database, model, { tools: [look], limits: { perRequest: { usd: 5, tokens: 1_000_000 } } })
     await under.work()
-    const isSummed = () => model.requests.some(({ system }) => system.startsWith('You keep the memory'))
+    const isSummed = () => model.requests.some(({ system }) => system.startsWith('This conversation is too long'))
     for (let count = 1; !isSummed(); count++) {
       const { runId } = await under.say('look')
       await under.until(async (rows) => (await findRun(rows, runId ?? ''))?.state === 'completed')
@@ -173,7 +174,7 @@ describe.each(databases)('what earlier turns did, on %s', (database) => {
     expect(answers.length).toBeGreaterThan(2)
     for (const answer of answers.slice(0, -1))
       expect(answer).toMatch(
-        /^x{2000}\n… \[cut: 4000 more characters; read on with read_result call=\w+\/\d+ offset=2000\]$/,
+        /^x{2000}\n… \[cut: 4000 more characters; continue with read_result call=\w+\/\d+ offset=2000\]$/,
       )
   })
 })

@@ -155,7 +155,7 @@ describe.each(databases)('a run on %s', (database) => {
     const { runId } = await under.say('go')
     await under.turns(1)
     const steps = await under.runtime.store.read((rows) => readSteps(rows, runId ?? ''))
-    const rest = `read on with read_result call=${runId}/${steps.at(-1)?.seq} offset=50000`
+    const rest = `continue with read_result call=${runId}/${steps.at(-1)?.seq} offset=50000`
     const shown = `${'ab'.repeat(25_000)}\n… [cut: 30000 more characters; ${rest}]`
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: shown })
     expect(steps.at(-1)?.payload).toMatchObject({ name: 'large', output: whole })
@@ -178,8 +178,8 @@ describe.each(databases)('a run on %s', (database) => {
       .filter(({ role }) => role === 'tool')
       .map(({ content }) => JSON.parse(content))
     expect(told).toEqual([
-      { status: 'forbidden', error: 'there is no tool "rm" here; you have: broken' },
-      { status: 'error', error: 'the input of broken does not fit: it is not an object' },
+      { status: 'forbidden', error: 'no tool named "rm"; available: broken' },
+      { status: 'error', error: 'invalid input for broken: it is not an object' },
       { status: 'error', error: 'no such thing' },
     ])
     expect(broken.calls).toEqual([{}])

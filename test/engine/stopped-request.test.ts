@@ -38,7 +38,7 @@ describe.each(databases)('a request that a user stops while only its agents work
     const stopped = (await runs()).filter(({ state }) => state === 'cancelled')
     expect(stopped).toHaveLength(2)
     const names = stopped.map(({ id }) => `@researcher (run:${tail(id)})`).join(', ')
-    const message = `stopped by Ctrl-C; did not finish: ${names}`
+    const message = `stopped by Ctrl-C; not finished: ${names}`
     expect(answer).toMatchObject({
       ok: false,
       status: 'cancelled',
@@ -62,7 +62,7 @@ describe.each(databases)('a request that a user stops while only its agents work
     const { status, error } = await office.heard(item)
     expect({ status, message: error?.message.replace(/run:\w+/, 'run:ID') }).toEqual({
       status: 'cancelled',
-      message: 'enough; did not finish: @researcher (run:ID)',
+      message: 'enough; not finished: @researcher (run:ID)',
     })
   })
 
@@ -82,7 +82,7 @@ describe.each(databases)('a request that a user stops while only its agents work
     await cancel(office.engine, root.id, 'stopped by Ctrl-C')
     expect(await office.heard(item)).toMatchObject({
       status: 'cancelled',
-      text: 'I asked the researchers.\n\nCancelled: stopped by Ctrl-C; the results were not read',
+      text: 'I asked the researchers.\n\nCancelled: stopped by Ctrl-C; results not processed',
     })
     busy.open()
     expect(await office.heard(another)).toMatchObject({ status: 'completed', text: 'Yes.' })

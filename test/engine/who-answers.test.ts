@@ -30,7 +30,7 @@ test.each([{ content: '@drawer a map' }, { content: 'a map', agent: 'drawer' }])
     writeAgent(app, 'drawer', `${asking}model: mian`)
     const refusal = {
       code: 'agent_unusable',
-      message: '@drawer cannot be given work: there is no model mian in heddle.yaml',
+      message: '@drawer cannot be used: there is no model mian in heddle.yaml',
       remedy: `did you mean main? (${join(app.home, 'skills/drawer.md')}:6)`,
     }
     await expect(app.submit('/here', { session: 'main', ...asked })).rejects.toMatchObject(refusal)
@@ -59,7 +59,7 @@ test.each(['@drawer', '@Drawer ', '@drawer:'])('%j alone is refused: nothing is 
   writeAgent(app, 'drawer', asking)
   await expect(app.submit('/here', { session: 'main', content })).rejects.toMatchObject({
     code: 'missing_argument',
-    message: 'nothing is asked of @drawer',
+    message: 'no message for @drawer',
     remedy: 'write it after the name: heddle ask "@drawer …"',
   })
   expect(await app.sessions()).toEqual([])
@@ -77,7 +77,7 @@ test('a default agent that is not there refuses what is asked of it with the nea
   const { app } = await open('genral')
   await expect(app.submit('/here', { session: 'main', content: 'hello' })).rejects.toMatchObject({
     code: 'agent_unknown',
-    message: 'agent.default names @genral, and there is no such agent here',
+    message: 'agent.default is @genral, but there is no such agent',
     remedy: 'did you mean @general? heddle config set agent.default @general',
   })
   expect(await app.sessions()).toEqual([])

@@ -172,7 +172,7 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
     expect((await ask('bin')).notes[0]?.text).toContain('it is binary')
     writeFileSync(at('big'), 'x\n'.repeat(3 * 1024 * 1024))
     expect(await code('big:1')).toBe('too_large')
-    expect((await ask('big')).notes[0]?.text).toContain('bytes: its lines cannot be told apart')
+    expect((await ask('big')).notes[0]?.text).toContain('to trace lines; showing its last change')
     rmSync(at('a'))
     expect(await code('a:1')).toBe('not_found')
     expect(await ask('a')).toMatchObject({

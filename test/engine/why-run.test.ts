@@ -43,7 +43,7 @@ describe.each(databases)('why a run went as it did, on %s', (database) => {
     first.open()
     expect(await notesOn(runId)).toEqual([
       expect.stringMatching(/^refused: act x may have happened: this call was interrupted/),
-      'crashed: interrupted once, and taken up where its journal ended; calls with unknown outcome: 1',
+      'crashed: interrupted once, resumed from its journal; calls with unknown outcome: 1',
       spent('2 model calls'),
     ])
   })

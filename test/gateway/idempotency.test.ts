@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { owner, type Principal } from '../../src/domain/principal.ts'
+import { owner, type Principal } from '../../src/domain/access/principal.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
 import { folder, newGateway, type TestGateway } from './gateway.ts'

@@ -64,7 +64,7 @@ describe('the home is chosen', () => {
     const file = join(fresh(), 'file')
     writeFileSync(file, 'x')
     expect(() => resolveHome({ env: { HEDDLE_HOME: file }, userHome, cwd })).toThrow(
-      expect.objectContaining({ message: `${file} is a file, and HEDDLE_HOME must be a folder.` }),
+      expect.objectContaining({ message: `${file} is a file, and HEDDLE_HOME must be a folder` }),
     )
   })
 })
@@ -144,7 +144,7 @@ describe('a home is made', () => {
   })
 
   test.each([
-    ['a file where a folder should be', (home: string) => writeFileSync(join(home, 'skills'), 'x'), 'is not a folder.'],
+    ['a file where a folder should be', (home: string) => writeFileSync(join(home, 'skills'), 'x'), 'is not a folder'],
     ['a link to nowhere', (home: string) => symlinkSync('/no/where', join(home, 'run')), 'is a link to a folder that'],
   ])('not over %s, which is named with what to do', async (_, spoil, message) => {
     const home = fresh()
@@ -219,7 +219,7 @@ describe('a home that cannot be written', () => {
     chmodSync(home, 0o555)
     expect(await healAsNobody(home)).toEqual({
       code: 'home_unusable',
-      message: `Cannot make the home ${home}: permission is denied.`,
+      message: `cannot create ${home}: permission is denied`,
       remedy: 'make the folder writable for this user, or choose another home with --home DIR',
     })
     chmodSync(home, 0o755)

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { MemoryDraft } from '../../src/domain/memory.ts'
-import { bringBackReplaced, broughtBackText } from '../../src/memory/bring-back.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { remember, rewrite } from '../../src/memory/remember.ts'
+import { broughtBackText, restoreReplaced } from '../../src/memory/restore-replaced.ts'
 import { archiveMemory, findMemory, insertMemory, listMemories, supersede } from '../../src/store/knowledge/memories.ts'
 import { saveReview } from '../../src/store/knowledge/memory-review.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -53,11 +53,11 @@ describe.each(databases)('memories that an earlier version replaced by itself, o
       await before.write('submit', (tx) => archiveMemory(tx, 1))
     })
     expect(await listed(store)).toEqual([3])
-    expect(await bringBackReplaced({ store, clock })).toEqual({ count: 2, ids: [1, 2] })
+    expect(await restoreReplaced({ store, clock })).toEqual({ count: 2, ids: [1, 2] })
     expect(await listed(store)).toEqual([1, 2, 3])
     const hits = await store.read((rows) => recall(rows, 'infra db1', 1, 5))
     expect(hits[0]?.memory).toMatchObject({ id: 1, supersededBy: null, tags: ['infra'] })
-    expect(await bringBackReplaced({ store, clock })).toBeUndefined()
+    expect(await restoreReplaced({ store, clock })).toBeUndefined()
     expect(await told(store)).toEqual([{ subject: 'memory:1', payload: { count: 2, ids: [1, 2] } }])
   })
 
@@ -74,7 +74,7 @@ describe.each(databases)('memories that an earlier version replaced by itself, o
       const gone = { content: '', forgotten_at: 1 }
       await before.write('submit', (tx) => tx.run(tx.build.updateTable('memories').set(gone).where('id', '=', 7)))
     })
-    expect(await bringBackReplaced({ store, clock })).toBeUndefined()
+    expect(await restoreReplaced({ store, clock })).toBeUndefined()
     expect(await listed(store)).toEqual([2, 4, 6, 8])
     expect(await told(store)).toEqual([])
   })
@@ -83,7 +83,7 @@ describe.each(databases)('memories that an earlier version replaced by itself, o
     const store = await upgraded(async (before) => {
       for (let n = 0; n < 450; n++) await replace(before, n === 0 ? [] : [n], `Tenant ${n} listens on port ${8000 + n}`)
     })
-    const both = await Promise.all([bringBackReplaced({ store, clock }), bringBackReplaced({ store, clock })])
+    const both = await Promise.all([restoreReplaced({ store, clock }), restoreReplaced({ store, clock })])
     expect(both.filter((each) => each).map((each) => each?.count)).toEqual([449])
     expect(await listed(store)).toHaveLength(450)
     expect(await told(store)).toHaveLength(1)
@@ -94,7 +94,7 @@ describe.each(databases)('memories that an earlier version replaced by itself, o
     await store.write('submit', (tx) =>
       rewrite(tx, 1, { content: 'The port is 9090' }, { source: 'user', label: trusted }, 1, 100),
     )
-    expect(await bringBackReplaced({ store, clock })).toBeUndefined()
+    expect(await restoreReplaced({ store, clock })).toBeUndefined()
     expect(await listed(store)).toEqual([2])
   })
 
@@ -118,7 +118,7 @@ describe.each(databases)('memories that an earlier version replaced by itself, o
       await supersede(tx, 2, 3)
       await saveReview(tx, { upTo: 3, after: 0, count: 0, ids: [] })
     })
-    expect(await bringBackReplaced({ store, clock })).toEqual({ count: 1, ids: [2] })
+    expect(await restoreReplaced({ store, clock })).toEqual({ count: 1, ids: [2] })
     expect(await listed(store)).toEqual([2, 3])
   })
 })

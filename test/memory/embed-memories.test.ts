@@ -66,7 +66,7 @@ test('without its key everything else works, and is told what is missing', async
   await work.stop()
   await app.close()
   expect(provider.log).toEqual([])
-  expect(told).toEqual(['error:  The embedder has no key: NOT_SET_ANYWHERE is not set.'])
+  expect(told).toEqual(['error:  the embedder has no key: NOT_SET_ANYWHERE is not set'])
 })
 
 test('while nobody answers it is asked less and less often, told once, and goes on by itself', async () => {

@@ -178,7 +178,7 @@ describe.each(databases)('memories by their meaning on %s', (database) => {
     for (const body of [{ data: [{ embedding: [1, 2, 3] }] }, { data: [] }, 'no']) {
       faults = () => ({ body })
       const { memories, wordsOnly } = await appWith(embedder).searchMemories('red', { limit: 5 })
-      expect([memories.length, wordsOnly]).toEqual([1, expect.stringContaining('The embedder')])
+      expect([memories.length, wordsOnly]).toEqual([1, expect.stringContaining('the embedder')])
     }
   })
 

@@ -138,7 +138,7 @@ describe.each(databases)('statements on %s', (database) => {
     ])
   })
 
-  test('the same words said by the person stand for those of a stranger', async () => {
+  test('the same words said by the user stand for those of a stranger', async () => {
     const theirs = await keep('The proxy is on 9090', { source: 'agent', label: untrusted })
     const own = await keep('the proxy is on 9090')
     expect(own).toMatchObject({ isMerged: false, superseded: [{ id: theirs.id }] })

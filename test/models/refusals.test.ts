@@ -47,7 +47,7 @@ describe('an answer that is no reply says whether to ask again', () => {
     })
     const { message, remedy } = await fail()
     expect(message).toBe(
-      `Model main (${new URL(provider.url).host}) rejects the request: 400 "tools are [31mnot supported".`,
+      `model main (${new URL(provider.url).host}) rejects the request: 400 "tools are [31mnot supported"`,
     )
     expect(remedy).toBe('check models.main in heddle.yaml')
   })
@@ -154,7 +154,7 @@ describe('a key is never told', () => {
     const { fail, provider } = await asking({}, { key: 'another', settings: { apiKey: canary } })
     const failure = await fail()
     expect(shape(failure)).toEqual({ code: 'provider_refused_key', retry: 'never' })
-    expect(failure.message).toContain('Model main')
+    expect(failure.message).toContain('model main')
     expect(failure.message).toContain('Incorrect API key provided: [redacted]')
     expect(failure.remedy).toBe(
       'correct models.main.apiKey in heddle.yaml, or the variable or secret it names (heddle secret set NAME)',

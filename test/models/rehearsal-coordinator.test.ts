@@ -7,7 +7,7 @@ import { ask, assistant, coordinatorPrompt, made, ourAgents, user } from './scri
 const request = 'survey this folder and write a report with a summary per part'
 const survey = '[agent_result:3] run:7k2f researcher completed: REHEARSAL: surveyed by parts: 2 parts, 5 files.'
 const planned = '[agent_result:4] run:7k2m project-planner completed: REHEARSAL: plan:6: 4 tasks. [plan:6, 4 tasks]'
-const join = 'every agent that was started has ended; their results are above'
+const join = 'all started agents have ended; their results are above'
 const waits = { name: 'wait', input: {} }
 
 /** What the coordinator replies, without the names of its calls. */
@@ -159,7 +159,7 @@ test('an agent that cannot be started is told with the reason', async () => {
 const failure = [
   user('[agent_result:5] task:8 "summarise src/db" failed: Failed: no room left'),
   user(
-    'plan:6: task:8 failed; task:9, task:10 are blocked. Decide with task_update: retry (with context or skill), skip or cancel; or ask the person.',
+    'plan:6: task:8 failed; task:9, task:10 are blocked. Decide with task_update: retry (with context or skill), skip or cancel; or ask the user.',
   ),
 ]
 

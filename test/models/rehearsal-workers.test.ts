@@ -56,7 +56,7 @@ test('the planner makes each part a task with a brief of its own', async () => {
   )
 })
 
-test('a plan that the person said no to keeps its number', async () => {
+test('a plan that the user said no to keeps its number', async () => {
   const planner = agentNamed('project-planner')
   const brief = `${research}\n\nThe person said no to plan:6: drop part 1`
   const { calls } = await ask(workerPrompt(planner), planner.tools, [user(`Plan this: x\n\n## Brief\n${brief}`)])
@@ -79,7 +79,7 @@ REHEARSAL: a: 2 files, 31 lines, 1 export, 4 TODO (first a/x.ts:88).
 
 a/x.ts:88: // TODO price
 a/y.ts: 1
-… [cut: 9 more characters; read on with read_result id=12 offset=99]
+… [cut: 9 more characters; continue with read_result id=12 offset=99]
 
 ### "summarise d" was skipped
 

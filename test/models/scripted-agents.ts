@@ -102,7 +102,7 @@ export class Troupe {
   readonly #answerPlan: (() => string | undefined)[]
   #plans = 0
 
-  /** `noes`: what the person says to one plan after the other; a yes where there is nothing. */
+  /** `noes`: what the user says to one plan after the other; a yes where there is nothing. */
   constructor(
     folder: TestFolder,
     { agents = ourAgents, noes = [] }: { agents?: readonly Agent[]; noes?: string[] } = {},
@@ -180,7 +180,7 @@ export class Troupe {
     const made = this.#plans > plansBefore ? ` [plan:1, ${this.tasks.length} tasks]` : ''
     return [
       `[agent_result:${id}] run:7k2f ${skill} ${status}: ${firstParagraph(output)}${made}`,
-      'every agent that was started has ended; their results are above',
+      'all started agents have ended; their results are above',
     ]
   }
 
@@ -224,7 +224,7 @@ export class Troupe {
     const [completed, failed, blocked, skipped] = ['completed', 'failed', 'blocked', 'skipped'].map(having)
     const left = skipped?.length ? `, ${skipped.length} skipped` : ''
     if (!failed?.length) return `plan:1 "the plan" completed: ${completed?.length} completed${left}`
-    return `plan:1 "the plan" has stopped: ${completed?.length} completed, ${failed.length} failed (${failed.join(', ')}), ${blocked?.length} blocked (${blocked?.join(', ')}). Decide with task_update: retry (with context or skill), skip or cancel; or ask the person.`
+    return `plan:1 "the plan" has stopped: ${completed?.length} completed, ${failed.length} failed (${failed.join(', ')}), ${blocked?.length} blocked (${blocked?.join(', ')}). Decide with task_update: retry (with context or skill), skip or cancel; or ask the user.`
   }
 
   async #work(skill: string, message: string, title?: string): Promise<Result> {

@@ -1,7 +1,7 @@
 import type { App } from '../../src/api/app.ts'
 import type { Heddle } from '../../src/api/heddle.ts'
 import { type AppSettings, openApp } from '../../src/app/app.ts'
-import { owner } from '../../src/domain/principal.ts'
+import { owner } from '../../src/domain/access/principal.ts'
 
 /** A Heddle and its owner's App in one object, for tests that need both. */
 export interface OwnerApp extends Heddle, App {}

@@ -116,7 +116,7 @@ export async function openStage(
           if (daemons[at]) return
           const daemon = begin(heddle, 'up')
           daemons[at] = daemon
-          const ended = await Promise.race([daemon.says('at work:'), daemon.ended])
+          const ended = await Promise.race([daemon.says('running:'), daemon.ended])
           if (ended) fail(['up'], ended)
         }),
       )

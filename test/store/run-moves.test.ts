@@ -23,13 +23,16 @@ describe.each(databases)('the state of a run on %s', (database) => {
   })
 })
 
-test('the diagram of run states is the table of legal moves', () => {
-  const page = readFileSync(new URL('../../ARCHITECTURE.md', import.meta.url), 'utf8')
-  const [, diagram = ''] = /```mermaid\nstateDiagram-v2\n([\s\S]*?)```/.exec(page) ?? []
-  const drawn = [...diagram.matchAll(/^ *(\w+) --> (\w+)/gm)].map(([, from, to]) => `${from} → ${to}`)
-  const legal = runStates.flatMap((from) => runMoves[from].map((to) => `${from} → ${to}`))
-  expect(drawn.toSorted()).toEqual(legal.toSorted())
-})
+test.each(['ARCHITECTURE.md', 'src/engine/run/README.md'])(
+  'the diagram of run states in %s is the table of legal moves',
+  (file) => {
+    const page = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+    const [, diagram = ''] = /```mermaid\nstateDiagram-v2\n([\s\S]*?)```/.exec(page) ?? []
+    const drawn = [...diagram.matchAll(/^ *(\w+) --> (\w+)/gm)].map(([, from, to]) => `${from} → ${to}`)
+    const legal = runStates.flatMap((from) => runMoves[from].map((to) => `${from} → ${to}`))
+    expect(drawn.toSorted()).toEqual(legal.toSorted())
+  },
+)
 
 /** A run as the rows allow it in this state. */
 function runIn(state: RunState, id: string): Run {

@@ -9,7 +9,7 @@ import { endings, seedFor } from './hall-truth.ts'
 /** What a model says without end is nothing to print. */
 const maxCompared = 66
 
-/** What the person is told at the end of a plan of four tasks, of which the last two need the first two. */
+/** What the user is told at the end of a plan of four tasks, of which the last two need the first two. */
 const answers: Record<MediocreName, object> = {
   'prose-planner': { ok: true, status: 'completed' },
   'half-json-caller': { ok: true, status: 'completed' },

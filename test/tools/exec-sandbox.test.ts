@@ -45,7 +45,7 @@ describe('a sandbox that does not hold is none', () => {
       .split('\n')
       .map((line) => JSON.parse(line))
   }
-  const refused = expect.objectContaining({ error: 'there is no tool "exec" here; you have: exec' })
+  const refused = expect.objectContaining({ error: 'no tool named "exec"; available: exec' })
 
   test('where the system lets nobody make namespaces', () => {
     expect(answers('echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"')).toEqual([

@@ -222,7 +222,7 @@ describe("no command changes what the owner's git trusts", () => {
     expect(existsSync(ran()), said).toBe(false)
     if (before === undefined) {
       expect(existsSync(at(path))).toBe(false)
-      expect(said).toMatch(/moved aside: \S+ is now \S+\.untrusted/)
+      expect(said).toMatch(/disabled: \S+ is now \S+\.untrusted/)
     } else {
       expect(readFileSync(at(path), 'utf8')).toBe(before)
       expect(said).toContain('Read-only file system')

@@ -159,7 +159,7 @@ describe('what appears while a command runs is moved aside and named', () => {
     ).toBe(true)
   })
 
-  test('whatever ends the command: time, a signal to it, or the person', async () => {
+  test('whatever ends the command: time, a signal to it, or the user', async () => {
     const init = (name: string) => `git init -q ${name}; sleep 100`
     expect(await folder.run(init('late'), { timeout_seconds: 1 })).toContain('late/.git/config is now')
     const stop = new AbortController()

@@ -28,13 +28,13 @@ describe('a text file', () => {
   test('is read by pages: each names the offset of the next, and together they are the whole', async () => {
     folder.write({ 'a.txt': lines(10) })
     expect(await read('a.txt', { offset: 3, limit: 2 })).toBe(
-      '3\tline 3\n4\tline 4\n… [cut: 6 more lines; read on with offset=5]',
+      '3\tline 3\n4\tline 4\n… [cut: 6 more lines; continue with offset=5]',
     )
     expect(await read('a.txt', { offset: 9, limit: 2 })).toBe('9\tline 9\n10\tline 10')
     expect(await read('a.txt', { offset: 10 })).toBe('10\tline 10')
     folder.write({ 'b.txt': lines(2001) })
     for (const more of [{}, { limit: 9000 }])
-      expect(await read('b.txt', more)).toMatch(/2000\tline 2000\n… \[cut: 1 more lines; read on with offset=2001\]$/)
+      expect(await read('b.txt', more)).toMatch(/2000\tline 2000\n… \[cut: 1 more lines; continue with offset=2001\]$/)
   })
 
   test('is never answered with more than 64 kB, and reading on gets through it', async () => {
@@ -45,7 +45,7 @@ describe('a text file', () => {
       const page: string = await read('a.txt', { offset })
       expect(Buffer.byteLength(page)).toBeLessThan(50_000)
       seen.push(...page.split('\n').filter((line) => !line.startsWith('…')))
-      const [, next] = /read on with offset=(\d+)\]$/.exec(page) ?? []
+      const [, next] = /continue with offset=(\d+)\]$/.exec(page) ?? []
       offset = next === undefined ? undefined : Number(next)
     }
     expect(seen).toEqual(Array.from({ length: 5000 }, (_, at) => `${at + 1}\t${at + 1}: ${'ü'.repeat(40)}`))
@@ -128,10 +128,10 @@ describe('what cannot be shown is told', () => {
 
   test('input that does not fit, by parameter', async () => {
     const why = async (input: unknown) => ((await folder.call('read_file', input)).output as { error: string }).error
-    expect(await why({})).toMatch(/^the input of read_file does not fit: path: /)
-    expect(await why({ path: 'a', offset: 0 })).toMatch(/does not fit: offset: /)
-    expect(await why({ path: 'a', limit: 'ten' })).toMatch(/does not fit: limit: /)
-    expect(await why({ path: 'a', file: 'b' })).toMatch(/does not fit: .*file/)
+    expect(await why({})).toMatch(/^invalid input for read_file: path: /)
+    expect(await why({ path: 'a', offset: 0 })).toMatch(/invalid input for read_file: offset: /)
+    expect(await why({ path: 'a', limit: 'ten' })).toMatch(/invalid input for read_file: limit: /)
+    expect(await why({ path: 'a', file: 'b' })).toMatch(/invalid input for read_file: .*file/)
   })
 })
 
@@ -147,14 +147,14 @@ describe('a huge file', () => {
     const before = process.memoryUsage()
     const page = await read('huge.log', { offset: 19_000, limit: 2 })
     const { rss, arrayBuffers } = process.memoryUsage()
-    expect(page).toBe('19000\tline 19000\n19001\tline 19001\n… [cut: over 1000 more lines; read on with offset=19002]')
+    expect(page).toBe('19000\tline 19000\n19001\tline 19001\n… [cut: over 1000 more lines; continue with offset=19002]')
     expect(arrayBuffers - before.arrayBuffers).toBeLessThan(50_000_000)
     expect(rss - before.rss).toBeLessThan(200_000_000)
   })
 
   test('whose last line has no end is told as far as it is worth', async () => {
     expect(await read('huge.log', { offset: 20_001 })).toMatch(
-      /^20001\t\0{2000}… \[line cut: \d+ more bytes\]\n… \[cut: over 0 more lines; read on with offset=20002\]$/,
+      /^20001\t\0{2000}… \[line cut: \d+ more bytes\]\n… \[cut: over 0 more lines; continue with offset=20002\]$/,
     )
   })
 

@@ -125,7 +125,7 @@ describe('a search', () => {
     folder = newFolder()
     const { output } = await folder.call('search_files', { pattern: '(x', regex: true })
     expect((output as { error: string }).error).toMatch(
-      /^the input of search_files does not fit: pattern: .*Unterminated group; leave regex out to search for it literally$/,
+      /^invalid input for search_files: pattern: .*Unterminated group; leave regex out to search for it literally$/,
     )
   })
 

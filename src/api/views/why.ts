@@ -1,5 +1,5 @@
 /** Kinds of links in a chain of reasons. `message` is an input that no turn has answered yet. */
-export const whyKinds = [
+const whyKinds = [
   ...(['file', 'run', 'result', 'task', 'plan', 'approval', 'session', 'turn', 'message', 'memory'] as const),
   'narrative',
 ] as const

@@ -13,7 +13,7 @@ import { QuestionPager } from './question-pager.ts'
 
 const pollInterval: Millis = 1000
 
-export const onApproval = ['wait', 'fail', 'deny'] as const
+const onApproval = ['wait', 'fail', 'deny'] as const
 /** How questions of an awaited run are answered. */
 export type OnApproval = (typeof onApproval)[number]
 
@@ -71,7 +71,7 @@ async function askUser(
   question: ApprovalView,
   { call, signal }: Omit<AnswerOptions, 'policy'>,
 ) {
-  await call(`run:${tail(question.runId)} needs you: approval`)
+  await call(`run:${tail(question.runId)} is waiting for your approval`)
   return askOnTerminal(here, client, question, signal)
 }
 

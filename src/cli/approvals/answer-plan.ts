@@ -7,7 +7,7 @@ import { printable } from '../terminal/screen.ts'
 import { editedBrief } from './plan-brief.ts'
 import { atGate, type GateDecision, type GateState, stepThroughGate } from './plan-gate.ts'
 import { briefsPage, gatePrompt } from './plan-question.ts'
-import { lines } from './question-page.ts'
+import { countLines } from './question-page.ts'
 
 /** Context of a plan gate: terminal or chat. */
 export interface GateContext {
@@ -50,7 +50,7 @@ export class PlanGate {
     const left = this.#unseen.length
     return [
       ...shown,
-      ...(left > 0 ? [`  … ${lines(left)} you have not seen   v next page   n no (you can add a reason)`] : []),
+      ...(left > 0 ? [`  … ${countLines(left)} you have not seen   v next page   n no (you can add a reason)`] : []),
     ].join('\n')
   }
 

@@ -14,7 +14,7 @@ export type GateState = { at: 'gate' } | { at: 'which' } | { at: 'how'; task: nu
 
 export const atGate: GateState = { at: 'gate' }
 
-export interface GateStep {
+interface GateStep {
   state: GateState
   decision: GateDecision
 }

@@ -16,7 +16,7 @@ export function questionPage(screen: Screen, approval: ApprovalView, { most }: {
   const shown = text.rows(most)
   const left = text.isSeen
     ? []
-    : [paint(screen, 'dim', `  … ${lines(text.linesLeft)} more: heddle show approval:${approval.id}`)]
+    : [paint(screen, 'dim', `  … ${countLines(text.linesLeft)} more: heddle show approval:${approval.id}`)]
   return [...questionFacts(screen, approval), ...shown, ...left].join('\n')
 }
 
@@ -45,7 +45,7 @@ export function approveLine({ id, hash }: Pick<ApprovalView, 'id' | 'hash'>): st
   return `heddle approve ${id} --hash ${hash.slice(0, 12)}`
 }
 
-export interface FactsShown {
+interface FactsShown {
   task?: TaskLine | undefined
   /** Max rows per fact: a long one must not push the others off the screen. */
   most?: number
@@ -121,7 +121,7 @@ export function questionRow(approval: ApprovalView): string[] {
   ]
 }
 
-export function lines(count: number): string {
+export function countLines(count: number): string {
   return count === 1 ? '1 line' : `${count.toLocaleString('en')} lines`
 }
 

@@ -3,7 +3,7 @@ import type { TaskLine } from '../../api/views/plan.ts'
 import { type Answer, budgetTool, type Decision, type Scope } from '../../domain/approval.ts'
 import { paint, type Screen, wrapped } from '../terminal/screen.ts'
 import { ForeignText } from './foreign-text.ts'
-import { factLines, lines, questionFacts } from './question-page.ts'
+import { countLines, factLines, questionFacts } from './question-page.ts'
 import { scopeWords } from './scope-words.ts'
 
 /** Min rows for the text, and rows for the choices below it. */
@@ -97,7 +97,7 @@ export class QuestionPager {
 
   #choices(): string[] {
     if (!this.#text.isSeen) {
-      const left = `${lines(this.#text.linesLeft)} you have not seen`
+      const left = `${countLines(this.#text.linesLeft)} you have not seen`
       return [
         ...this.#warning,
         `  ${paint(this.#screen, 'yellow', left)}   ${this.#key('v')} next page   ${this.#key('v all')}   ${this.#key('n')} no (you can add a reason)`,

@@ -24,22 +24,21 @@ const aliases = new Map([
   ['session', 'sessions'],
 ])
 
-export const chatHelp = `  a message         is answered; while a turn is running it waits for the next
-  !message          interrupts: stops the turn and is answered at once
-  /steer message    reaches the running turn at its next step
-  /stop             stops the turn                            or Ctrl-C
+export const chatHelp = `  message           sent to the agent; queued if a turn is running
+  !message          stop the turn and answer this now
+  /steer message    pass a message to the running turn
+  /stop             stop the turn                             or Ctrl-C
   /model [name]     switch the model
   /think [level]    off, low, medium or high, where the model can
   /sessions         the sessions of this folder
   /switch label     go to another session
   /new [label]      a new session
   /fork [turn] [label]   a new session from a turn, the last one if none
-  /status           what needs you, what is running, what was spent
+  /status           pending approvals, running work, cost
   /quit             leave                     Ctrl-D, or Ctrl-C twice
-@path names a file that goes with the message; Tab completes it.
+@path attaches a file to the message; Tab completes it.
 Up and down go through what you typed before, Ctrl-R searches it; a line that
-starts with a space is not saved. Alt-Enter is a line break, a paste stays one
-message.`
+starts with a space is not saved. Alt-Enter inserts a line break.`
 
 /** Parses a line. One that begins like a path is a message. */
 export function parseChatLine(line: string): ChatCommand {

@@ -162,7 +162,7 @@ export class ChatSession {
         lookup: lookupsOf((what) => this.#ask(what)),
         onStart: (runId) => this.#started(runId),
         onEnd: (ended) => this.#ended(ended),
-        onNeedsYou: (runId, why) => this.#notify(`run:${tail(runId)} needs you: ${why}`),
+        onNeedsYou: (runId, why) => this.#notify(`run:${tail(runId)} is waiting for your ${why}`),
       },
     )
   }

@@ -3,7 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
 import type { CommandContext } from '../command.ts'
-import { recoveryNotice } from '../live/picked-up.ts'
+import { recoveryNotice } from '../live/recovery-notice.ts'
 
 const closeTimeout: Millis = 3000
 
@@ -87,7 +87,7 @@ export class Connection {
   #continueAlone(): Promise<void> {
     this.#alone ??= (async () => {
       this.#client = await this.#here.app()
-      this.#tell('the daemon is gone; nothing is lost, continuing without it')
+      this.#tell('lost connection to the daemon; nothing is lost, continuing here')
     })().then(async () => {
       for (const session of this.#sessions) await this.workOn(session)
     })

@@ -16,7 +16,7 @@ import { ago, cut, paint, printable } from '../terminal/screen.ts'
 import { lastSeen, markSeen } from './last-visit.ts'
 
 /** Turns that were started by agents begin with their results, which the user would not recognise. */
-const byAgents = /^(?:\[agent_result:|every agent that was started has ended|plan:\d)/
+const byAgents = /^(?:\[agent_result:|all started agents have ended|plan:\d)/
 const searchedTurns = 20
 const survey = 'survey this folder'
 
@@ -39,14 +39,14 @@ export async function greeting(
     statusRow(here, 'spend', `${spent} · ${limits}`),
     ...needsYouRows(here, view),
     ...(view.running + view.queued > ownRuns ? [runningRow(here, view, plans, daemon)] : []),
-    ...(daemon ? [statusRow(here, 'daemon', `up, process ${daemon.health.pid}`)] : []),
+    ...(daemon ? [statusRow(here, 'daemon', `running (pid ${daemon.health.pid})`)] : []),
     ...newsRows(here, view, since),
   ]
   markSeen(here)
   return lines.join('\n')
 }
 
-export interface GreetingContext {
+interface GreetingContext {
   client: Client
   session: string
   /** The chosen model; undefined for the default. */

@@ -62,5 +62,5 @@ export function colouredNotice(screen: Screen, colour: 'red' | 'yellow', text: s
 /** Last line when the user leaves: where the running turn continues. */
 export function farewell(runId: string, isAlone: boolean): string {
   const run = `run:${tail(runId)}`
-  return isAlone ? `${run} is queued again    heddle continues it` : `${run} keeps running    heddle watch ${run}`
+  return isAlone ? `${run} was queued again; heddle continues it` : `${run} keeps running    heddle watch ${run}`
 }

@@ -26,7 +26,7 @@ export const registerAgents: Register = (program, run) => {
     .action(run((here, [name]) => (name === undefined ? list(here) : showOrAdvise(here, name, agents))))
   agents
     .command('show <name>')
-    .description('the whole file, and what was found in it')
+    .description('show the file and any problems')
     .action(run((here, [name = '']) => show(here, name)))
   agents
     .command('new <name>')
@@ -45,13 +45,13 @@ export const registerAgents: Register = (program, run) => {
     )
   agents
     .command('check [what...]')
-    .description('check the files: all here, agents by name, or any directories; trusts nothing')
+    .description('check agent files by name or directory; all without a name')
     .addHelpText('after', '\nExamples: heddle agents check release-notes    heddle agents check ~/.claude/agents')
     .action(run((here, what) => check(here, what)))
   agents
     .command('test [names...]')
-    .description('test agents on your model: a small task, then checks; without names all shipped agents')
-    .option('-m, --model <name>', 'one of the models of heddle.yaml')
+    .description('run each agent’s test task with your model; without names all shipped agents')
+    .option('-m, --model <name>', 'a model from heddle.yaml')
     .addOption(new Option('--new', 'create a test to fill in, next to the agent’s file').conflicts('model'))
     .addHelpText('after', testHelp)
     .action(
@@ -62,8 +62,8 @@ export const registerAgents: Register = (program, run) => {
     )
   agents
     .command('trust <name>')
-    .description('allow an agent file that agents could have written, as it is now; by name or path')
-    .option('-y, --yes', 'without asking')
+    .description('trust this version of an agent file, by name or path')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(run(async (here, [name = ''], options) => trustAgent(here, await openHere(here), name, options)))
 }
 

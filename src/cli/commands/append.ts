@@ -14,7 +14,7 @@ export const registerAppend: Register = (program, run) => {
     .option('--user <text...>', 'a message; several become one turn')
     .requiredOption('--assistant <text>', 'the answer')
     .option('--parent <turn>', 'start a new session from this turn, or require that it is the head')
-    .option('--source <source>', `where the input came from: ${sources.join(', ')}`, 'human')
+    .option('--source <source>', 'where the input came from', 'human')
     .option('--persona <id>', 'the persona of a new session')
     .option('--model <name>', 'the model that answered')
     .option('--system-prompt <text>', 'the system prompt it used')

@@ -44,11 +44,11 @@ export const registerApprovals: Register = (program, run) => {
     .description('approve a waiting call, exactly as it is shown')
     .option(
       '--scope <scope>',
-      'once; session: also similar calls here; agent: this agent in this folder; tomorrow: continue when the daily budget resets',
+      'once · session: similar calls in this session · agent: this agent in this folder · tomorrow: wait for tomorrow’s budget',
       'once',
     )
     .option('--hash <hash>', 'hash of what you were shown, from `heddle show approval:ID`; required without a terminal')
-    .option('--no-wait', 'only record the answer; `heddle up` does the work')
+    .option('--no-wait', 'record the answer and return; `heddle up` continues the run')
     .addHelpText('after', '\nExamples: heddle approve 3 --scope session    heddle approve 3 --hash 1a2b3c4d5e6f')
     .action(
       run(async (here, [id = ''], options) => {
@@ -66,7 +66,7 @@ export const registerApprovals: Register = (program, run) => {
     .helpGroup('DECIDE')
     .description('deny a waiting call; the agent gets your reason')
     .option('--reason <text>', 'for the agent')
-    .option('--no-wait', 'only record the answer; `heddle up` does the work')
+    .option('--no-wait', 'record the answer and return; `heddle up` continues the run')
     .action(
       run((here, [id = ''], options) =>
         decide(
@@ -81,7 +81,7 @@ export const registerApprovals: Register = (program, run) => {
   const grants = program
     .command('grants')
     .helpGroup('DECIDE')
-    .description('what you allowed for more than one call')
+    .description('list standing permissions (grants)')
     .action(
       run(async (here) => {
         const found = await (await here.client()).grants()
@@ -92,7 +92,7 @@ export const registerApprovals: Register = (program, run) => {
     )
   grants
     .command('revoke <id>')
-    .description('revoke it: you are asked again from the next call on')
+    .description('revoke a grant; the next call asks again')
     .action(
       run(async (here, [id = '']) => {
         if (!/^\d{1,15}$/.test(id))
@@ -139,7 +139,7 @@ async function decide(here: CommandContext, id: string, decision: Decision, wait
   const decided = await client.decide(id, decision)
   const notice = `approval:${decided.id} ${decisionWords(decision)}`
   if (!wait) {
-    const work = daemon ? '' : '    heddle up does the work'
+    const work = daemon ? '' : '    heddle up runs it'
     return { json: { ok: true, ...decided }, text: `${notice}${work}` }
   }
   here.tell(notice)

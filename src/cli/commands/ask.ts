@@ -14,8 +14,8 @@ import { answeredJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
 import { secondsFrom } from '../input/counts.ts'
 import { checkAgentName, readPrompt } from '../input/read-prompt.ts'
 import { chooseSession } from '../input/smart-session.ts'
-import { recoveryNotice } from '../live/picked-up.ts'
 import { Progress } from '../live/progress.ts'
+import { recoveryNotice } from '../live/recovery-notice.ts'
 import { noteAndLeave } from '../note-and-leave.ts'
 import { answerPage, answerText, lastLine } from '../pages/answer-page.ts'
 import { terminalPane } from '../terminal/pane.ts'
@@ -25,24 +25,21 @@ export const registerAsk: Register = (program, run) => {
   program
     .command('ask [text]')
     .helpGroup('TALK')
-    .description('ask something and wait for the answer; without text, or with -, stdin is the question')
+    .description('ask a question and wait for the answer; reads stdin if there is no text, or with -')
     .option('-s, --session <label>', 'the session to ask in; a new label starts one (default: "main")')
-    .option('--smart', 'ask in the session of this folder that fits the question; says which, and why')
+    .option('--smart', 'pick the session that fits the question; prints which and why')
     .option('--smart-all', 'the same, in the sessions of all folders')
-    .option('-m, --model <name>', 'one of the models of heddle.yaml')
+    .option('-m, --model <name>', 'a model from heddle.yaml')
     .option('--agent <name>', 'the agent that answers, like @name at the beginning')
-    .option('--file <path>', 'a file to attach, like @path in the text; may be repeated', appendPath, [])
+    .option('--file <path>', 'a file to attach, like @path in the text; may be repeated', appendPath)
     .option('--from <turn>', 'start a new session from this turn')
     .option('--timeout <seconds>', 'wait at most this long; the work continues')
-    .addOption(new Option('--no-wait', 'only queue it; `heddle up` does the work').conflicts(['timeout', 'onApproval']))
+    .addOption(new Option('--no-wait', 'queue it and return; `heddle up` runs it').conflicts(['timeout', 'onApproval']))
     .option('--on-approval <how>', 'wait, fail (exit 3) or deny; on a terminal you are asked')
-    .addHelpText(
-      'after',
-      '\nExamples: heddle ask "what does this folder hold?"    git diff | heddle ask "is this right?"',
-    )
+    .addHelpText('after', '\nExamples: heddle ask "what is in this folder?"    git diff | heddle ask "is this right?"')
     .action(
       run(async (context, [text], options) => {
-        const { prompt, notices } = await readPrompt(context, text, options['file'] as string[])
+        const { prompt, notices } = await readPrompt(context, text, (options['file'] as string[] | undefined) ?? [])
         const { here, session, routed } = await chooseSession(context, prompt.content, options)
         const notice = here.folder === context.folder && enterWorkspace(here.io.cwd, here.folder, here)
         if (notice) here.tell(notice)
@@ -137,7 +134,7 @@ async function ask(
 /** Continues in this process when the daemon is gone: the question is durable. Rethrows every other error. */
 function continueAlone<T>(here: CommandContext, error: unknown, alone: () => Promise<T>): Promise<T> {
   if (!isDaemonGone(error)) throw error
-  here.tell('the daemon is gone; nothing is lost, continuing without it')
+  here.tell('lost connection to the daemon; nothing is lost, continuing here')
   return alone()
 }
 
@@ -232,7 +229,7 @@ async function showStream(
 async function page(here: CommandContext, answer: Answered, took: number): Promise<string> {
   if (answer.approvals) return needsYouLine(answer)
   if (answer.status === 'accepted' || answer.status === 'waiting') {
-    const work = (await here.daemon()) ? '' : 'heddle up does the work, '
+    const work = (await here.daemon()) ? '' : 'heddle up runs it, '
     return `${progressWords(answer)}    ${work}${followCommand(answer)} shows it`
   }
   if (here.screen.isTerminal || here.json) return answerPage(here.screen, { ...answer, took })
@@ -254,6 +251,6 @@ function followCommand({ runId, session }: Answered): string {
   return `heddle watch ${runId === null ? `session:${printable(session)}` : `run:${tail(runId)}`}`
 }
 
-function appendPath(path: string, before: string[]): string[] {
+function appendPath(path: string, before: string[] = []): string[] {
   return [...before, path]
 }

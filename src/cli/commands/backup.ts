@@ -23,8 +23,8 @@ export const registerBackup: Register = (program, run) => {
   program
     .command('restore <file>')
     .helpGroup(rareGroup)
-    .description('go back to a backup; what is there now is kept aside, not deleted')
-    .option('-y, --yes', 'without asking')
+    .description('restore a backup; the current data is kept, not deleted')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action(
       run(async (here, [file = ''], options) => {
         if (options['yes'] !== true && !here.json && canAsk(here)) await askToReplace(here, file)
@@ -46,9 +46,7 @@ async function askToReplace(here: CommandContext, file: string): Promise<void> {
   const now = bytes === null || bytes === 0 ? place : `${place}, ${size(bytes)}`
   const from =
     createdAt === null ? '' : ` of ${createdAt.slice(0, 16).replace('T', ' ')} UTC, ${countLabel(turns ?? 0, 'turn')}`
-  here.tell(
-    `about to replace ${now}\n  with ${file}${from}\n  what is there now is kept aside, and you will see how to go back`,
-  )
+  here.tell(`this replaces ${now}\n  with ${file}${from}\n  the current data is kept, and you can go back`)
   if (!(await agrees(here, 'replace it?')))
     throw new HeddleError('cancelled', 'nothing was replaced', `look at a backup: zcat ${file} | head`)
 }

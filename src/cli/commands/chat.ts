@@ -24,9 +24,9 @@ export const registerChat: Register = (program, run) => {
   program
     .command('chat [agent]')
     .helpGroup('TALK')
-    .description('chat in a session of this folder; plain heddle does the same')
+    .description('start or continue a chat in this folder (same as plain `heddle`)')
     .option('-s, --session <label>', 'the session to talk in; a new label starts one', 'main')
-    .option('-m, --model <name>', 'one of the models of heddle.yaml')
+    .option('-m, --model <name>', 'a model from heddle.yaml')
     .addHelpText('after', '\nPiped, each line is a message, answered before the next. /help lists commands.')
     .action(
       run(async (here, [agent], options) => {

@@ -3,10 +3,10 @@ import { version } from '../../version.ts'
 import { type Register, rareGroup } from '../command.ts'
 
 export const registerDev: Register = (program, run) => {
-  const dev = program.command('dev').helpGroup(rareGroup).description('for people who work on heddle itself')
+  const dev = program.command('dev').helpGroup(rareGroup).description('tools for heddle developers')
   dev
     .command('crash-points')
-    .description('moments at which HEDDLE_CRASH_AT=<point>#<n> kills the process')
+    .description('list the crash points for HEDDLE_CRASH_AT=<point>#<n>')
     .action(run(async () => ({ json: { points: crashPoints }, text: crashPoints.join('\n') })))
   dev
     .command('openapi')

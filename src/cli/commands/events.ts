@@ -10,8 +10,8 @@ export const registerEvents: Register = (program, run) => {
     .command('event')
     .alias('events')
     .helpGroup(rareGroup)
-    .description('what happened, in order; continue from the cursor of the last one')
-    .option('--after <cursor>', 'only what came after this cursor')
+    .description('print the event log; --after continues from a cursor')
+    .option('--after <cursor>', 'only events after this cursor')
     .option('--limit <n>', 'at most this many', '100')
     .addOption(
       new Option(
@@ -37,7 +37,9 @@ export const registerEvents: Register = (program, run) => {
           text:
             events.length > 0
               ? [...events.map((event) => line(here, event)), ...more].join('\n')
-              : 'no events since then    heddle event --watch',
+              : options['after'] === undefined
+                ? 'no events yet    heddle ask "…"'
+                : 'no events after this cursor    heddle event --watch',
         }
       }),
     )

@@ -1,9 +1,9 @@
-import { assertShown, trustFiles, type Untrusted, untrustedIn } from '../../app/untrusted-files.ts'
+import { assertShown, trustFiles, type UntrustedDirectory, untrustedIn } from '../../app/untrusted-files.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { shownPath } from '../../domain/text/visible.ts'
 import { isGitSample } from '../../home/git-samples.ts'
 import { ForeignText } from '../approvals/foreign-text.ts'
-import { lines } from '../approvals/question-page.ts'
+import { countLines } from '../approvals/question-page.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { askLine, canAsk } from '../terminal/prompt.ts'
 import { paint, printable, type Screen, wrapped } from '../terminal/screen.ts'
@@ -12,7 +12,7 @@ export const registerGit: Register = (program, run) => {
   const git = program
     .command('git')
     .helpGroup('DECIDE')
-    .description('hooks and settings that commands left behind, moved aside until you trust them')
+    .description('git hooks and settings written by commands; disabled until you trust them')
     .action(
       run(async (here) => {
         const untrusted = await untrustedIn({ folder: here.folder, path: '.' }, isGitSample)
@@ -21,19 +21,19 @@ export const registerGit: Register = (program, run) => {
             [new UntrustedPages(here.screen, each).next(), ...samplesLine(each), trustCommand(each)].join('\n'),
           )
           .join('\n\n')
-        return { json: { untrusted }, text: text || 'nothing was moved aside in this folder' }
+        return { json: { untrusted }, text: text || 'nothing is disabled in this folder' }
       }),
     )
   git
     .command('trust <directory>')
-    .description('put back what was moved aside in a directory, such as sub/.git')
+    .description('restore the disabled files of a directory, such as sub/.git')
     .option('--hash <hash>', 'hash of what you saw, from heddle git; required without a terminal')
     .action(
       run(async (here, [given = ''], options) => {
         const directory = given.replace(/\/+$/, '') || '.'
         const hash = options['hash'] === undefined ? await confirmedHash(here, directory) : String(options['hash'])
         const trusted = await trustFiles({ folder: here.folder, path: '.' }, directory, hash)
-        return { json: { ok: true, trusted }, text: trusted.map((path) => `put back  ${printable(path)}`).join('\n') }
+        return { json: { ok: true, trusted }, text: trusted.map((path) => `restored  ${printable(path)}`).join('\n') }
       }),
     )
 }
@@ -44,7 +44,7 @@ async function confirmedHash(here: CommandContext, directory: string): Promise<s
     (each) => each.directory === directory,
   )
   if (!found)
-    throw new UsageError(`nothing was moved aside in ${printable(directory)}`, 'heddle git lists what was', 'not_found')
+    throw new UsageError(`nothing is disabled in ${printable(directory)}`, 'heddle git lists what is', 'not_found')
   if (!canAsk(here) || here.json)
     throw new UsageError('without a terminal, trust needs --hash', trustCommand(found), 'missing_argument')
   assertShown(found)
@@ -52,7 +52,7 @@ async function confirmedHash(here: CommandContext, directory: string): Promise<s
   const rows = here.screen.rows - 3
   here.tell(pages.next(rows))
   while (pages.linesLeft > 0) {
-    const typed = await askLine(here, `${lines(pages.linesLeft)} you have not seen: v next page, v all, n no> `)
+    const typed = await askLine(here, `${countLines(pages.linesLeft)} you have not seen: v next page, v all, n no> `)
     const key = typed.trim().toLowerCase().replace(/\s+/, ' ')
     if (key === 'v' || key === 'v all') here.tell(pages.next(key === 'v' ? rows : undefined))
     else if (/^y(es)?$/.test(key)) here.tell('not yet: you have not seen all of it. v shows more; n says no')
@@ -64,7 +64,7 @@ async function confirmedHash(here: CommandContext, directory: string): Promise<s
   return found.hash
 }
 
-function samplesLine({ samples }: Untrusted): string[] {
+function samplesLine({ samples }: UntrustedDirectory): string[] {
   return samples === 0 ? [] : [`not shown: ${samples} unchanged sample hook${samples === 1 ? '' : 's'} of git`]
 }
 
@@ -72,7 +72,7 @@ function unchanged(): HeddleError {
   return new HeddleError('cancelled', 'nothing was changed', 'heddle git shows it')
 }
 
-function trustCommand({ directory, hash }: Untrusted): string {
+function trustCommand({ directory, hash }: UntrustedDirectory): string {
   return `heddle git trust ${printable(directory)} --hash ${hash.slice(0, 12)}`
 }
 
@@ -80,7 +80,7 @@ function trustCommand({ directory, hash }: Untrusted): string {
 class UntrustedPages {
   readonly #parts: { heading: string[]; text: ForeignText }[]
 
-  constructor(screen: Screen, { files }: Untrusted) {
+  constructor(screen: Screen, { files }: UntrustedDirectory) {
     this.#parts = files.map(({ path, isExecutable, content }) => ({
       heading: wrapped(
         paint(screen, 'bold', `${shownPath(path)}${isExecutable ? ' (executable)' : ''}`),

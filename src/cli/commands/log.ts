@@ -13,12 +13,12 @@ export const registerLog: Register = (program, run) => {
   program
     .command('log [session-or-turn]')
     .helpGroup('REWIND')
-    .description('the turns that lead to a session’s head, or to any turn')
+    .description('history of a session, or up to any turn')
     .option('-a, --all', 'all turns')
     .option('--graph', 'draw the branches')
-    .addOption(new Option('--tips', 'only turns that were not continued, with or without a session').conflicts('all'))
+    .addOption(new Option('--tips', 'only the tips of all branches').conflicts('all'))
     .addOption(
-      new Option('--context', 'only what a model would get next: from the last compaction on').conflicts([
+      new Option('--context', 'only the turns in the model’s context (since the last compaction)').conflicts([
         'all',
         'tips',
       ]),
@@ -43,7 +43,7 @@ export const registerLog: Register = (program, run) => {
   program
     .command('diff <a> <b>')
     .helpGroup('REWIND')
-    .description('what two sessions or turns do not have in common, and where they split')
+    .description('compare two sessions or turns: where they diverge, and the turns after that')
     .addHelpText('after', '\nExample: heddle diff main second-try')
     .action(
       run(async (here, [a = '', b = '']) => {

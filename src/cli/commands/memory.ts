@@ -94,8 +94,8 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('forget <memory>')
-    .description('erase it and list what was based on it; what it had replaced stays readable')
-    .option('-y, --yes', 'without asking')
+    .description('delete it and list what cites it; older versions stay')
+    .option('-y, --yes', 'do not ask for confirmation')
     .option('--older', 'also those that it had replaced')
     .addHelpText('after', '\nExample: heddle memory forget 12')
     .action(
@@ -108,7 +108,7 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('export [file]')
-    .description('all current memories as markdown, for people and for import; without a file to stdout')
+    .description('export memories as markdown; without a file to stdout')
     .option('--all', 'also those in the archive')
     .addHelpText('after', '\nExample: heddle memory export memories.md')
     .action(
@@ -120,8 +120,8 @@ export const registerMemory: Register = (program, run) => {
 
   memory
     .command('import <file>')
-    .description('read an exported file; - reads standard input. What is here already stays')
-    .option('--trust', 'you vouch for the file: its trust marks and scores are kept')
+    .description('import an exported file; - reads stdin. Existing memories are kept')
+    .option('--trust', 'trust the file: keep its trust marks and scores')
     .addHelpText('after', '\nExample: heddle memory import memories.md')
     .action(
       run(async (here, [file = ''], options) => {

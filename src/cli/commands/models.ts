@@ -18,12 +18,12 @@ export const registerModels: Register = (program, run) => {
   models.command('list', { isDefault: true }).alias('ls').description('all models').action(run(list))
   models
     .command('add [what]')
-    .description('anthropic, openai, google, ollama, or the address of a compatible server')
+    .description('add a model: anthropic, openai, google, ollama, or the URL of a compatible server')
     .option('--name <name>', 'what to call it')
     .option('--model <model>', 'the model, as its provider names it')
-    .option('--base-url <url>', 'an address other than the default')
+    .option('--base-url <url>', 'API base URL')
     .option('--key-env <variable>', 'an environment variable that holds the key')
-    .addOption(new Option('--key <->', '- reads the key from standard input').conflicts('keyEnv'))
+    .addOption(new Option('--key <->', 'read the key from stdin (--key -)').conflicts('keyEnv'))
     .option('--window <tokens>', 'the context window to use')
     .option('-y, --yes', 'use what is found without asking')
     .addHelpText('after', '\nExample: heddle models add anthropic')
@@ -59,7 +59,7 @@ async function list(here: CommandContext): Promise<CommandResult> {
     figure(window),
     [status === 'ready' ? '' : 'NO KEY', placeIn(config, name)].filter((each) => each !== '').join(', '),
   ])
-  const empty = `none yet: ${rehearsal} answers    heddle models add`
+  const empty = 'no models yet (demo mode)    heddle models add'
   return {
     json: { models: rows, default: chosen },
     text: rows.length === 0 ? empty : table(here.screen, [['  name', 'model', 'provider', 'window', ''], ...lines], 1),

@@ -9,7 +9,7 @@ export const registerPersonas: Register = (program, run) => {
   const personas = program
     .command('personas')
     .helpGroup(rareGroup)
-    .description('identities with their own permissions, for sessions')
+    .description('personas: an identity with its own permissions')
     .action(
       run(async (here) => {
         const found = await (await here.client()).personas()
@@ -26,7 +26,7 @@ export const registerPersonas: Register = (program, run) => {
     )
   personas
     .command('set <id>')
-    .description('create a persona, or change what you name of one')
+    .description('create or update a persona')
     .option('--name <name>', 'its display name; required for a new one')
     .option('--soul <file>', 'a file that describes it')
     .option('--emoji <emoji>', 'an emoji for it')

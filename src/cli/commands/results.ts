@@ -14,7 +14,7 @@ export const registerResults: Register = (program, run) => {
       run(async (here, _args, options) => {
         const unprocessed = options['unprocessed'] === true
         const results = await (await here.client()).results({ unprocessed })
-        const none = unprocessed ? 'everything has been read    heddle results' : 'no results yet    heddle ask "…"'
+        const none = unprocessed ? 'no unread results    heddle results' : 'no results yet    heddle ask "…"'
         const now = here.clock.now()
         const rows = results.map((result) => row(result, now))
         return { json: { results }, text: results.length > 0 ? table(here.screen, rows, 4) : none }

@@ -20,8 +20,8 @@ export const registerRuns: Register = (program, run) => {
   program
     .command('ps')
     .helpGroup('SEE')
-    .description('what is queued, running or waiting')
-    .option('-a, --all', 'also the last finished ones')
+    .description('list queued, running and waiting runs')
+    .option('-a, --all', 'also recently finished runs')
     .option('--limit <n>', `at most the last n; 0 for all (default: ${lastRuns} with --all, else all)`)
     .option('--after <cursor>', 'older ones than this cursor, the next of an earlier page')
     .action(
@@ -38,7 +38,9 @@ export const registerRuns: Register = (program, run) => {
             ? [...moreLine(more, all ? 'heddle ps --all' : 'heddle ps'), table(here.screen, runs.map(row), 4)].join(
                 '\n',
               )
-            : 'nothing is running    heddle ask "…", heddle ps --all'
+            : all
+              ? 'no runs yet    heddle ask "…"'
+              : 'nothing is running    heddle ask "…", heddle ps --all'
         return { json: { runs, ...more }, text }
       }),
     )
@@ -48,7 +50,7 @@ export const registerRuns: Register = (program, run) => {
     .helpGroup('SEE')
     .description('tokens and money; ~ marks an estimate')
     .option('--by <key>', spendingKeys.join(', '), 'model')
-    .option('--today', 'only what was spent since midnight, UTC')
+    .option('--today', 'only today (UTC)')
     .option('--limit <n>', `at most the last n rows; 0 for all (default: all in JSON, ${screenRows} on screen)`)
     .option('--after <cursor>', 'older rows than this cursor, the next of an earlier page')
     .action(
@@ -73,7 +75,7 @@ export const registerRuns: Register = (program, run) => {
     .command('cancel <ref>')
     .helpGroup('DECIDE')
     .description('stop a run, a task or a plan; its work so far is kept')
-    .option('--reason <text>', 'recorded in its turn', 'cancelled by hand')
+    .option('--reason <text>', 'reason, stored with the turn', 'cancelled by the user')
     .addHelpText('after', '\nExamples: heddle cancel run:4c1e07    heddle cancel task:3    heddle cancel plan:1')
     .action(
       run(async (here, [name = ''], options) => {
@@ -93,7 +95,7 @@ export const registerRuns: Register = (program, run) => {
   program
     .command('retry <ref>')
     .helpGroup('DECIDE')
-    .description('run a finished run or a failed task again; the old turn stays')
+    .description('retry a finished run or a failed task; keeps the old turn')
     .addHelpText('after', '\nExamples: heddle retry run:4c1e07    heddle retry task:3')
     .action(
       run(async (here, [name = '']) => {
@@ -105,7 +107,7 @@ export const registerRuns: Register = (program, run) => {
           )
         const retried = await (await here.client()).retry(name)
         const run = retried.runId === null ? '' : `run:${tail(retried.runId)}`
-        const work = (await here.daemon()) ? '' : 'heddle up does the work, '
+        const work = (await here.daemon()) ? '' : 'heddle up runs it, '
         const text =
           kind === 'task'
             ? `${printable(name)} restarted${run && ` as ${run}`}    ${work}heddle plans -w shows it`

@@ -21,10 +21,10 @@ const group = 'SET UP'
 
 export const registerSetUp: Register = (program, run) => {
   const config = program.command('config').helpGroup(group).description('read and change heddle.yaml')
-  config.command('check').description('list everything that is wrong with the file').action(run(checkFile))
+  config.command('check').description('validate heddle.yaml').action(run(checkFile))
   config
     .command('show', { isDefault: true })
-    .description('every setting in effect; keys are never printed')
+    .description('print all settings; secrets are redacted')
     .action(
       run(async (here) => {
         const shown = configShow(await load(here))
@@ -33,7 +33,7 @@ export const registerSetUp: Register = (program, run) => {
     )
   config
     .command('get <key>')
-    .description('one setting, such as agents.maxConcurrent')
+    .description('print one setting, such as agents.maxConcurrent')
     .action(
       run(async (here, [key = '']) => {
         const value = configGet(await load(here), key) ?? null
@@ -59,7 +59,7 @@ export const registerSetUp: Register = (program, run) => {
     )
   config
     .command('edit')
-    .description('open it in $EDITOR; only a valid file is saved')
+    .description('edit in $EDITOR; saved only if valid')
     .action(
       run(async (here) => {
         await ensureHome(here.home)

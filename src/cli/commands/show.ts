@@ -19,7 +19,7 @@ export const registerShow: Register = (program, run) => {
   program
     .command('show <ref>')
     .helpGroup('SEE')
-    .description('print a turn, run, plan, task, result, memory, narrative, approval, session, persona')
+    .description('show details of a turn, run, plan, task, result, memory, narrative, approval, session, persona')
     .addHelpText('after', '\nExamples: heddle show turn:4c1e07    heddle show plan:1    heddle show session:main')
     .action(
       run(async (here, [reference = '']) => {
@@ -73,7 +73,7 @@ function turnPage(here: CommandContext, turn: TurnView): string {
     ['parent', turn.parentId ? `turn:${turn.parentId}` : 'none, it is the first turn'],
     [
       'place',
-      `turn ${turn.depth} of its path, ${turn.thread.totalTokens} tokens so far${turn.hasChildren ? ', continued' : ''}`,
+      `turn ${turn.depth}, ${turn.thread.totalTokens} tokens in context${turn.hasChildren ? ', has later turns' : ''}`,
     ],
     [
       'status',
@@ -97,12 +97,12 @@ function turnPage(here: CommandContext, turn: TurnView): string {
     turn.remindedOf.length + turn.remindedOfFiles.length === 0
       ? []
       : [
-          `${paint(here.screen, 'bold', 'reminded of')}\n${remindersLines(here.screen, turn.remindedOf, turn.remindedOfFiles)}`,
+          `${paint(here.screen, 'bold', 'memories shown')}\n${remindersLines(here.screen, turn.remindedOf, turn.remindedOfFiles)}`,
         ]
   const { beganWith } = turn
   const summary = beganWith
     ? [
-        `${paint(here.screen, 'bold', 'where things stood')}    heddle show narrative:${beganWith.id}\n` +
+        `${paint(here.screen, 'bold', 'previous session summary')}    heddle show narrative:${beganWith.id}\n` +
           printable(beganWith.summary, { lines: true }),
       ]
     : []
@@ -143,7 +143,7 @@ function runPage(here: CommandContext, run: RunView): string {
   const steps = run.steps.map(({ seq, kind, name, status, at }) => [
     `  ${seq}`,
     at === null ? '–' : at.slice(11, 19),
-    kind,
+    stepWords[kind] ?? kind,
     printable(name ?? ''),
     status ?? '',
   ])
@@ -151,6 +151,9 @@ function runPage(here: CommandContext, run: RunView): string {
     run.commands.length === 0 ? [] : [paint(here.screen, 'dim', 'commands'), ...commandLines(run.commands)]
   return [head, ...commands, ...(steps.length === 0 ? [] : [table(here.screen, steps, 3)])].join('\n')
 }
+
+/** Step kinds as a user says them. */
+const stepWords: Partial<Record<string, string>> = { begun: 'call', ended: 'done' }
 
 function nextOf({ id, finishedAt, files }: RunView): string | null {
   if (finishedAt === null) return `heddle watch run:${tail(id)}`

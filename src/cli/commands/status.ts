@@ -45,7 +45,7 @@ export async function status(here: CommandContext): Promise<CommandResult> {
       statusRow(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
       ...needsYouRows(here, view),
       runningRow(here, view, plans, daemon),
-      statusRow(here, 'daemon', daemon ? `up, process ${daemon.health.pid}` : 'not up    heddle up'),
+      statusRow(here, 'daemon', daemon ? `running (pid ${daemon.health.pid})` : 'not running    heddle up'),
       ...newsRows(here, view, since),
       statusRow(here, 'help', 'heddle --help'),
     ].join('\n'),
@@ -74,9 +74,7 @@ function sessionRows(here: CommandContext, main: SessionView | undefined, count:
 export function needsYouRows(here: CommandContext, { needsYou }: StatusView): string[] {
   const [first] = needsYou
   if (first === undefined) return []
-  const name = first.startsWith('run:') ? `run:${tail(first)}` : first
-  const next = first.startsWith('approval:') ? 'heddle approvals' : `heddle show ${name}`
-  return [statusRow(here, 'needs you', `${needsYou.length}, first ${name}    ${next}`)]
+  return [statusRow(here, 'needs you', `${needsYou.length}, first ${first}    heddle approvals`)]
 }
 
 /** Counts of running and queued runs, with the running plan. */
@@ -130,6 +128,6 @@ export function countLabel(number: number, what: string): string {
 /** The model in use; the rehearsal script is explained. */
 export function modelWords(model: string | null): string {
   return model === rehearsal
-    ? 'REHEARSAL: a script, no key, no network    heddle models add'
+    ? 'demo mode (rehearsal): no model configured    heddle models add'
     : printable(model ?? 'none')
 }

@@ -35,8 +35,8 @@ export const registerTasks: Register = (program, run) => {
 
   tasks
     .command('skip <task>')
-    .description('continue without it: tasks that need it stop waiting for it')
-    .option('--reason <text>', 'stored with the task and passed to its requester')
+    .description('skip a task; tasks that depend on it continue')
+    .option('--reason <text>', 'stored with the task')
     .addHelpText('after', '\nExample: heddle tasks skip task:3 --reason "the folder is gone"')
     .action(
       run((here, [name = ''], options) => {
@@ -85,7 +85,7 @@ async function briefFrom(here: CommandContext, file: string): Promise<string> {
   try {
     text = file === '-' ? await readInput(here) : readFileSync(here.pathOf(file), 'utf8')
   } catch (error) {
-    throw toFileError(error, 'brief_unreadable', `Cannot read ${file}`)
+    throw toFileError(error, 'brief_unreadable', `cannot read ${file}`)
   }
   if (text.trim() === '') throw new UsageError('the brief is empty', 'write everything its agent needs to know')
   return text

@@ -1,4 +1,4 @@
-import { type AccessScope, scopes } from '../../domain/actions.ts'
+import { type AccessScope, scopes } from '../../domain/access/actions.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { type Register, rareGroup } from '../command.ts'
 import { table } from '../terminal/screen.ts'

@@ -10,7 +10,7 @@ export const registerTransfer: Register = (program, run) => {
   program
     .command('export [session]')
     .helpGroup(rareGroup)
-    .description('write whole turns as JSON lines to stdout: one session’s path, or everything')
+    .description('export turns as JSON lines to stdout: one session, or everything')
     .addHelpText('after', '\nExample: heddle export main > main.jsonl')
     .action(
       run(async (here, [session]) => {

@@ -25,10 +25,8 @@ function page(here: CommandContext, { restored, refused, cannotUndo }: UndoRepor
     ...refused.map(
       ({ path, why }) => `${paint(here.screen, 'red', 'not changed')}  ${fromHere(here, path)}: ${printable(why)}`,
     ),
-    ...(restored.length + refused.length === 0
-      ? ['nothing to undo: this run changed no file, or it is undone already']
-      : []),
-    ...(cannotUndo.length > 0 ? ['not restored, because heddle keeps no copies of what commands change:'] : []),
+    ...(restored.length + refused.length === 0 ? ['nothing to undo: no file changed, or already undone'] : []),
+    ...(cannotUndo.length > 0 ? ['changed by commands, cannot be restored:'] : []),
     ...commandLines(cannotUndo),
   ]
   const next = nextOf({ restored, refused }, dryRun)

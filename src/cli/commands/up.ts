@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { App } from '../../api/app.ts'
 import { loadConfig } from '../../config/config.ts'
 import { knownSecrets, redactor } from '../../config/secrets.ts'
+import { owner } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
-import { owner } from '../../domain/principal.ts'
 import { homePaths } from '../../home/home.ts'
 import { runtimeFolder } from '../../home/socket-folder.ts'
 import { version } from '../../version.ts'
@@ -16,7 +16,7 @@ export const registerUp: Register = (program, run) => {
   program
     .command('up')
     .helpGroup('SET UP')
-    .description('run what is queued, in the foreground, until Ctrl-C')
+    .description('run the daemon in the foreground: works off the queue until Ctrl-C')
     .action(run(up))
 }
 
@@ -46,7 +46,7 @@ async function up(here: CommandContext) {
       onError: logError,
     })
     const { resumed, quarantined } = work
-    log.tell(`at work: ${resumed.length} runs resumed, ${quarantined.length} quarantined; Ctrl-C stops`, {
+    log.tell(`running: ${resumed.length} runs resumed, ${quarantined.length} quarantined; Ctrl-C stops`, {
       version,
       home: here.home,
       socket: server.path,

@@ -1,6 +1,6 @@
 import type { UserChange, UserView } from '../../api/access.ts'
+import { type UserRole, userRoles } from '../../domain/access/principal.ts'
 import { UsageError } from '../../domain/errors.ts'
-import { type UserRole, userRoles } from '../../domain/principal.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { printable, table } from '../terminal/screen.ts'
 

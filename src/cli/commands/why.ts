@@ -5,8 +5,8 @@ export const registerWhy: Register = (program, run) => {
   program
     .command('why <ref>')
     .helpGroup('SEE')
-    .description('where a line, file, run, task, result … comes from')
-    .option('--forward', 'also show what came of it')
+    .description('trace a line, file, run, task or result back to your message')
+    .option('--forward', 'also show its consequences')
     .addHelpText(
       'after',
       [

@@ -3,7 +3,7 @@ import { printable } from '../terminal/screen.ts'
 import { wholeNumber } from './counts.ts'
 
 /** Rows of a list, and the cursor of the last one if there are more. */
-export interface ReadPages<Row> {
+interface ReadPages<Row> {
   rows: Row[]
   next?: string
 }

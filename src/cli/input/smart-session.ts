@@ -10,7 +10,7 @@ const maxWords = 6
 const maxShownLength = 80
 
 /** The session that a question goes to. */
-export interface QuestionTarget {
+interface QuestionTarget {
   here: CommandContext
   session: string
   /** The match, if `--smart` chose it. */

@@ -1,12 +1,12 @@
 import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
-import { seconds } from '../pages/answer-page.ts'
+import { formatSeconds } from '../pages/answer-page.ts'
 import { cut, paint, printable, type Screen, width } from '../terminal/screen.ts'
 
 const maxColumns = 100
 
 /** One activity of a run: which run, what, how long it took and how it ended. */
-export interface RunActivity {
+interface RunActivity {
   runId: string
   /** How far below the session's own run. */
   depth: number
@@ -21,7 +21,7 @@ export interface RunActivity {
 export function callLine(screen: Screen, { runId, depth, agent, what, about = '', took, status }: RunActivity): string {
   const who = [`run:${tail(runId)}`, ...(agent === undefined ? [] : [`@${printable(agent)}`])].join('  ')
   const indent = '  '.repeat(depth)
-  const time = took === undefined ? '' : seconds(took).padStart(6)
+  const time = took === undefined ? '' : formatSeconds(took).padStart(6)
   const word = status === undefined ? undefined : callStatus(status)
   const end = [time, ...(word === undefined ? [] : [word])].join('  ')
   const room = Math.min(screen.columns, maxColumns) - width(indent + who) - 2 - width(end) - 2

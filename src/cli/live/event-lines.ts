@@ -44,7 +44,7 @@ export class EventLines {
         return paint(
           screen,
           'yellow',
-          payload['for'] === 'retry' ? `${retryReason(word('error'))}, retrying` : `waits for ${word('for')}`,
+          payload['for'] === 'retry' ? `${retryReason(word('error'))}, retrying` : `waiting for ${word('for')}`,
         )
       case 'run.fallback': {
         const failure = `${word('from')} failed (${retryReason(word('error'))})`
@@ -73,7 +73,7 @@ export class EventLines {
       case 'ended':
         return `${paint(this.#screen, 'cyan', name)} ended${lasting(run.calls.get(name), at)}`
       case 'steer':
-        return 'got your message'
+        return 'received your message'
       case 'reply':
         return 'replied'
       case 'compact':
@@ -104,7 +104,7 @@ export class EventLines {
       case 'memory.words_only':
         return warning(`by words only: ${word('message')}`)
       case 'memory.brought_back':
-        return `found again, with all that were replaced by mistake: ${word('count')}`
+        return `restored memories that were replaced by mistake: ${word('count')}`
       default:
         return kind.slice(kind.indexOf('.') + 1)
     }

@@ -35,7 +35,7 @@ export class Progress {
 
   get text(): string {
     const text = this.#runId === null ? '' : this.#stream.of(this.#runId)
-    const agents = this.#agents.size === 1 ? '1 agent at work' : `${this.#agents.size} agents at work`
+    const agents = this.#agents.size === 1 ? '1 agent running' : `${this.#agents.size} agents running`
     const doing = [...this.#tools.map((name) => printable(name)), ...(this.#agents.size > 0 ? [agents] : [])].join(', ')
     return [text, paint(this.#screen, 'dim', doing)].filter((part) => part !== '').join('\n')
   }

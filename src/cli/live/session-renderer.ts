@@ -54,7 +54,7 @@ export interface Lookups {
 }
 
 /** Context of a session renderer. */
-export interface RendererContext {
+interface RendererContext {
   screen: Screen
   clock: Clock
   /** Name of the requested model. */
@@ -116,7 +116,7 @@ export class SessionRenderer {
     const own = runs.find((run) => run.session === session && run.folder === folder)
     for (const { id, depth, agent, ageSeconds, waitingFor, state } of runs.filter((run) => run !== own)) {
       const child = trackRun(id, { depth, agent }, clock.now() - ageSeconds * 1000)
-      child.waits = waitingFor === undefined ? '' : `waits for ${printable(waitingFor)}`
+      child.waits = waitingFor === undefined ? '' : `waiting for ${printable(waitingFor)}`
       child.isStarted = state !== 'queued'
       this.#children.set(id, child)
       this.#depths.set(id, depth)
@@ -169,7 +169,7 @@ export class SessionRenderer {
     if (!this.isBusy) return ''
     const [{ model, usd }, own] = [this.#spent, this.#own]
     const active = [...this.#children.values()].filter(({ isStarted }) => isStarted).length
-    const agents = active === 1 ? '1 agent at work' : `${active} agents at work`
+    const agents = active === 1 ? '1 agent running' : `${active} agents running`
     const silent = own && own.calls.size === 0 ? silence(own, now, this.#stream.hasText) : ''
     return [
       own ? `run:${tail(own.id)}` : '',
@@ -300,10 +300,10 @@ export class SessionRenderer {
         tell(`run:${tail(run.id)}  ${error}, retry in ${pause} s`)
       run.waited = error
     } else {
-      run.waits = `waits for ${why}`
+      run.waits = `waiting for ${why}`
       // The question itself is shown below.
       if (why !== 'approval' && why !== 'budget')
-        tell(`needs you: run:${tail(run.id)} waits for ${why}    heddle show run:${tail(run.id)}`)
+        tell(`needs you: run:${tail(run.id)} is waiting for ${why}    heddle show run:${tail(run.id)}`)
       onNeedsYou(run.id, why)
     }
   }

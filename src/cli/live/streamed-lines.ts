@@ -93,7 +93,7 @@ export class StreamedLines {
 
   #discard(): void {
     if (this.#text.slice(0, this.#printed).trim() !== '')
-      this.#print(paint(this.#screen, 'dim', '(connection lost; that part is discarded, retrying)'))
+      this.#print(paint(this.#screen, 'dim', '(connection lost; retrying)'))
     this.#forget()
   }
 

@@ -7,7 +7,7 @@ import { drawPlan, drawTasks, type PlanFacts, planFooter } from '../pages/plan-g
 import { Frame } from './plan-frame.ts'
 
 /** Context for watching a plan. */
-export type WatchContext = Pick<CommandContext, 'app' | 'clock' | 'screen'> & {
+type WatchContext = Pick<CommandContext, 'app' | 'clock' | 'screen'> & {
   signal: AbortSignal
   output: NodeJS.WritableStream
   most: number
@@ -82,7 +82,7 @@ class PlanWatcher {
   async #continueAlone(): Promise<void> {
     const { app, screen, output } = this.#context
     this.#client = await app()
-    this.#notice = 'the daemon is gone; nothing is lost, but nothing is running    heddle up'
+    this.#notice = 'lost connection to the daemon; nothing is lost, but nothing is running    heddle up'
     if (!screen.isTerminal) output.write(`${this.#notice}\n`)
     await this.#look()
   }

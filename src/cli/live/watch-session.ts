@@ -106,7 +106,7 @@ export class SessionWatcher {
   async #introduce(): Promise<void> {
     const { run, session, children } = this.#scope
     for (const child of children) this.#children.add(child)
-    const agents = `${children.length} agent${children.length === 1 ? '' : 's'} at work for it`
+    const agents = `${children.length} agent${children.length === 1 ? '' : 's'} running for it`
     if (run) await this.#introduceRun(run)
     else
       this.#pane.print(
@@ -223,7 +223,7 @@ export class SessionWatcher {
     this.#alone ??= (async () => {
       this.#client = await this.#here.app()
       this.#pane.show('')
-      this.#pane.print('the daemon is gone; nothing is lost, but only finished steps are shown    heddle up')
+      this.#pane.print('lost connection to the daemon; nothing is lost, but only finished steps are shown    heddle up')
     })()
     return this.#alone
   }

@@ -1,7 +1,7 @@
 import type { Measured } from '../../app/agent-tests.ts'
 import { paint, printable, type Screen, table, wrapped } from '../terminal/screen.ts'
-import { seconds } from './answer-page.ts'
-import { moneyWords, tokenWords, whole } from './spending-words.ts'
+import { formatSeconds } from './answer-page.ts'
+import { formatInteger, moneyWords, tokenWords } from './spending-words.ts'
 
 /** A test that could not be run. */
 export interface NotMeasured {
@@ -44,8 +44,8 @@ export function summaryPage(screen: Screen, all: readonly (Measured | NotMeasure
     const { ok, passed, of } = measuredRow(each)
     const count = `${passed} of ${of}`
     const { usage, took } = each
-    const tokens = whole(usage.inputTokens + usage.outputTokens)
-    return [each.agent, paint(screen, ok ? 'green' : 'red', count), tokens, moneyWords(usage), seconds(took)]
+    const tokens = formatInteger(usage.inputTokens + usage.outputTokens)
+    return [each.agent, paint(screen, ok ? 'green' : 'red', count), tokens, moneyWords(usage), formatSeconds(took)]
   })
   const good = all.filter((each) => !('error' in each) && measuredRow(each).ok).length
   const head = ['agent', 'checks', 'tokens', 'cost', 'took']
@@ -55,7 +55,11 @@ export function summaryPage(screen: Screen, all: readonly (Measured | NotMeasure
 function lastLine({ checks, model, usage, took }: Measured): string {
   const passed = checks.filter(({ ok }) => ok).length
   const who = printable(model.actual ?? model.requested)
-  return [`${passed} of ${checks.length} checks passed`, who, tokenWords(usage), moneyWords(usage), seconds(took)].join(
-    ' · ',
-  )
+  return [
+    `${passed} of ${checks.length} checks passed`,
+    who,
+    tokenWords(usage),
+    moneyWords(usage),
+    formatSeconds(took),
+  ].join(' · ')
 }

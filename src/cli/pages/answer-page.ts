@@ -10,7 +10,7 @@ import { moneyWords, tokenWords } from './spending-words.ts'
 const minModelWidth = 12
 
 /** Facts for the last line of an answer. */
-export interface AnswerFacts {
+interface AnswerFacts {
   turnId: string | null
   model: { actual: string | null }
   usage: Usage
@@ -41,7 +41,7 @@ type ShownAnswer = AnswerFacts & Pick<Answered, 'text' | 'error'>
 export function lastLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
   const turn = `turn:${tail(turnId ?? '')}`
   const inAll = request && sumOf(request) > sumOf(usage) ? ` of ${moneyWords(request)}` : ''
-  const after = [tokenWords(usage), `${moneyWords(usage)}${inAll}`, seconds(took)].join(' · ')
+  const after = [tokenWords(usage), `${moneyWords(usage)}${inAll}`, formatSeconds(took)].join(' · ')
   const command = next ?? `heddle show ${turn}`
   const name = printable(model.actual ?? '')
   const line = (shown: string) =>
@@ -62,7 +62,7 @@ export function inThousands(tokens: number): string {
 }
 
 /** A duration for people: tenths of seconds below a minute. */
-export function seconds(duration: Millis): string {
+export function formatSeconds(duration: Millis): string {
   const all = Math.max(0, duration) / 1000
   if (all < 60) return `${all.toFixed(1)}s`
   const minutes = Math.floor(all / 60)

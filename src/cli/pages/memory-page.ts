@@ -69,8 +69,8 @@ export function memoryPage(screen: Screen, memory: MemoryView): string {
     ['from', originOf(memory)],
     ['at', memory.createdAt],
     ['used', memory.recalledAt === memory.createdAt ? null : memory.recalledAt],
-    ['shown to', few(memory.runs.map((id) => `run:${tail(id)}`))],
-    ['cited by', few(memory.narratives.map((id) => `narrative:${id}`))],
+    ['shown to', joinFirst(memory.runs.map((id) => `run:${tail(id)}`))],
+    ['cited by', joinFirst(memory.narratives.map((id) => `narrative:${id}`))],
     ['next', nextOf(memory)],
   ])
   const before = memory.older.map(({ id, content }) => [`  memory:${id}`, oneLine(content) || 'forgotten'])
@@ -125,7 +125,7 @@ export function contentLine(screen: Screen, { content }: Pick<MemoryLine, 'conte
 }
 
 /** The first names, and how many more there are; null for none. */
-export function few(names: readonly string[]): string | null {
+export function joinFirst(names: readonly string[]): string | null {
   if (names.length === 0) return null
   const rest = names.length - maxNames
   return names.slice(0, maxNames).join(', ') + (rest > 0 ? ` and ${rest} more` : '')

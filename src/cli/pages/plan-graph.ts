@@ -2,7 +2,7 @@ import type { PlanView, TaskLine } from '../../api/views/plan.ts'
 import type { TaskStatus } from '../../domain/plan.ts'
 import type { Usage } from '../../domain/turn.ts'
 import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
-import { seconds } from './answer-page.ts'
+import { formatSeconds } from './answer-page.ts'
 import { afterWords, layersOf } from './plan-layers.ts'
 import { moneyWords } from './spending-words.ts'
 
@@ -15,7 +15,7 @@ export interface PlanFacts {
 }
 
 /** Short words for task states; the one that needs the user is in capitals. */
-export const stateWords: Record<TaskStatus, string> = {
+const stateWords: Record<TaskStatus, string> = {
   pending: 'wait',
   blocked: 'blocked',
   running: 'run',
@@ -111,7 +111,7 @@ function columnsFor(tasks: readonly TaskLine[], columns: number): Columns {
 function taskLine(task: TaskLine, screen: Screen, columns: Columns): string {
   const { id, state, title, rest } = columns
   const word = stateWords[task.status]
-  const time = task.seconds === undefined ? '' : seconds(task.seconds * 1000)
+  const time = task.seconds === undefined ? '' : formatSeconds(task.seconds * 1000)
   const standing =
     state === 0
       ? ''

@@ -15,7 +15,7 @@ export function moneyWords(spent: Money): string {
   return spentWords(spent) + lostWords(spent)
 }
 
-export function spentWords({ costUsd, estimatedUsd = 0 }: Money): string {
+function spentWords({ costUsd, estimatedUsd = 0 }: Money): string {
   return `${estimatedUsd > 0 ? '~' : ''}${formatUsd(costUsd + estimatedUsd)}`
 }
 
@@ -32,7 +32,7 @@ export function spendingRow({ key, ...spent }: Spending & { key: string }): stri
     shortLabel(key),
     `${about(inputTokens, estimatedInputTokens)} in`,
     `${about(outputTokens, estimatedOutputTokens)} out`,
-    calls === 1 ? '1 call' : `${whole(calls)} calls`,
+    calls === 1 ? '1 call' : `${formatInteger(calls)} calls`,
     usd + lostWords(spent),
   ]
 }
@@ -46,7 +46,7 @@ export function spendingNotes(total: Spending): string[] {
   return [
     ...(estimated > 0
       ? [
-          `~ about ${formatUsd(unreported)} of it is estimated: the provider did not report the cost of ${whole(estimated)} tokens`,
+          `~ about ${formatUsd(unreported)} of it is estimated: the provider did not report the cost of ${formatInteger(estimated)} tokens`,
         ]
       : []),
     ...(total.assumedUsd > 0
@@ -55,10 +55,12 @@ export function spendingNotes(total: Spending): string[] {
         ]
       : []),
     ...(lost > 0
-      ? [`at most ~${formatUsd(total.lostUsd)} was lost, ${whole(lost)} tokens: a process died during a call`]
+      ? [`at most ~${formatUsd(total.lostUsd)} was lost, ${formatInteger(lost)} tokens: a process died during a call`]
       : []),
     ...(total.reservedTokens > 0
-      ? [`${formatUsd(total.reservedUsd)}, ${whole(total.reservedTokens)} tokens, are reserved for running calls`]
+      ? [
+          `${formatUsd(total.reservedUsd)}, ${formatInteger(total.reservedTokens)} tokens, are reserved for running calls`,
+        ]
       : []),
   ]
 }
@@ -68,12 +70,12 @@ export function formatUsd(usd: number): string {
   return `$${usd.toFixed(usd > 0 && usd < 0.01 ? 4 : 2)}`
 }
 
-export function whole(count: number): string {
+export function formatInteger(count: number): string {
   return count.toLocaleString('en-US')
 }
 
 function about(reported: number, estimated: number): string {
-  return `${mark(estimated)}${whole(reported + estimated)}`
+  return `${mark(estimated)}${formatInteger(reported + estimated)}`
 }
 
 function mark(estimated: number): string {

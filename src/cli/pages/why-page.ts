@@ -13,14 +13,14 @@ interface Row {
 /** Max width of the name column; longer names push the text beside them. */
 const maxNameWidth = 24
 
-/** The chain, one line per link, then notes, then what came of it. */
+/** The chain, one line per link, then notes, then consequences. */
 export function whyPage(screen: Screen, view: WhyView, now: number): string {
   const [first] = view.chain
   if (!first) return ''
   const rows = [...rowsOf(view.chain), ...(view.story?.told ?? []).map(rowOf)]
   const notes = view.notes.map(({ topic, text }) => ({ label: topic, text }))
-  const labels = [...rows, ...notes].map(({ label }) => label.length)
-  const indent = Math.max(0, ...labels) + 4
+  const lengths = [...rows, ...notes].map(({ label }) => label.length)
+  const indent = Math.max(0, ...lengths) + 4
   const names = Math.max(0, ...rows.map(({ what }) => width(what)).filter((each) => each <= maxNameWidth))
   return [
     paint(screen, 'yellow', shortened(heading(first, view.file), screen.columns)),
@@ -89,7 +89,7 @@ function givenRow(label: string, run: WhyLink | undefined, shown?: WhyLink): Row
 
 function rowOf(link: WhyLink): Row {
   if (link.missing && link.how !== 'you said')
-    return { label: link.how, what: nameOf(link), beside: 'MISSING: no longer stored' }
+    return { label: labelOf(link.how), what: nameOf(link), beside: 'MISSING: no longer stored' }
   const who = [
     ...(link.kind === 'result' && link.runId ? [`run:${tail(link.runId)}`] : []),
     ...(link.agent === undefined ? [] : [`@${printable(link.agent)}`]),
@@ -98,18 +98,32 @@ function rowOf(link: WhyLink): Row {
   switch (link.kind) {
     case 'run':
       return {
-        label: link.how,
+        label: labelOf(link.how),
         what: link.tool === undefined ? nameOf(link) : `${printable(link.tool)} in ${nameOf(link)}`,
         beside: who,
         at: link.at,
       }
     case 'result':
-      return { label: link.how, what: nameOf(link), beside: who }
+      return { label: labelOf(link.how), what: nameOf(link), beside: who }
     default: {
       const gone = link.missing ? 'MISSING, but it began with ' : ''
-      return { label: link.how, what: nameOf(link), beside: `${gone}${quoted(printable(link.title))}` }
+      return { label: labelOf(link.how), what: nameOf(link), beside: `${gone}${quoted(printable(link.title))}` }
     }
   }
+}
+
+/** Labels on the page for links whose name in JSON says less. */
+const labels: Partial<Record<string, string>> = {
+  'told in': 'summarised in',
+  'tells of': 'summary of',
+  'goes on from': 'continues',
+  'noted in': 'saved in',
+  'because of': 'for',
+  'made by': 'produced by',
+}
+
+function labelOf(how: string): string {
+  return labels[how] ?? how
 }
 
 function taskRow(task: WhyLink, later: WhyLink[]): Row {
@@ -118,7 +132,7 @@ function taskRow(task: WhyLink, later: WhyLink[]): Row {
   const planner = later[at]
   const from = planner && later[at + 1]?.kind === 'result' ? ` from ${nameOf(later[at + 1] as WhyLink)}` : ''
   const beside = planner ? `planned in ${nameOf(planner)}${from}` : quoted(printable(task.title))
-  return task.missing ? rowOf(task) : { label: task.how, what: name, beside }
+  return task.missing ? rowOf(task) : { label: labelOf(task.how), what: name, beside }
 }
 
 function readRow({ count, under, changed, unknown }: NonNullable<WhyLink['read']>): Row {
@@ -130,7 +144,7 @@ function readRow({ count, under, changed, unknown }: NonNullable<WhyLink['read']
     ...(unknown > 0 ? [`${unknown} not compared`] : []),
   ]
   const beside = states.length > 0 ? states.join('; ') : 'none changed since'
-  return { label: 'which read', what: `${count} ${count === 1 ? 'file' : 'files'} in ${where}`, beside }
+  return { label: 'files read', what: `${count} ${count === 1 ? 'file' : 'files'} in ${where}`, beside }
 }
 
 function drawn(screen: Screen, { label, what, beside, at }: Row, indent: number, names: number, now: number): string {
@@ -150,18 +164,21 @@ function noteLines(screen: Screen, label: string, text: string, indent: number):
 }
 
 function forwardLines(screen: Screen, { came, leftOut }: NonNullable<WhyView['forward']>): string[] {
-  if (came.length === 0 && leftOut === 0) return ['', 'nothing came of it yet']
+  if (came.length === 0 && leftOut === 0) return ['', 'no consequences yet']
   const lines = (of: Consequence[], more: number, depth: number): string[] => [
     ...of.flatMap((each) => [cameLine(screen, each, depth), ...lines(each.came, each.leftOut, depth + 1)]),
     ...(more > 0 ? [`${'  '.repeat(depth)}… and ${more} more, not shown here`] : []),
   ]
-  return ['', 'what came of it', ...lines(came, leftOut, 1)]
+  return ['', 'consequences', ...lines(came, leftOut, 1)]
 }
 
 function cameLine(screen: Screen, came: Consequence, depth: number): string {
   const who = came.agent === undefined ? '' : `  @${printable(came.agent)}`
   const title = came.missing ? 'MISSING' : came.kind === 'file' ? '' : quoted(printable(came.title))
-  return shortened(`${'  '.repeat(depth)}${came.how}  ${nameOf(came)}${who}  ${title}`.trimEnd(), screen.columns)
+  return shortened(
+    `${'  '.repeat(depth)}${labelOf(came.how)}  ${nameOf(came)}${who}  ${title}`.trimEnd(),
+    screen.columns,
+  )
 }
 
 function byWhom({ agent, model, kind }: WhyLink): string {

@@ -1,11 +1,11 @@
 /** A node of the tree to draw. */
-export interface GraphNode {
+interface GraphNode {
   id: string
   parentId: string | null
 }
 
 /** One line of the drawing; `node` is set on the line that stands for a turn. */
-export interface GraphLine<N> {
+interface GraphLine<N> {
   lanes: string
   node?: N
 }

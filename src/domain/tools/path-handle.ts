@@ -5,7 +5,7 @@ export type Kind = 'file' | 'directory' | 'link' | 'other'
  * Status of a path, with links followed as long as they stay inside the folder. `outside` does not reveal whether anything
  * exists there.
  */
-export type PathStatus =
+type PathStatus =
   | {
       kind: 'file' | 'directory' | 'other'
       /** Absolute real path, and its components relative to the folder. */

@@ -1,4 +1,4 @@
-import type { Action } from '../actions.ts'
+import type { Action } from '../access/actions.ts'
 import type { Coverage, Fact } from '../approval.ts'
 import type { Millis } from '../clock.ts'
 import type { Label } from '../label.ts'
@@ -12,7 +12,7 @@ import type { Touched } from './touched.ts'
  * Recovery after a crash in the middle of a call: `pure` and `idempotent` calls run again, `transactional` ones only write
  * our rows and commit them with their end, an `unsafe` one without an end has an unknown outcome.
  */
-export const effects = ['pure', 'idempotent', 'transactional', 'unsafe'] as const
+const effects = ['pure', 'idempotent', 'transactional', 'unsafe'] as const
 export type Effect = (typeof effects)[number]
 
 /** Outcome of a tool call. Text tools return text, all others one JSON value. */
@@ -95,8 +95,8 @@ export interface Call extends Omit<CallContext, 'network'> {
 }
 
 /** Destinations to which a tool could send untrusted content: declared by the tool, and shown in approvals. */
-export const sinks = ['network', 'agents'] as const
-export type Sink = (typeof sinks)[number]
+const sinks = ['network', 'agents'] as const
+type Sink = (typeof sinks)[number]
 
 /**
  * A tool that an agent can call. A transactional one writes only through the transaction it is given.

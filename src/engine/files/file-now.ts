@@ -3,7 +3,7 @@ import { hashOf } from '../../tools/files/change-file.ts'
 import { pathHandle } from '../../tools/files/handle.ts'
 
 /** Larger files are not read to explain them. */
-export const maxExplained = 5 * 1024 * 1024
+const maxExplained = 5 * 1024 * 1024
 
 /** Current state of a path. */
 export type FileNow =

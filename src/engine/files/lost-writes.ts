@@ -71,7 +71,7 @@ export async function lostByResult(
   return artifacts.length === 0 ? [] : lostByRun(rows, by)
 }
 
-/** Lost writes whose version is not on the disk: a person may have restored it by hand. */
+/** Lost writes whose version is not on the disk: the user may have restored it by hand. */
 export async function stillLost(lost: readonly LostWrite[], protect: ProtectedPlaces): Promise<LostWrite[]> {
   const left: LostWrite[] = []
   const now = new Map<string, Awaited<ReturnType<typeof hashNow>>>()
@@ -188,7 +188,7 @@ function howOverwritten({ lost, version, lines }: CarriedWrite, by: RunWrite): s
     return isLater || kept * 2 > lines.size || lines.size === 0
       ? undefined
       : `and kept ${kept} of its ${lines.size} lines`
-  // A run that talks with a person may have read it in an earlier turn, and does what that person asks for.
+  // A run that talks with the user may have read it in an earlier turn, and does what the user asks for.
   return isLater && by.run.parentRunId === null ? undefined : 'without having read it'
 }
 

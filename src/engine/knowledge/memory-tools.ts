@@ -40,7 +40,7 @@ const updateInput = z.strictObject({
 })
 const idInput = z.strictObject({ id: z.int().positive() })
 
-export interface MemorySettings {
+interface MemorySettings {
   /** Max active memories; those with the lowest score are archived. */
   maxMemories: number
   /** Search over the owner's files in the home, if enabled. */
@@ -57,8 +57,8 @@ export function memoryTools(runtime: Runtime, settings: MemorySettings): Tool[] 
     query,
     { ...query, name: 'recall', description: 'The same as memory_query.' },
     memoryUpdate(runtime, settings),
-    scoreTool('memory_reinforce', reinforceBy, 'A memory proved right: it counts more from now on.'),
-    scoreTool('memory_demote', demoteBy, 'A memory was of no use: it counts less from now on.'),
+    scoreTool('memory_reinforce', reinforceBy, 'Raises the score of a memory that proved right.'),
+    scoreTool('memory_demote', demoteBy, 'Lowers the score of a memory that did not help.'),
   ] as Tool[]
 }
 
@@ -66,9 +66,8 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
   return defineTool(storeInput, {
     name: 'memory_store',
     description:
-      'Keeps a fact for later: one statement that can be understood by itself. keywords: other words that one would ' +
-      'look for it by. result_id: the result it is from. replaces: the id of a memory that no longer holds; without it ' +
-      'nothing is replaced, and the answer names what looks alike (near).',
+      'Saves one self-contained fact. keywords: other words to find it by. result_id: its source. replaces: id of a ' +
+      'memory that is no longer true; without it nothing is replaced, and the answer lists similar memories (near).',
     effect: 'transactional',
     action: 'memory.write',
     guarded: true,
@@ -98,8 +97,7 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
   return defineTool(queryInput, {
     name: 'memory_query',
     description:
-      'What is known that fits the query, best first: memories, and files that the person wrote. Cite a memory as ' +
-      '[id:N], a file as [path:line].',
+      "Searches memories and the user's notes, best match first. Cite a memory as [id:N], a note as [path:line].",
     effect: 'pure',
     action: 'memory.read',
     async run({ query, limit }) {
@@ -121,7 +119,7 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
 function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof updateInput>> {
   return defineTool(updateInput, {
     name: 'memory_update',
-    description: 'Changes the words of a memory, or its tags or keywords. The old words stay readable behind the new.',
+    description: 'Changes the text, tags or keywords of a memory. The old version stays readable.',
     effect: 'transactional',
     action: 'memory.write',
     guarded: true,
@@ -152,7 +150,7 @@ function scoreTool(name: string, by: number, description: string): Tool<z.output
 }
 
 /** A memory in a tool's answer. */
-export function memoryRow({ id, content, tags, score, resultId, taskId, label }: Memory) {
+function memoryRow({ id, content, tags, score, resultId, taskId, label }: Memory) {
   return {
     id: `[id:${id}]`,
     content,
@@ -170,12 +168,12 @@ function renderKept({ id, content, isMerged, superseded, near }: StoredMemory) {
   return {
     id,
     content: truncate(content),
-    ...(isMerged && superseded.length === 0 && { note: 'the same statement was known already; it counts more now' }),
+    ...(isMerged && superseded.length === 0 && { note: 'already saved; its score went up' }),
     ...(superseded.length > 0 && { superseded: superseded.map(mention) }),
     ...(first && {
       near: near.map(mention),
       note:
-        `kept as [id:${id}]; those under near look alike and stay. To replace one that no longer holds: memory_store ` +
+        `saved as [id:${id}]; the similar ones under near are unchanged. To replace one that is no longer true: memory_store ` +
         `with the same content and replaces: ${first.id}`,
     }),
   }
@@ -205,6 +203,6 @@ async function ownResult(tx: Tx, id: number, { runId }: Pick<CallContext, 'runId
   throw new HeddleError(
     'not_found',
     `there is no result ${id} here`,
-    'leave result_id out, or name one you were told of',
+    'leave result_id out, or use a result id that you have seen',
   )
 }

@@ -63,8 +63,8 @@ export async function findNews(
     turnId: head.turnId,
     before,
     text: [
-      `## Where things stood\n${before ? standingText(before) : 'Nothing was noted before.'}`,
-      `## Since then, in the session "${session.label}"\n${text}`,
+      `## Previous summary\n${before ? standingText(before) : '(none)'}`,
+      `## New in session "${session.label}"\n${text}`,
     ].join('\n\n'),
     memoryIds,
     label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [labelOfStanding(before)] : [])]),

@@ -38,8 +38,9 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
   return defineTool(updateInput, {
     name: 'narrative_update',
     description:
-      'Notes in a few sentences where the work stands and why; the next session here begins with it. memory_ids: what ' +
-      'it rests on. It follows the latest of its topic unless previous_narrative_id says otherwise.',
+      'Records the state of the work in a few sentences; the next session in this folder starts with it. memory_ids: ' +
+      'the memories it is based on. Continues the latest narrative of its topic unless previous_narrative_id says ' +
+      'otherwise.',
     effect: 'transactional',
     action: 'memory.write',
     guarded: true,
@@ -70,7 +71,7 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
 function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>> {
   return defineTool(searchInput, {
     name: 'narrative_search',
-    description: 'Narratives of this folder: by id, by words, or without either the latest.',
+    description: 'Finds narratives of this folder by id or by words; without either, the latest one.',
     effect: 'pure',
     action: 'memory.read',
     run: ({ id, query }, { folder }) =>

@@ -18,7 +18,7 @@ const timeoutMs: Millis = 120_000
 /** Below every run that a user waits for. */
 const priority = -1
 
-export interface NarratorOptions {
+interface NarratorOptions {
   /** Submits a narration; this process's worker starts it at once if it can. */
   submit(input: Submission): Promise<Accepted>
   /** Only sessions of this folder. */

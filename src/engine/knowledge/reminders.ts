@@ -94,14 +94,12 @@ function matchesItself({ passage, words }: RecalledPassage): boolean {
  */
 function reminderNote({ recalled, passages, standing }: Reminders): string | undefined {
   const parts = [
-    ...(standing ? [`[where things stood, narrative:${standing.narrative.id}] ${standingText(standing)}`] : []),
+    ...(standing ? [`[previous session summary, narrative:${standing.narrative.id}] ${standingText(standing)}`] : []),
     ...(recalled.length > 0
-      ? [`[what you know that may matter; cite as [id:N]]\n${recalled.map(reminder).join('\n')}`]
+      ? [`[memories that may be relevant; cite as [id:N]]\n${recalled.map(reminder).join('\n')}`]
       : []),
     ...(passages.length > 0
-      ? [
-          `[what the person wrote down that may matter; cite as [path:line]]\n${passages.map(passageReminder).join('\n')}`,
-        ]
+      ? [`[notes of the user that may be relevant; cite as [path:line]]\n${passages.map(passageReminder).join('\n')}`]
       : []),
   ]
   return parts.length === 0 ? undefined : parts.join('\n')

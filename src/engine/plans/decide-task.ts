@@ -32,7 +32,7 @@ import { resolvePointers } from './pointers.ts'
 import { tooLongReason } from './room-for.ts'
 
 /** A task to decide about, with its plan. The plan's session must be locked. */
-export interface DecisionContext {
+interface DecisionContext {
   task: Task
   plan: Plan
   home: Session
@@ -41,7 +41,7 @@ export interface DecisionContext {
 }
 
 /** Result of a decision about a task. */
-export interface TaskDecisionResult {
+interface TaskDecisionResult {
   status: TaskStatus
   runId: string | null
   /** Message for the session that waits for the plan; undefined when the plan goes on. */
@@ -94,25 +94,25 @@ export async function decideTask(
   return { status: now?.status ?? task.status, runId: now?.runId ?? null, news }
 }
 
-/** Max attempts of one task, and max retries in a plan, that models may start without a person. */
+/** Max attempts of one task, and max retries in a plan, that models may start without the user. */
 const maxTries = 5
 const maxRetries = 20
 
-/** Only a person decides about what a person cancelled; of a plan that was cancelled as a whole, tasks can be retried. */
+/** Only the user decides about what the user cancelled; of a plan that was cancelled as a whole, tasks can be retried. */
 async function assertMayDecide(tx: Tx, { task, plan, by }: DecisionContext, { action }: TaskChange): Promise<void> {
   if (by && isUserCancellation(task))
-    throw new HeddleError('cancelled_by_person', `the person cancelled task:${task.id}`, askToRetry(task))
+    throw new HeddleError('cancelled_by_person', `the user cancelled task:${task.id}`, askToRetry(task))
   if (plan.status !== 'cancelled' || (!by && action === 'retry')) return
   if (isGivenUp(plan, await tasksOf(tx, plan.id)))
     throw new HeddleError(
       'plan_cancelled',
       `plan:${plan.id} was cancelled`,
-      by ? 'ask the person, or for a new plan' : `retry what you still want: heddle retry task:${task.id}`,
+      by ? 'ask the user, or have a new plan made' : `retry what you still want: heddle retry task:${task.id}`,
     )
 }
 
 function askToRetry({ id }: Task): string {
-  return `ask the person, who may: heddle retry task:${id}`
+  return `ask the user to run: heddle retry task:${id}`
 }
 
 /** Models may not retry without end. */
@@ -121,21 +121,21 @@ async function assertMayRetry(tx: Tx, task: Task): Promise<void> {
   if (task.attempts >= maxTries)
     throw new HeddleError(
       'tried_often',
-      `task:${task.id} was tried ${task.attempts} times; only a person can start another attempt`,
+      `task:${task.id} was tried ${task.attempts} times; only the user can start another attempt`,
       ask,
     )
   const retries = (await tasksOf(tx, task.planId)).reduce((sum, { attempts }) => sum + Math.max(0, attempts - 1), 0)
   if (retries >= maxRetries)
     throw new HeddleError(
       'tried_often',
-      `tasks of plan:${task.planId} were retried ${retries} times; only a person can retry more`,
+      `tasks of plan:${task.planId} were retried ${retries} times; only the user can retry more`,
       ask,
     )
 }
 
 /**
  * Starts the tasks that the decision made ready; a stopped plan runs again, paid by the deciding run's request. With
- * scheduling `coordinator`, a retry starts only that task, and tasks that a person made ready are reported to the session.
+ * scheduling `coordinator`, a retry starts only that task, and tasks that the user made ready are reported to the session.
  */
 async function resumePlan(
   tx: Tx,

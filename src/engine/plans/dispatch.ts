@@ -35,7 +35,7 @@ import { cutBrief, roomFor } from './room-for.ts'
 const maxOfAll = 120_000
 
 /** Effect of a task's end on its plan. */
-export interface TaskEnd {
+interface TaskEnd {
   task: Task
   /** Message for the plan's session; undefined when nothing must be decided and the plan goes on. */
   news: string | undefined
@@ -146,27 +146,27 @@ export function countLine(counts: Partial<Record<TaskStatus, number>>): string {
     .join(', ')
 }
 
-/** Keeps the reason of a cancel: models must not retry what a person cancelled. */
+/** Keeps the reason of a cancel: models must not retry what the user cancelled. */
 function reasonOf({ id, cancelReason }: Run, state: Outcome, plan: Plan | undefined): string {
   if (state !== 'cancelled' || cancelReason === null) return `run:${id} ended: ${state}`
   // A plan with a running task is cancelled only if it was given up: the run may know just its request's reason.
   return plan?.status === 'cancelled' ? asPlanCancellation(cancelReason) : cancelReason
 }
 
-const choices = 'Decide with task_update: retry (with context or skill), skip or cancel; or ask the person.'
+const choices = 'Decide with task_update: retry (with context or skill), skip or cancel; or ask the user.'
 
-/** Choices offered to the coordinator; tasks that the person cancelled are not offered for a retry. */
+/** Choices offered to the coordinator; tasks that the user cancelled are not offered for a retry. */
 function choicesFor(tasks: readonly Pick<Task, 'id' | 'status' | 'reason'>[], offered = choices): string {
   const final = tasks.filter(isUserCancellation).map(({ id }) => id)
   if (final.length === 0) return offered
-  return `${offered} ${taskNames(final)} cancelled by the person; only the person can retry that.`
+  return `${offered} ${taskNames(final)} cancelled by the user; only the user can retry it.`
 }
 
 /** The same for a plan in which nothing failed. */
 function choicesWhenCancelled(tasks: readonly Task[]): string {
   const hasOther = tasks.some((task) => task.status === 'cancelled' && !isUserCancellation(task))
   const orRetry = hasOther ? ', or bring it back with task_update retry' : ''
-  return choicesFor(tasks, `Tell the person what was not done${orRetry}.`)
+  return choicesFor(tasks, `Tell the user what was not done${orRetry}.`)
 }
 
 function failureLine(plan: Plan, task: Task, blocked: number[]): string {

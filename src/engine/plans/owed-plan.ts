@@ -36,5 +36,5 @@ export async function askForMissingPlan(run: RunHandle<Engine>, { reply, call, b
 }
 
 const reminder =
-  'You have not called plan_tasks: your requester needs the plan, not a description of it. Call it now with all ' +
-  'tasks. If a plan cannot be made, say in one paragraph what is missing.'
+  'You have not called plan_tasks: the plan itself is needed, not a description. Call it now with all tasks. ' +
+  ' If a plan cannot be made, say in one paragraph what is missing.'

@@ -17,7 +17,7 @@ import { targetWarnings } from './shared-targets.ts'
 
 export const gateTool = 'run_project'
 
-/** When a plan needs approval before it starts: `ask` if a person watches, `always`, or never (`auto`). */
+/** When a plan needs approval before it starts: `ask` if a user watches, `always`, or never (`auto`). */
 export interface GateSettings {
   plans: 'ask' | 'auto' | 'always'
 }

@@ -53,10 +53,10 @@ export function planTasks(engine: Engine): Tool<z.output<typeof input>> {
   return defineTool(input, {
     name: 'plan_tasks',
     description:
-      'Writes the plan: each task has a key, a title, a context (the brief: several lines, everything its agent needs; ' +
-      '[agent_result:ID] in it becomes that whole result; a line "Writes: path, path" names the files it changes), ' +
-      'the skill (name of the agent that does it) and the keys of tasks whose results it needs. Refused whole, with ' +
-      'every reason, if something is wrong. project.id plans an existing one again; what is finished stays.',
+      'Creates a plan. Each task has a key, a title, a context (the brief: several lines, everything its agent needs; ' +
+      '[agent_result:ID] in it is replaced by that full result; a line "Writes: path, path" names the files it ' +
+      'changes), a skill (the agent) and depends_on (keys of tasks whose results it needs). Nothing is stored if there ' +
+      'is a problem; all problems are returned. project.id replans an existing plan; finished tasks stay.',
     effect: 'transactional',
     action: 'plan.change',
     guarded: true,
@@ -99,8 +99,8 @@ export function planTasks(engine: Engine): Tool<z.output<typeof input>> {
 
 function sharedFileRemedy(planId: number): string {
   return (
-    'tasks that write one file at the same time overwrite each other: let one have the other in depends_on, or give each ' +
-    `a file of its own, and plan again with project.id ${planId}; if they only read it, go on`
+    'tasks that write one file at the same time overwrite each other: make one depend on the other (depends_on) or use ' +
+    `separate files, and call again with project.id ${planId}; if they only read it, continue`
   )
 }
 
@@ -186,7 +186,7 @@ function problemsWith(drafts: TaskDraft[], currentTasks: Task[], agents: string[
     ...kept.flatMap((task) =>
       cancelled.has(task.key) && planned.has(task.key)
         ? [
-            `the person cancelled task:${task.id} "${task.key}": leave it out; only the person can bring it back: ` +
+            `the user cancelled task:${task.id} "${task.key}": leave it out; only the user can bring it back: ` +
               `heddle retry task:${task.id}`,
           ]
         : [],
@@ -194,7 +194,7 @@ function problemsWith(drafts: TaskDraft[], currentTasks: Task[], agents: string[
     ...drafts.flatMap(({ key, dependsOn }) =>
       dependsOn.flatMap((needed) =>
         cancelled.has(needed) && !planned.has(needed)
-          ? [`task "${key}" depends on "${needed}", which the person cancelled: plan it without that`]
+          ? [`task "${key}" depends on "${needed}", which the user cancelled: plan it without that`]
           : [],
       ),
     ),

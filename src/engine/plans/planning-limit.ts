@@ -13,6 +13,6 @@ export async function planningLimit(
   if (count < maxPlannings) return undefined
   return {
     error: `this request was planned ${count} times, which is the limit`,
-    remedy: 'do not plan again: report to the person what was tried and what failed; the person can ask again',
+    remedy: 'do not plan again: tell the user what was tried and what failed',
   }
 }

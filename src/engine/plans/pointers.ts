@@ -12,7 +12,7 @@ import { fairShares } from './room-for.ts'
 const maxOfOne = 40_000
 
 /** A text with its pointers replaced by results, or why that failed. */
-export type Resolved = { text: string; labels: Label[] } | { problems: string[] }
+type Resolved = { text: string; labels: Label[] } | { problems: string[] }
 
 /**
  * Replaces pointers by the results they name. The agent that wrote the pointer never sees the results: they go from one
@@ -61,7 +61,7 @@ export function truncateOutputs(results: readonly Result[], room: number, maxByt
 }
 
 /** Agent and status of a result. */
-export function resultCaption({ skillUsed, status }: Pick<Result, 'skillUsed' | 'status'>): string {
+function resultCaption({ skillUsed, status }: Pick<Result, 'skillUsed' | 'status'>): string {
   return `@${skillUsed ?? 'general'} ${status}`
 }
 
@@ -70,5 +70,5 @@ function truncateOutput({ id, output }: Pick<Result, 'id' | 'output'>, bytes: nu
   if (all <= bytes) return output
   const kept = Math.floor((bytes / all) * output.length)
   const more = output.length - kept
-  return `${output.slice(0, kept).toWellFormed()}\n… [cut: ${more} more characters; read on with read_result id=${id} offset=${kept}]`
+  return `${output.slice(0, kept).toWellFormed()}\n… [cut: ${more} more characters; continue with read_result id=${id} offset=${kept}]`
 }

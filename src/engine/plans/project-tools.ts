@@ -38,12 +38,14 @@ export function projectTools(engine: Engine, gate: GateSettings): Tool[] {
 function runProject(engine: Engine, gate: GateSettings): Tool<{ project_id: number }> {
   return defineTool(projectInput, {
     name: 'run_project',
-    description: 'Starts a plan. Its tasks run by themselves in their order; you are woken when it ends or one fails.',
+    description:
+      'Starts a plan. Tasks start automatically when their dependencies are done; you are called again when the plan ends ' +
+      'or a task fails.',
     effect: 'transactional',
     action: 'plan.change',
     guarded: true,
     asks: (_, { runId }) => gateReason(engine, gate, runId),
-    denialHint: 'spawn project-planner again with these words and the id of the plan as context, or ask the person',
+    denialHint: 'spawn project-planner again with these words and the id of the plan as context, or ask the user',
     preview: ({ project_id }, { runId }) =>
       engine.store.read(async (rows) => {
         const { run, home } = await findCaller(rows, runId)
@@ -144,7 +146,7 @@ const updateInput = z.strictObject({
 function taskUpdate(engine: Engine): Tool<z.output<typeof updateInput>> {
   return defineTool(updateInput, {
     name: 'task_update',
-    description: 'Decides about a task: retry (context, skill: with another brief or agent), skip, cancel, edit.',
+    description: 'Changes a task: retry (context, skill: with another brief or agent), skip, cancel, edit.',
     effect: 'transactional',
     action: 'plan.change',
     guarded: true,
@@ -179,7 +181,8 @@ const waitInput = z.strictObject({
 const waitTool = ({ scheduling }: Engine): Tool<z.output<typeof waitInput>> =>
   defineTool(waitInput, {
     name: 'wait',
-    description: 'Ends your turn; you are woken once, when all agents you started, or these, or the plan have ended.',
+    description:
+      'Ends your turn. You are called again once, when all agents you started (or the given runs, or the plan) have ended.',
     effect: 'transactional',
     action: 'run.spawn',
     guarded: true,
@@ -206,7 +209,7 @@ const waitTool = ({ scheduling }: Engine): Tool<z.output<typeof waitInput>> =>
       if (project_id !== undefined && !isRunning && !isAsked && !isStarting)
         return refuseCall(`plan:${project_id} is not running`, 'start it with run_project')
       if (!isRunning && !isAsked && !isStarting && children.length === 0 && !(await hasOpenJoin(tx, home.id)))
-        return refuseCall('there is nothing to wait for', 'start something, or answer')
+        return refuseCall('nothing is running', 'start an agent or a plan, or answer')
       // With scheduling `coordinator`, a plan in which nothing runs never wakes the session.
       const idle = scheduling === 'coordinator' && !isStarting && children.length === 0 ? await readyOf(tx, plans) : []
       if (idle.length > 0)

@@ -21,8 +21,8 @@ export function readResult({ store, protect }: Pick<Engine, 'store' | 'protect'>
   return defineTool(pageInput, {
     name: 'read_result',
     description:
-      `Reads on in an agent's result (id), or in a tool's answer that was cut (call): offset and limit in characters ` +
-      `(${defaultPage} unless you say so).`,
+      "Reads more of an agent's result (id) or of a truncated tool answer (call). offset and limit are in characters " +
+      `(default limit: ${defaultPage}).`,
     effect: 'pure',
     action: 'result.list',
     run: ({ id, call, offset, limit }, { runId }) =>
@@ -39,7 +39,7 @@ export function readResult({ store, protect }: Pick<Engine, 'store' | 'protect'>
         }
         const page = found.text.slice(offset, offset + limit).toWellFormed()
         const left = found.text.length - offset - page.length
-        const more = left > 0 ? `\n… [cut: ${left} more characters; read on with offset=${offset + page.length}]` : ''
+        const more = left > 0 ? `\n… [cut: ${left} more characters; continue with offset=${offset + page.length}]` : ''
         const note = found.note === undefined ? '' : `\n${found.note}`
         return { status: 'ok', output: `${page}${more}${note}`, ...(found.label && { label: found.label }) }
       }),
@@ -93,7 +93,7 @@ const pageInput = z
 export function listAgents({ store }: Runtime, agents: AgentIndex): Tool<object> {
   return defineTool(z.strictObject({}), {
     name: 'list_agents',
-    description: 'All agents that can be given work: name and one line.',
+    description: 'Lists all agents that can be started, with a description.',
     effect: 'pure',
     action: 'agent.list',
     async run(_, { runId }) {

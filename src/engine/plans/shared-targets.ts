@@ -5,13 +5,13 @@ import { pathsUnder } from '../files/claimed-files.ts'
 import type { AgentIndex } from '../runtime.ts'
 
 /** A task, with whether its agent can write files. */
-export interface PlannedWork extends Pick<Task, 'id' | 'title' | 'context' | 'dependsOn'> {
+interface PlannedWork extends Pick<Task, 'id' | 'title' | 'context' | 'dependsOn'> {
   /** Whether its agent has a tool that changes files. */
   canWrite: boolean
 }
 
 /** A file named by several tasks that can run at the same time. */
-export interface SharedTarget {
+interface SharedTarget {
   path: string
   tasks: number[]
   /** Every task declares that it writes the file; else some only mention it. */

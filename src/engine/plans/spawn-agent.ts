@@ -19,8 +19,8 @@ const input = z
     task: z.string().trim().min(1).optional(),
     skill: z.string().min(1).optional().describe('name of the agent'),
     context: z.string().optional(),
-    model: z.string().optional().describe('seldom needed'),
-    task_id: z.int().positive().optional().describe('instead of all others'),
+    model: z.string().optional().describe('rarely needed'),
+    task_id: z.int().positive().optional().describe('use alone, without the other parameters'),
   })
   .transform(({ task_id, ...work }, context) => {
     const { task, skill } = work
@@ -31,7 +31,7 @@ const input = z
   })
 
 /** Settings of `spawn_agent`. */
-export interface SpawnSettings {
+interface SpawnSettings {
   knowsModel(name: string): boolean
 }
 
@@ -41,8 +41,9 @@ export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<
     name: 'spawn_agent',
     sink: 'agents',
     description:
-      'Starts an agent on one task; it knows nothing but task and context. In both, [agent_result:ID] is replaced by ' +
-      'that whole result. Answers at once; its result comes by itself. Or {task_id} for a ready task of a plan.',
+      'Starts an agent on one task; it sees only task and context. In both, [agent_result:ID] is replaced by that full ' +
+      'result. Returns immediately; the result is delivered when the agent is done. Or pass only task_id to start a ' +
+      'ready task of a plan.',
     effect: 'transactional',
     action: 'run.spawn',
     guarded: true,
@@ -63,7 +64,7 @@ export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<
       if (tooLong !== undefined) return refuseCall(tooLong, 'make it shorter and call again')
       const room = roomFor(engine, reader)
       const resolved = await resolvePointers(tx, text, spawner.parentSession, room)
-      if ('problems' in resolved) return refuseCall(resolved.problems.join('; '), 'point to results you were told of')
+      if ('problems' in resolved) return refuseCall(resolved.problems.join('; '), 'use result ids that you have seen')
       return spawnChild(tx, engine, call, {
         content: resolved.text,
         via: 'spawn_agent',

@@ -23,8 +23,8 @@ export function sessionsSpawn(runtime: Runtime, limits: { children: number; know
     name: 'sessions_spawn',
     sink: 'agents',
     description:
-      'Starts another agent on a task, in a fresh session that knows nothing but the task: write down all it needs. ' +
-      'Answers at once; end your turn, and you are woken with the results when all that you started have ended.',
+      'Starts another agent on a task, in a new session that sees only the task: include everything it needs. Returns ' +
+      'immediately; end your turn, and you are called again with the results when all that you started have ended.',
     effect: 'transactional',
     action: 'run.spawn',
     async write(tx, { task, model }, call) {

@@ -25,7 +25,7 @@ import { countLine } from './dispatch.ts'
 import { giveUpPlan } from './give-up-plan.ts'
 import { refreshQuestion, withdrawQuestion } from './plan-gate.ts'
 
-/** Applies a person's decision about a task. The plan's session is woken if that ends the plan. */
+/** Applies the user's decision about a task. The plan's session is woken if that ends the plan. */
 export async function changeTask(
   engine: Engine,
   known: Task,
@@ -71,8 +71,8 @@ async function cancelledLine(tx: Tx, { id, title }: Plan, why: string): Promise<
   // Runs are stopped after this transaction.
   const tasks = [countLine(counts), ...(running ? [`${running} being stopped`] : [])].filter((part) => part !== '')
   return (
-    `plan:${id} "${title}" is cancelled: ${why}. ${tasks.join(', ')}. Nothing of it is tried again unless the person ` +
-    'asks for it: heddle retry task:ID.'
+    `plan:${id} "${title}" is cancelled: ${why}. ${tasks.join(', ')}. No task of it is retried unless the user asks: ` +
+    'heddle retry task:ID.'
   )
 }
 

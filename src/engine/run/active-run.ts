@@ -23,7 +23,7 @@ import { KeyedQueue } from './keyed-queue.ts'
 import type { RunHandle, RunNotes } from './moments.ts'
 
 /** Why a run stops early. */
-export type StopKind = 'cancelled' | 'timeout' | 'drain' | 'fenced'
+type StopKind = 'cancelled' | 'timeout' | 'drain' | 'fenced'
 
 /** Aborts a run; the end of the loop decides what it means. */
 export class Stop extends Error {

@@ -106,6 +106,6 @@ async function stoppedError(rows: Reading, { id, rootRunId, cancelReason }: Run)
   const stopped = others.flatMap((run) => (run.state === 'cancelled' ? `@${run.agent} (run:${tail(run.id)})` : []))
   const more = stopped.length > maxNamed ? `, and ${stopped.length - maxNamed} more` : ''
   const what =
-    stopped.length > 0 ? `did not finish: ${stopped.slice(0, maxNamed).join(', ')}${more}` : 'the results were not read'
+    stopped.length > 0 ? `not finished: ${stopped.slice(0, maxNamed).join(', ')}${more}` : 'results not processed'
   return { code: 'cancelled', message: `${cancelReason}; ${what}`, remedy: `try again: heddle retry run:${id}` }
 }

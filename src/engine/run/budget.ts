@@ -1,6 +1,6 @@
+import { ownerText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { ownerText } from '../../domain/principal.ts'
 import type { Run } from '../../domain/run.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { Usage } from '../../domain/turn.ts'
@@ -104,7 +104,7 @@ export async function closeCalls(
 }
 
 /** The keys of `budgets` in the configuration, and the budget that the owner gave a user for each day. */
-export type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd' | 'perUserDay.usd'
+type BudgetKey = 'perRequest.steps' | 'perRequest.tokens' | 'perRequest.usd' | 'perDay.usd' | 'perUserDay.usd'
 
 interface Draw {
   key: BudgetKey

@@ -31,7 +31,7 @@ export function parseAddress(
 
 function nothingAsked(name: string): UsageError {
   return new UsageError(
-    `nothing is asked of @${name}`,
+    `no message for @${name}`,
     `write it after the name: heddle ask "@${name} …"`,
     'missing_argument',
   )
@@ -60,7 +60,7 @@ export function defaultAgentProblem(name: string, agents: AgentLookup): UsageErr
   const close = nearest(name, names)
   const set = `heddle config set agent.default @${close ?? 'coordinator'}`
   return new UsageError(
-    `agent.default names @${name}, and there is no such agent here`,
+    `agent.default is @${name}, but there is no such agent`,
     close ? `did you mean @${close}? ${set}` : `name one that heddle agents lists: ${set}`,
     'agent_unknown',
   )
@@ -70,7 +70,7 @@ function unusableAgent({ name, diagnostics, path }: Agent): UsageError {
   const [first] = diagnostics
   const location = first?.line === undefined ? path : `${path}:${first.line}`
   return new UsageError(
-    `@${name} cannot be given work: ${first?.message ?? 'its file is broken'}`,
+    `@${name} cannot be used: ${first?.message ?? 'its file is broken'}`,
     `${first?.remedy ?? 'fix it'} (${location})`,
     'agent_unusable',
   )

@@ -1,4 +1,4 @@
-import { rankOf } from '../../domain/authorize.ts'
+import { rankOf } from '../../domain/access/authorize.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Model, recordedName } from '../../domain/model.ts'
 import type { Persona } from '../../domain/persona.ts'

@@ -1,6 +1,6 @@
+import type { RunAccess } from '../../domain/access/principal.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { Persona } from '../../domain/persona.ts'
-import type { RunAccess } from '../../domain/principal.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'

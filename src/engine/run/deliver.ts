@@ -26,7 +26,7 @@ const maxQuotation = 200
 const maxName = 80
 
 /** The end of a child whose result is delivered to the requester. */
-export interface Delivery extends ChildEnd<Engine> {
+interface Delivery extends ChildEnd<Engine> {
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
 }
@@ -107,7 +107,7 @@ function describeEnding({ state, text, error, said = '' }: Ending): { output: st
   if (said === '') return { output: error ? `${why}. ${error.remedy}` : why, summary: why }
   const quotation = said.replace(/^/gm, '> ')
   return {
-    output: `${why}${error ? `. ${error.remedy}` : ''}\n\nWhat it had said:\n${quotation}`,
+    output: `${why}${error ? `. ${error.remedy}` : ''}\n\nIts output before that:\n${quotation}`,
     summary: `${why}. It last said: "${preview(said, maxQuotation)}"`,
   }
 }
@@ -145,7 +145,7 @@ async function fireIfMet(end: Notifier, joinId: string, session: Session): Promi
   if (!(await fireJoin(tx, joinId, now))) return
   const running = (await listPlans(tx, { sessionId: session.id, status: 'running' })).map(({ id }) => `plan:${id}`)
   const rest = running.length === 0 ? '' : `; ${running.join(', ')} still ${running.length === 1 ? 'runs' : 'run'}`
-  const content = `every agent that was started has ended; their results are above${rest}`
+  const content = `all started agents have ended; their results are above${rest}`
   const wake = await mayWake(end, session)
   await insertItem(tx, notice(end, session, { kind: 'join', content, wake }), `join:${joinId}`)
   if (wake) await wakeSession(end, session)

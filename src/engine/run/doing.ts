@@ -28,8 +28,8 @@ export async function describeActivity(
   return new Map(runs.map((run) => [run.id, doingOf(run)]))
 
   function doingOf(run: Run): string {
-    if (run.state === 'queued') return 'waiting to start'
-    if (run.state === 'waiting') return `waits: ${waitWords(run)}`
+    if (run.state === 'queued') return 'queued'
+    if (run.state === 'waiting') return `waiting for ${waitWords(run)}`
     const open = new Journal(run.id, calls.get(run.id) ?? []).openCalls.map(({ name }) => name)
     return open.length === 0 ? 'thinking' : open.join(', ')
   }
@@ -53,8 +53,8 @@ function approvalWords([first, ...others]: OpenApproval[]): string {
 function retryWords({ wakeAt }: Run, pause: Record<string, unknown> | undefined, now: Millis): string {
   const error = pause?.['for'] === 'retry' ? pause['error'] : undefined
   const when = wakeAt === null ? '' : ` in ${Math.max(0, Math.ceil((wakeAt - now) / 1000))}s`
-  if (error === 'budget_in_use') return `budget reserved by other runs, next try${when}`
-  return `retry of the model${when}${error === undefined ? '' : `, ${retryReason(String(error))}`}`
+  if (error === 'budget_in_use') return `budget reserved by other runs, retry${when}`
+  return `model retry${when}${error === undefined ? '' : `, ${retryReason(String(error))}`}`
 }
 
 /** Runs that need the same budget share one open question, which may be another run's. */
@@ -62,9 +62,9 @@ function budgetWords({ wakeAt }: Run, own: OpenApproval | undefined, questions: 
   const asked = questions.find(
     ({ tool, input }) => tool === own?.tool && isSameBudget(input as BudgetQuestion, own.input as BudgetQuestion),
   )
-  if (asked) return `${commandFor(asked)}, a larger budget: it is spent`
+  if (asked) return `${commandFor(asked)}, budget used up`
   return wakeAt === null
-    ? 'a larger budget: it is spent'
+    ? 'a larger budget'
     : `the budget of the next day, from ${new Date(wakeAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
 

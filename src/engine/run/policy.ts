@@ -1,6 +1,6 @@
-import { authorize, rankOf } from '../../domain/authorize.ts'
+import { authorize, rankOf } from '../../domain/access/authorize.ts'
+import type { RunAccess } from '../../domain/access/principal.ts'
 import type { Persona } from '../../domain/persona.ts'
-import type { RunAccess } from '../../domain/principal.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
@@ -8,7 +8,7 @@ import { isMemoryWriter } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
 /** The owner's rules about tools. */
-export interface ToolPolicy extends NameLists {
+interface ToolPolicy extends NameLists {
   /** Tools that ask the user before each call. */
   ask: readonly string[]
   /** Runs at this depth and below start no others with `sessions_spawn`. */
@@ -16,7 +16,7 @@ export interface ToolPolicy extends NameLists {
 }
 
 /** A run whose rights are decided: its role, its persona, its principal and the run that started it. */
-export interface RunRights {
+interface RunRights {
   role: AgentRole
   persona: Persona | null
   access: RunAccess

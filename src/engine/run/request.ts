@@ -23,7 +23,7 @@ export interface Request {
 }
 
 /** Open questions to the user that a request waits for. */
-export interface Stuck {
+interface Stuck {
   approvals: { id: number; hash: string; tool: string; reason: string }[]
   /** When the request continues by itself, if the user postponed it. */
   until?: Millis

@@ -1,7 +1,5 @@
-import type { Action } from '../../domain/actions.ts'
-import { authorize, type Resource } from '../../domain/authorize.ts'
-import { HeddleError } from '../../domain/errors.ts'
-import type { Label } from '../../domain/label.ts'
+import type { Action } from '../../domain/access/actions.ts'
+import { authorize, type Resource } from '../../domain/access/authorize.ts'
 import {
   actingFor,
   isOwner,
@@ -11,15 +9,17 @@ import {
   parsePrincipal,
   principalText,
   type RunAccess,
-} from '../../domain/principal.ts'
+} from '../../domain/access/principal.ts'
+import type { User } from '../../domain/access/user.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import type { Label } from '../../domain/label.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
-import type { User } from '../../domain/user.ts'
-import { findUser } from '../../store/rows/users.ts'
+import { findUser } from '../../store/rows/access/users.ts'
 import type { Reading } from '../../store/store.ts'
 
 /** The principal of a stored text form, with the role that the user has now. */
-export async function resolvePrincipal(rows: Reading, text: string): Promise<Principal> {
+async function resolvePrincipal(rows: Reading, text: string): Promise<Principal> {
   if (text === ownerText) return owner
   const user = await userOf(rows, text)
   return parsePrincipal(text, () => (user?.removedAt === null ? user.role : undefined))

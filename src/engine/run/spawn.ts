@@ -16,7 +16,7 @@ import { startSession } from '../turns/append.ts'
 export const briefHeading = '\n\n## Brief\n'
 
 /** Work for a child run. */
-export interface SpawnRequest {
+interface SpawnRequest {
   content: string
   /** The tool that asks for it. */
   via: Extract<RunOrigin, 'spawn_agent' | 'sessions_spawn'>
@@ -33,7 +33,7 @@ export interface SpawnRequest {
 }
 
 /** A run that may start children, and its session. */
-export interface Spawner {
+interface Spawner {
   parent: Run
   parentSession: Session
 }

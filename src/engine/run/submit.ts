@@ -1,4 +1,5 @@
-import { authorize, forbidden } from '../../domain/authorize.ts'
+import { authorize, forbidden } from '../../domain/access/authorize.ts'
+import { actingFor, owner, type Principal, principalText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
@@ -11,7 +12,6 @@ import {
 } from '../../domain/inbox.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
-import { actingFor, owner, type Principal, principalText } from '../../domain/principal.ts'
 import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { checkLabel, type Session } from '../../domain/session.ts'
@@ -87,14 +87,14 @@ export async function submit(
 }
 
 /** Ids for one input, made before its transaction, so that a retried transaction writes the same rows. */
-export interface InputIds {
+interface InputIds {
   itemId: string
   runId: string
   sessionId: string
   segmentId: string
 }
 
-export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
+function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
   return { itemId: newId(), runId: newId(), sessionId: newId(), segmentId: newId() }
 }
 
@@ -102,7 +102,7 @@ export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
  * Accepts an input in the caller's transaction, so that the caller's own rows commit with it. The only way into an inbox
  * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
  */
-export async function acceptInput(
+async function acceptInput(
   tx: Tx,
   input: Omit<Submission, keyof RunOptions> & { options: RunOptions; ids: InputIds; now: Millis },
 ): Promise<Accepted> {

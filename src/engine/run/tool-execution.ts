@@ -78,33 +78,34 @@ export function loopingReason(
 ): string | undefined {
   const maxSpawns = engine.limits.maxSpawnsPerTurn
   const spawns = journal.spawns.refused + refused.filter(({ outcome }) => outcome.overLimit).length
-  if (spawns >= maxSpawns) return `the model went on trying to start more than ${maxSpawns} agents in one turn`
+  if (spawns >= maxSpawns) return `the model kept trying to start more than ${maxSpawns} agents in one turn`
   const cycles = refused.map(({ call }) => ({ call, ...journal.cycleOf(call) }))
   const found = cycles.find(({ times }) => times + 1 >= hopelessRepeats)
   if (!found) return undefined
   const { call, length } = found
   if (length === 1) return `the model made the same call of ${call.name} ${hopelessRepeats} times in a row`
-  return `the model made the same ${length} calls by turns, ${hopelessRepeats} times in a row, with the same answers`
+  return `the model made the same cycle of ${length} calls ${hopelessRepeats} times in a row, with the same answers`
 }
 
 function timedOut({ tool, call }: ReadyCall, limit: Millis): ToolOutcome {
   const status = tool.effect === 'unsafe' ? 'unknown' : 'error'
-  const error = `${call.name} took longer than ${Math.round(limit / 1000)} s and was told to stop`
+  const error = `${call.name} took longer than ${Math.round(limit / 1000)} s and was stopped`
   const remedy =
-    status === 'unknown' ? 'it may have happened, wholly or partly: check before you repeat it' : 'ask for less'
+    status === 'unknown' ? 'it may have run completely or partly: check before you repeat it' : 'ask for less'
   return { status, output: { status, error, remedy } }
 }
 
 function repeated({ name }: RequestedCall, { length }: CallCycle): ToolOutcome {
-  const how = length === 1 ? 'in a row' : `in a row, by turns with ${length - 1} other`
-  const error = `you have made this very call of ${name} ${maxRepeats} times ${how}, always with the same answer`
+  const others = `${length - 1} other call${length === 2 ? '' : 's'}`
+  const how = length === 1 ? '' : ` (alternating with ${others})`
+  const error = `you called ${name} with the same input ${maxRepeats} times in a row${how} and got the same answer each time`
   const remedy = 'do something else, or answer with what you know'
   return { status: 'error', output: { status: 'error', error, remedy }, repeated: true }
 }
 
 function tooManySpawns(maxSpawns: number): ToolOutcome {
-  const error = `you have started ${maxSpawns} agents in this turn, the most that is allowed (tools.subagents.maxPerTurn)`
-  const remedy = 'end your turn: you are woken with their results, and can start others then'
+  const error = `you have started ${maxSpawns} agents in this turn, which is the limit (tools.subagents.maxPerTurn)`
+  const remedy = 'end your turn: you are called again with their results, and can start others then'
   return { status: 'error', output: { status: 'error', error, remedy }, overLimit: true }
 }
 

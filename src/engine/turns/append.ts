@@ -1,8 +1,8 @@
+import { ownerText } from '../../domain/access/principal.ts'
 import type { WriteArea } from '../../domain/crash-points.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
-import { ownerText } from '../../domain/principal.ts'
 import { checkLabel, checkLabelOf, type Session, type SessionKind } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -14,7 +14,7 @@ import type { Runtime } from '../runtime.ts'
 import { makeTurn, writeJournal } from './make-turn.ts'
 import { assertPersonaExists, assignMainPersona, personaOfLabel, targetLabel } from './persona-session.ts'
 
-export interface AppendInput {
+interface AppendInput {
   folder: string
   label: string
   draft: TurnDraft
@@ -26,7 +26,7 @@ export interface AppendInput {
   principal?: string
 }
 
-export interface Appended {
+interface Appended {
   turnId: string
   session: Session
   depth: number

@@ -1,5 +1,5 @@
+import { ownerText } from '../../domain/access/principal.ts'
 import { tail } from '../../domain/id.ts'
-import { ownerText } from '../../domain/principal.ts'
 import { checkLabel, checkLabelOf, type Session } from '../../domain/session.ts'
 import { labelsFrom } from '../../store/rows/session-lists.ts'
 import type { Reading, Tx } from '../../store/store.ts'
@@ -7,7 +7,7 @@ import type { Runtime } from '../runtime.ts'
 import { retryIfTaken, startSession } from './append.ts'
 import { assertPersonaExists } from './persona-session.ts'
 
-export interface ForkInput {
+interface ForkInput {
   folder: string
   turnId: string
   label?: string

@@ -1,6 +1,6 @@
 import type { TurnLine } from '../../api/views/turn.ts'
 import type { PlacedTurn, Thread } from '../../domain/turn.ts'
-import type { OwnedBy } from '../../store/rows/own-sessions.ts'
+import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findTurn, readAllTurns, readPath, readThreads, readTips, turnOnPath } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'

@@ -14,7 +14,7 @@ import type { Runtime } from '../runtime.ts'
 const charactersPerToken = 4
 
 /** A hand-made turn ready to insert: it has ids, a run of kind `import`, and that run's journal. */
-export interface PreparedTurn {
+interface PreparedTurn {
   content: Omit<TurnContent, 'compaction' | 'type'>
   steps: Step[]
   prompt: { hash: string; text: string } | null

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ImportReport } from '../../api/views/session.ts'
+import { ownerText } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { ownerText } from '../../domain/principal.ts'
 import { newRun, type Run } from '../../domain/run.ts'
 import { checkLabel, isReservedLabel, type Session, unreservedLabel } from '../../domain/session.ts'
 import type { PlacedTurn, Thread } from '../../domain/turn.ts'

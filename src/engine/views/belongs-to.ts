@@ -1,5 +1,5 @@
+import { ownerText } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { ownerText } from '../../domain/principal.ts'
 import { parseReference, type ReferenceKind } from '../../domain/reference.ts'
 import type { Run } from '../../domain/run.ts'
 import { labelFor } from '../../domain/session.ts'
@@ -17,13 +17,13 @@ import { approvalId } from './questions.ts'
 import { findRunByReference, resolveRun } from './runs.ts'
 
 /** A thing that a caller named: how others name it, and the principal whose it is. */
-export interface Named {
+interface Named {
   reference: string
   principal: string
 }
 
 /** How a caller names things: in a folder, by labels of the caller's own; `bare` is the kind of a word without one. */
-export interface Naming {
+interface Naming {
   folder: string
   /** Text form of the caller's principal. */
   caller: string

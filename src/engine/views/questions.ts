@@ -1,10 +1,10 @@
 import type { ApprovalView, GrantView } from '../../api/views/approval.ts'
 import { type Approval, coverageWords, lapses } from '../../domain/approval.ts'
 import { UsageError } from '../../domain/errors.ts'
+import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { findApproval, listGrants, openApprovals, revokeGrant } from '../../store/rows/approvals.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
-import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions, sessionLabels } from '../../store/rows/sessions.ts'
 import type { Reading } from '../../store/store.ts'
@@ -33,7 +33,7 @@ export function approvalId(text: string): number {
   return id
 }
 
-/** Everything a person needs to decide: the agent, the request, the change, and the sources of the content. */
+/** Everything the user needs to decide: the agent, the request, the change, and the sources of the content. */
 async function viewApproval(rows: Reading, approval: Approval): Promise<ApprovalView> {
   const run = await findRun(rows, approval.runId)
   const [session] = run?.sessionId ? await findSessions(rows, { id: run.sessionId }) : []

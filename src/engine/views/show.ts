@@ -35,7 +35,7 @@ import { resolveApproval } from './questions.ts'
 import { findRunByReference, resolveRun, runLines } from './runs.ts'
 
 /** Context of `show`. */
-export interface ShowContext extends Pick<Engine, 'agents' | 'protect'> {
+interface ShowContext extends Pick<Engine, 'agents' | 'protect'> {
   now: Millis
   /** Max cost of one request. */
   limits: { usd: number; tokens: number; steps: number }

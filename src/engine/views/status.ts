@@ -1,9 +1,8 @@
 import type { StatusView } from '../../api/views/status.ts'
 import type { Millis } from '../../domain/clock.ts'
-import type { Wait } from '../../domain/run.ts'
 import { startOfDay } from '../../domain/spending.ts'
+import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
-import type { OwnedBy } from '../../store/rows/own-sessions.ts'
 import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
 import { runsOf } from '../../store/rows/runs.ts'
 import { spentSince } from '../../store/rows/usage.ts'
@@ -13,10 +12,7 @@ import { preview } from '../turns/history.ts'
 
 const maxTurns = 20
 
-/** Waits that only a person can end, besides approvals. */
-const personWaits: readonly Wait[] = ['question']
-
-/** Status of a folder: what waits for a person, what runs, what was spent, what happened since. */
+/** Status of a folder: what waits for the user, what runs, what was spent, what happened since. */
 export async function statusOf(
   rows: Reading,
   options: OwnedBy & { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
@@ -32,12 +28,7 @@ export async function statusOf(
     folder: options.folder,
     session: 'main',
     model: options.model,
-    needsYou: [
-      ...(await openApprovals(rows, own)).map(({ id }) => `approval:${id}`),
-      ...live
-        .filter(({ waitingFor }) => waitingFor !== null && personWaits.includes(waitingFor))
-        .map(({ id }) => `run:${id}`),
-    ],
+    needsYou: (await openApprovals(rows, own)).map(({ id }) => `approval:${id}`),
     running: live.filter(({ state }) => state === 'running').length,
     queued: live.filter(({ state }) => state === 'queued').length,
     spentTodayUsd: spent.costUsd,

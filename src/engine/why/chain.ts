@@ -37,12 +37,12 @@ export interface ChainNode {
 
 interface Step {
   link: Omit<WhyLink, 'how' | 'id' | 'kind'>
-  /** Undefined for what a person added by hand. */
+  /** Undefined for what the user added by hand. */
   next: ChainNode | undefined
   words?: ChainNode
 }
 
-/** Walks from a thing back to a person's input, link by link, by the rows alone. */
+/** Walks from a thing back to the user's input, link by link, by the rows alone. */
 export async function walkBack(rows: Reading, first: ChainNode): Promise<WhyLink[]> {
   const chain: WhyLink[] = []
   const seen = new Set<string>()
@@ -71,7 +71,7 @@ export async function walkBack(rows: Reading, first: ChainNode): Promise<WhyLink
 }
 
 /** Node of the request with this root run. */
-export function requestNode(rootRunId: string): ChainNode {
+function requestNode(rootRunId: string): ChainNode {
   return { kind: 'request', id: rootRunId, how: 'you said' }
 }
 
@@ -182,7 +182,7 @@ async function fromResult(rows: Reading, id: number): Promise<Step | undefined> 
   }
 }
 
-/** From the result it comes from, else the run that stored it, else a person who added it by hand. */
+/** From the result it comes from, else the run that stored it, else the user who added it by hand. */
 async function fromMemory(rows: Reading, id: number): Promise<Step | undefined> {
   const memory = await findMemory(rows, id)
   if (!memory) return undefined

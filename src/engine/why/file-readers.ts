@@ -13,7 +13,7 @@ import type { EndedStep } from '../run/context/journal.ts'
 const maxSearched = 1000
 const maxOfRequest = 200
 
-export interface Readers {
+interface Readers {
   runs: Run[]
   /** Earlier runs may have read it, too: they were not searched. */
   isCut: boolean

@@ -34,7 +34,7 @@ export function fileReference(text: string): FileReference {
 }
 
 /** A file with its changes, oldest first, and its current state. */
-export interface FileHistory {
+interface FileHistory {
   displayPath: string
   /** Absolute path, with links resolved. */
   path: string
@@ -162,7 +162,7 @@ function authorNotes(
   const text = {
     outside: `${what} was changed outside heddle: no recorded version has it`,
     before: `${what} was there before heddle wrote to ${displayPath}`,
-    unknown: `it is unknown who wrote ${what}: the versions in between are not stored`,
+    unknown: `unknown author of ${what}: versions in between are missing`,
   }
   if (changes.length === 0) return [note(`heddle never wrote ${displayPath}: no run has changed it`)]
   if (typeof author === 'string') return [note(text[author])]
@@ -177,10 +177,9 @@ function stateNotes(
   line: number | undefined,
 ): WhyNote[] {
   if (!last) return []
-  if (now.kind === 'large')
-    return [note(`it has ${now.size} bytes: its lines cannot be told apart, this is its last change`)]
+  if (now.kind === 'large') return [note(`too large (${now.size} bytes) to trace lines; showing its last change`)]
   if (now.kind !== 'file') return last.after === null ? [] : [note('it no longer exists: removed outside heddle')]
-  if (!state) return [note('it is binary: its lines cannot be told apart, this is its last change')]
+  if (!state) return [note('it is binary, so lines cannot be traced; showing its last change')]
   if (now.sha256 === last.after || line !== undefined) return []
   const outside = state.authors.flatMap((author, at) => (author === 'outside' ? at + 1 : []))
   const which = outside.length === 0 ? 'lines were only taken away' : `lines ${ranges(outside)}`

@@ -74,7 +74,7 @@ async function runNotes(rows: Reading, id: string, budget: Budget): Promise<WhyN
 async function turnNotes(rows: Reading, id: string): Promise<WhyNote[]> {
   const turn = (await findTurn(rows, id))?.turn
   const run = turn && (await findRun(rows, turn.runId))
-  if (run?.kind === 'import') return [note('note', 'it was written by hand or imported: no model was asked')]
+  if (run?.kind === 'import') return [note('note', 'added by hand or imported; no model call')]
   if (run) return endNotes(run)
   return turn && turn.status !== 'completed' ? [note('ended', turn.status, turn.timestamp)] : []
 }
@@ -153,7 +153,7 @@ function crashNotes(
   const unknown = journal.unknownCount === 0 ? '' : `; calls with unknown outcome: ${journal.unknownCount}`
   const how = events ? '' : ' (or paused: its events are not kept)'
   const times = interrupted === 1 ? 'once' : `${interrupted} times`
-  return [note('crashed', `interrupted ${times}${how}, and taken up where its journal ended${unknown}`)]
+  return [note('crashed', `interrupted ${times}${how}, resumed from its journal${unknown}`)]
 }
 
 function endNotes({ state, error, cancelReason, finishedAt }: Run): WhyNote[] {

@@ -77,7 +77,7 @@ async function previousNarrative(
 }
 
 /** Narratives that cover a turn, and those that its run wrote. */
-export async function narrativesAt(rows: Reading, turnId: string): Promise<number[]> {
+async function narrativesAt(rows: Reading, turnId: string): Promise<number[]> {
   const runId = (await findTurn(rows, turnId))?.turn.runId
   return [...(await narrativesOfTurn(rows, turnId)), ...(runId === undefined ? [] : await narrativesBy(rows, runId))]
 }

@@ -23,7 +23,7 @@ import { type Budget, notesOn } from './notes.ts'
 import { storyOf } from './story.ts'
 
 /** Context of `why`. */
-export interface WhyContext {
+interface WhyContext {
   store: Store
   /** Folders of the runtime, which are never read. */
   protect: ProtectedPlaces
@@ -34,7 +34,7 @@ export interface WhyContext {
 const maxReaders = 4
 
 /**
- * Explains why a thing exists: the chain from it back to a person's input, and notes. Uses only rows and files, no model;
+ * Explains why a thing exists: the chain from it back to the user's input, and notes. Uses only rows and files, no model;
  * every query is by key.
  */
 export async function why(

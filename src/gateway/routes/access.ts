@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AccessApp } from '../../api/access.ts'
-import { scopes } from '../../domain/actions.ts'
-import { userRoles } from '../../domain/principal.ts'
+import { scopes } from '../../domain/access/actions.ts'
+import { userRoles } from '../../domain/access/principal.ts'
 import { count, countInQuery, folder } from './fields.ts'
 import { get, post, type RoutesOf } from './route.ts'
 

@@ -3,7 +3,7 @@ import type { App } from '../../api/app.ts'
 import type { Clock } from '../../domain/clock.ts'
 
 /** A method of App. */
-export type Method = keyof App
+type Method = keyof App
 
 /** One way to call a method of App over HTTP. The server, the client and the OpenAPI document are made from it. */
 export interface Route {
@@ -29,10 +29,10 @@ export interface Route {
 }
 
 /** Forms of an id in a path: an id or its end, a number, or text that the App checks. */
-export type IdForm = 'id' | 'number' | 'text'
+type IdForm = 'id' | 'number' | 'text'
 
 /** Use of a key: answers that hold a secret are never kept; what only reads, or has its effect once anyway, needs none. */
-export type KeyUse = 'kept' | 'ignored' | 'refused'
+type KeyUse = 'kept' | 'ignored' | 'refused'
 
 /** How an answer looks on the wire: as it is, with `ok: true`, as a list below a key, or as a stream of lines, each one
  * as it is or, for pieces of a text, as a JSON string. */

@@ -83,7 +83,7 @@ export class EmbedderFailures {
 
   #failure(code: string, what: string, remedy: string, retry: Retry = 'never'): HeddleError {
     const host = URL.parse(this.#target.baseURL)?.host ?? 'invalid address'
-    return new HeddleError(code, `The embedder (${host}) ${what}.`, remedy, { retry })
+    return new HeddleError(code, `the embedder (${host}) ${what}`, remedy, { retry })
   }
 }
 

@@ -2,7 +2,7 @@ import { type Price, withoutDate } from '../../domain/model.ts'
 import type { ProviderKind } from '../provider-package.ts'
 
 /** Published facts about a model. */
-export interface KnownModel {
+interface KnownModel {
   /** Ends where the provider starts to charge more. */
   window: number
   price: Price

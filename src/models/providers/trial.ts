@@ -97,7 +97,7 @@ export async function tryModel(
 }
 
 /** Sends a request of the trial to a model. */
-export type Ask = (request: Pick<ModelRequest, 'messages' | 'tools'>) => Promise<ModelReply>
+type Ask = (request: Pick<ModelRequest, 'messages' | 'tools'>) => Promise<ModelReply>
 
 /** Checks that a model answers, with as few tokens as possible; throws its failure. */
 export async function sayOneWord(model: Model, signal: AbortSignal): Promise<void> {

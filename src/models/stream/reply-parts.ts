@@ -13,7 +13,7 @@ const maxCalls = 1_000
 const maxInputDepth = 500
 
 /** Model and price of a reply. */
-export interface ReplySource {
+interface ReplySource {
   model: string
   price: Price
   kind: ProviderKind

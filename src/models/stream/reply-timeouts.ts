@@ -1,6 +1,6 @@
 import type { Clock, Millis } from '../../domain/clock.ts'
 
-export interface ReplyTimeouts {
+interface ReplyTimeouts {
   /** Resets the idle timeout: a part of the reply arrived. */
   heard(): void
   /** Stops the timeouts. */

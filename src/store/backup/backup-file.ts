@@ -24,7 +24,7 @@ export interface BackupHeader {
   tables: string[]
 }
 
-export interface BackupTrailer {
+interface BackupTrailer {
   rows: Record<string, number>
   sha256: string
 }

@@ -11,7 +11,7 @@ import type { Snapshot, Store } from '../store.ts'
 import { freePath, stamp, syncFolder } from '../sync-folder.ts'
 import { type BackupHeader, type BackupRow, backupFormat, encodeRow, readBackup } from './backup-file.ts'
 
-export interface BackupOptions {
+interface BackupOptions {
   clock: Clock
   crash(point: CrashPoint): void
   /** Version of the program, recorded in the header. */

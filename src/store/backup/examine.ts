@@ -9,7 +9,7 @@ import { inspectFile, sizeOf } from '../sqlite/file.ts'
 import { sqliteVersion } from '../sqlite/migrate.ts'
 
 /** Result of a read-only database check; version 0 when there is no database yet. */
-export interface DatabaseCheck {
+interface DatabaseCheck {
   place: string
   version: number
   newest: number

@@ -9,7 +9,7 @@ import { isKeptDatabase, restoreFile, restoreKept } from '../sqlite/restore.ts'
 import type { StoreContext } from '../store.ts'
 import { damaged, readBackup } from './backup-file.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   context: StoreContext
   migrations?: readonly Migration[]
 }

@@ -40,7 +40,7 @@ export async function narrativesCitingSince(rows: Reading, memoryId: number, fir
 }
 
 /** Current state of a cited memory. */
-export interface MemoryFate {
+interface MemoryFate {
   content: string
   supersededBy: number | null
   isForgotten: boolean

@@ -1,4 +1,4 @@
-import { userRoles } from '../../domain/principal.ts'
+import { userRoles } from '../../domain/access/principal.ts'
 import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 

@@ -11,7 +11,7 @@ const maxHints = 200
 const anything: readonly Hint[] = ['events', 'runs', 'cancel', 'due']
 
 /** Carries hints between the processes of one database. Best effort: a lost hint is found by the sweep. */
-export interface HintChannel {
+interface HintChannel {
   /** Starts to deliver the hints of other processes. */
   listen(): void
   /** Sends hints to other processes: those that come while a message is under way share the next one. */

@@ -18,7 +18,7 @@ const connectionTimeoutMillis = 10_000
 // idles this long, so the server may abort such a transaction.
 const idleInTransactionTimeout: Millis = 5000
 
-export interface PostgresSettings {
+interface PostgresSettings {
   url: string
   poolSize?: number
 }

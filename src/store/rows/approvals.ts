@@ -4,10 +4,10 @@ import type { Millis } from '../../domain/clock.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { type OwnedBy, ownSessions } from './own-sessions.ts'
+import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 
 /** A new approval. */
-export interface NewApproval
+interface NewApproval
   extends Omit<Approval, 'id' | 'isAskedAgain' | 'answer' | 'answerReason' | 'answeredAt' | 'answeredBy'> {
   /** Packed listing of the folder's files; null when they are not compared. */
   baseline: string | null

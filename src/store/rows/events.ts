@@ -4,8 +4,8 @@ import type { Event, EventKind, NewEvent } from '../../domain/event.ts'
 import type { Builder, EventOrder, Position } from '../dialect.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Store, StoreContext, Tx } from '../store.ts'
+import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { metaValue, setMeta } from './meta.ts'
-import { type OwnedBy, ownSessions } from './own-sessions.ts'
 
 const pollInterval: Millis = 1000
 const pageSize = 500

@@ -7,7 +7,7 @@ import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 
 /** A file change by a tool call or an undo. Hashes are of the whole content, null where there is no file. */
-export interface FileChange {
+interface FileChange {
   /** Null for an undo. */
   runId: string | null
   callId: string | null

@@ -256,7 +256,7 @@ function itemFrom(row: InboxRow): InboxItem {
   }
 }
 
-/** Rows call the options `wishes`, as they always have. */
+/** Stored under the legacy key `wishes`. */
 function payloadFrom(json: string): Pick<InboxItem, 'content' | 'parts' | 'options' | 'tells'> {
   const { wishes, ...payload } = JSON.parse(json)
   return { ...payload, options: wishes }

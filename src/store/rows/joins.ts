@@ -5,7 +5,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 
 /** "Wake this session when all of these have ended." */
-export interface Join {
+interface Join {
   id: string
   sessionId: string
   rootRunId: string

@@ -4,7 +4,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 
 /** A process that claims runs. Each start is a new owner. */
-export interface Owner {
+interface Owner {
   id: string
   pid: number
   startedAt: Millis

@@ -7,7 +7,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { type OwnedBy, ownSessions } from './own-sessions.ts'
+import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { lineage } from './threads.ts'
 
 /** Inserts a plan that has not been started. Its session's row must be locked: that lock guards its plans, too. */

@@ -6,7 +6,7 @@ import { storable } from '../../domain/text/storable.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { type OwnedBy, ownSessions } from './own-sessions.ts'
+import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 
 const maxSummaryLength = 400
 

@@ -4,7 +4,7 @@ import type { Message } from '../../domain/message.ts'
 import type { Outcome } from '../../domain/run.ts'
 import { statement } from '../statement.ts'
 import type { Reading } from '../store.ts'
-import type { OwnedBy } from './own-sessions.ts'
+import type { OwnedBy } from './access/own-sessions.ts'
 
 /** Last answered model call of a run: the model and its input tokens. */
 export async function lastAnsweredCall(
@@ -16,7 +16,7 @@ export async function lastAnsweredCall(
 }
 
 /** A turn of a finished request, with its session. */
-export interface FinishedTurn {
+interface FinishedTurn {
   turnId: string
   runId: string
   session: string

@@ -23,7 +23,7 @@ export interface ListedRun {
 }
 
 /** Which runs a list is about. Imported turns have no place in one. */
-export interface RunListScope {
+interface RunListScope {
   /** Only unfinished ones. */
   live?: boolean
   /** Only runs in these sessions. */

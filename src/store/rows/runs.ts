@@ -5,7 +5,7 @@ import { type Outcome, type Run, type RunError, type RunState, statesBefore, typ
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import { type OwnedBy, ownSessions } from './own-sessions.ts'
+import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
 /** Right to write for a run: held by the process that claimed it last. */

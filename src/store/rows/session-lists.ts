@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Session, SessionKind } from '../../domain/session.ts'
 import type { Reading } from '../store.ts'
-import type { OwnedBy } from './own-sessions.ts'
+import type { OwnedBy } from './access/own-sessions.ts'
 import { sessionFrom } from './sessions.ts'
 
 /** Which sessions a list is about. Lists of sessions, runs and spending have no other conditions on sessions. */
@@ -20,7 +20,7 @@ export interface PageQuery<Cursor> {
 }
 
 /** Position in the list of sessions: the last used first. */
-export interface SessionPosition {
+interface SessionPosition {
   updatedAt: Millis
   id: string
 }

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely'
+import { ownerText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { firstIdAt } from '../../domain/id.ts'
-import { ownerText } from '../../domain/principal.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { ConstraintViolated } from '../failures.ts'
@@ -10,7 +10,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import type { OwnedBy } from './own-sessions.ts'
+import type { OwnedBy } from './access/own-sessions.ts'
 
 const maxRecent = 100
 
@@ -141,7 +141,7 @@ export async function insertSegment(
   )
 }
 
-export function labelTaken(label: string): HeddleError {
+function labelTaken(label: string): HeddleError {
   return new HeddleError(
     'label_taken',
     `there is already a session "${label}" in this folder`,

@@ -5,7 +5,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { type OwnedBy, ownSessions } from './own-sessions.ts'
+import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
 
 /** Inserts a task. As for every change of a task, its plan's session must be locked. */
 export async function insertTask(

@@ -5,7 +5,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import type { OwnedBy } from './own-sessions.ts'
+import type { OwnedBy } from './access/own-sessions.ts'
 import { stepFrom } from './steps.ts'
 import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
 
@@ -15,7 +15,7 @@ type PlacedRow = ThreadRow & TurnRow
 const pageTurns = 500
 
 /** Position of a new turn: below `parent`, in a segment whose next depth is free. */
-export interface TurnPosition {
+interface TurnPosition {
   segmentId: string
   parent: Thread | null
   personaId: string | null

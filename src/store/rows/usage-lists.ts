@@ -3,17 +3,17 @@ import type { Millis } from '../../domain/clock.ts'
 import { type CallSum, type Spending, spendingOf, trialKinds } from '../../domain/spending.ts'
 import { raw } from '../raw.ts'
 import type { Reading } from '../store.ts'
-import type { OwnedBy } from './own-sessions.ts'
+import type { OwnedBy } from './access/own-sessions.ts'
 import type { PageQuery } from './session-lists.ts'
 import { callSums } from './usage.ts'
 
 /** Which calls a report is about. */
-export interface UsageScope extends OwnedBy {
+interface UsageScope extends OwnedBy {
   since: Millis
 }
 
 /** What calls can be grouped by; `day` is the number of the UTC day. */
-export type UsageKey = 'model' | 'session' | 'agent' | 'run' | 'day'
+type UsageKey = 'model' | 'session' | 'agent' | 'run' | 'day'
 
 /** Spending under one key, with the time of its first call. */
 export interface UsageGroup {
@@ -23,7 +23,7 @@ export interface UsageGroup {
 }
 
 /** Position in a report: the groups that began last come first. */
-export type UsagePosition = Pick<UsageGroup, 'key' | 'first'>
+type UsagePosition = Pick<UsageGroup, 'key' | 'first'>
 
 /** Spending by key, those that began last first; at most `limit` keys, or all. */
 export async function usageBy(

@@ -6,7 +6,7 @@ import type { Builder } from '../dialect.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import type { OwnedBy } from './own-sessions.ts'
+import type { OwnedBy } from './access/own-sessions.ts'
 import type { RequestSpending } from './request-totals.ts'
 
 export interface ModelCall {

@@ -13,7 +13,7 @@ const lockPause: Millis = 5
 const pageRows = 500
 const pageCharacters = 256 * 1024
 
-export interface SqliteSettings {
+interface SqliteSettings {
   file: string
   durability: 'full' | 'normal'
 }

@@ -22,7 +22,7 @@ import type { Runner } from './sandbox/runner.ts'
 const maxCommandBytes = 100_000
 
 /** Timeouts of commands, and the sandbox facts that the model must know. */
-export interface ExecSettings {
+interface ExecSettings {
   timeoutSeconds: number
   maxTimeoutSeconds: number
   network: boolean

@@ -1,7 +1,7 @@
 import type { Clock, Millis } from '../../domain/clock.ts'
 
 /** Timeouts: in total, and without activity. */
-export interface TimeBounds {
+interface TimeBounds {
   totalMs: Millis
   idleMs: Millis
 }

@@ -10,7 +10,7 @@ import { readBody } from './body.ts'
 import { type FetchTarget, type Lookup, resolveTarget, webUrl } from './fetch-target.ts'
 import { FetchTimer } from './fetch-timer.ts'
 
-export interface FetchPolicy {
+interface FetchPolicy {
   clock: Clock
   /** Non-public origins that the config allows, such as `http://127.0.0.1:8080`. */
   allow: readonly string[]

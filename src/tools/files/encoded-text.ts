@@ -3,7 +3,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { headBytes, kindOfText, type TextKind } from './text-kind.ts'
 
 /** A file's text, and the function that encodes another text the same way. */
-export interface EncodedText {
+interface EncodedText {
   text: string
   encode(text: string): Buffer
 }

@@ -24,7 +24,7 @@ import {
   type ResolvedPath,
   type Root,
 } from './inside.ts'
-import { changed, kindOf, outside, wrongKind } from './path-refusals.ts'
+import { changedFileError, kindOf, outsideFolderError, wrongKind } from './path-refusals.ts'
 import { takePlace } from './place.ts'
 import { shownName } from './shown-name.ts'
 
@@ -79,7 +79,7 @@ function handleOf(
 ): PathHandle {
   const inside = async (wanted: 'file' | 'directory') => {
     const { root, end } = await find()
-    if (end.at === 'outside') throw outside(shown)
+    if (end.at === 'outside') throw outsideFolderError(shown)
     if (end.at === 'missing') throw await missing(root, shown, end)
     const opened = await openAs(wanted, root, shown, end)
     return { root, path: end.path, opened }
@@ -129,7 +129,7 @@ async function openAs(
   // Not even opened: opening alone has an effect on some devices.
   if (kindOf(stats) !== wanted) throw wrongKind(wanted, shown, stats)
   const opened = await openInside(root, path)
-  if (!opened) throw outside(shown)
+  if (!opened) throw outsideFolderError(shown)
   if (kindOf(opened.stats) === wanted) return opened
   await opened.file.close()
   throw wrongKind(wanted, shown, opened.stats)
@@ -151,7 +151,7 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
         if (byDescriptor === undefined) pending.push(found)
         else yield found
       }
-      if (byDescriptor === undefined && !(await isSame(root, stats, path))) throw changed(shown)
+      if (byDescriptor === undefined && !(await isSame(root, stats, path))) throw changedFileError(shown)
       yield* pending
     },
     async bytes(names) {
@@ -166,7 +166,7 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
     },
     has: async (name) => (await root.disk.find(`${base}/${name}`)) !== undefined,
     async mark(name) {
-      return markOf(await root.disk.lstat(`${base}/${name}`))
+      return fileFingerprint(await root.disk.lstat(`${base}/${name}`))
     },
     at: (name) => {
       const below = shown === '.' ? name : join(shown, name)
@@ -180,7 +180,7 @@ function openDirectory(root: Root, shown: string, path: string, { stats, byDescr
 }
 
 /** Fingerprint that changes with every change of a file: only the kernel sets `ctime`, so no program can hide a change. */
-export function markOf({ ino, size, mode, ctimeMs }: Stats): string {
+export function fileFingerprint({ ino, size, mode, ctimeMs }: Stats): string {
   return `${ino} ${size} ${mode} ${ctimeMs}`
 }
 
@@ -216,7 +216,7 @@ async function withExplainedErrors<T>(
     const { code } = error as NodeJS.ErrnoException
     if (error instanceof HeddleError || code === undefined) throw error
     // It existed a moment ago.
-    if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes(code)) throw changed(shown)
+    if (['ENOENT', 'ELOOP', 'ENOTDIR'].includes(code)) throw changedFileError(shown)
     const forbidden = done === 'opened' ? 'its permissions do not let it be read' : 'the permissions do not allow it'
     const why = {
       EACCES: forbidden,

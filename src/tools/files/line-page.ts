@@ -3,7 +3,7 @@ import type { OpenFile } from '../../domain/tools/path-handle.ts'
 import { headBytes, kindOfText, type TextKind } from './text-kind.ts'
 
 /** Requested lines, and limits on their size. */
-export interface PageRequest {
+interface PageRequest {
   /** The first line, from 1. */
   offset: number
   lines: number

@@ -12,7 +12,7 @@ export async function linksTo(root: Root, path: string): Promise<string[]> {
 }
 
 /** Way of a path through links. */
-export interface Way {
+interface Way {
   /** Links inside the root. */
   links: string[]
   /** Real path, or what it would be; undefined for a loop. */

@@ -9,7 +9,7 @@ export function kindOf(of: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLin
   return of.isSymbolicLink() ? 'link' : 'other'
 }
 
-export function outside(shown: string): HeddleError {
+export function outsideFolderError(shown: string): HeddleError {
   const message = `${shownName(shown)} leads out of the session's folder`
   return new HeddleError(
     'forbidden',
@@ -31,7 +31,7 @@ export function wrongKind(wanted: 'file' | 'directory', shown: string, stats: St
   return new HeddleError('wrong_kind', `${shownName(shown)} is ${is}, not a ${wanted}`, remedy)
 }
 
-export function changed(shown: string, remedy = 'try again'): HeddleError {
+export function changedFileError(shown: string, remedy = 'try again'): HeddleError {
   const message = `${shownName(shown)} was changed while it was opened`
   return new HeddleError('changed', message, remedy, { retry: 'later' })
 }

@@ -7,7 +7,7 @@ import { notForAgents } from '../guard/guarded-places.ts'
 import { isAmong, readOnlyPlace } from '../guard/protected-places.ts'
 import type { Descriptor, NewFile } from './disk.ts'
 import { namesBelow, type OpenedPath, openInside, type PathEnd, type ResolvedPath, type Root } from './inside.ts'
-import { changed, kindOf, outside, wrongKind } from './path-refusals.ts'
+import { changedFileError, kindOf, outsideFolderError, wrongKind } from './path-refusals.ts'
 import { shownName } from './shown-name.ts'
 
 /** Max size: the old content is held in memory, compressed and stored for undo. */
@@ -15,7 +15,7 @@ const maxBytes = 20 * 1024 * 1024
 const permissions = 0o777
 
 /** A file's location, held open, so that a concurrent change by another process is detected. */
-export interface HeldPlace extends FilePlace {
+interface HeldPlace extends FilePlace {
   become(fate: FileFate): Promise<void>
   /** Must always be called. */
   leave(): Promise<void>
@@ -28,7 +28,7 @@ export interface HeldPlace extends FilePlace {
 export async function takePlace(shown: string, { root, end }: ResolvedPath): Promise<HeldPlace> {
   const { directory, names } = placeOf(shown, end)
   const opened = await openInside(root, directory)
-  if (!opened) throw outside(shown)
+  if (!opened) throw outsideFolderError(shown)
   const refusal = await whyNotWritten(root, shown, join(opened.real, ...names))
   if (refusal) {
     await opened.file.close()
@@ -47,14 +47,14 @@ async function whyNotWritten(root: Root, shown: string, path: string): Promise<H
 
 /** The deepest existing directory, and the names from there to the file: more than one if directories are missing. */
 function placeOf(shown: string, end: PathEnd): { directory: string; names: string[] } {
-  if (end.at === 'outside') throw outside(shown)
+  if (end.at === 'outside') throw outsideFolderError(shown)
   if (end.at === 'inside') {
     if (kindOf(end.stats) !== 'file') throw wrongKind('file', shown, end.stats)
     return { directory: dirname(end.path), names: [basename(end.path)] }
   }
   const names = [end.name, ...end.rest.filter((name) => name !== '' && name !== '.')]
   // Only a link's target can contain this, and `..` of a missing directory leads nowhere.
-  if (names.includes('..')) throw changed(shown)
+  if (names.includes('..')) throw changedFileError(shown)
   return { directory: end.directory, names }
 }
 
@@ -65,7 +65,7 @@ async function holdOpen(
   names: string[],
   isThere: boolean,
 ): Promise<HeldPlace> {
-  if (!directory.stats.isDirectory()) throw changed(shown)
+  if (!directory.stats.isDirectory()) throw changedFileError(shown)
   const path = join(baseOf(directory), names[0] ?? '')
   const found =
     isThere || (names.length === 1 && (await isFileAt(root, shown, path))) ? await readAt(root, shown, path) : undefined
@@ -94,7 +94,7 @@ async function isFileAt(root: Root, shown: string, path: string): Promise<boolea
 
 async function readAt(root: Root, shown: string, path: string): Promise<Found> {
   const opened = await openInside(root, path)
-  if (!opened) throw outside(shown)
+  if (!opened) throw outsideFolderError(shown)
   const { file, stats } = opened
   try {
     if (kindOf(stats) !== 'file') throw wrongKind('file', shown, stats)
@@ -160,9 +160,9 @@ async function inDirectory(
   })
   await syncNames(directory)
   const next = await openInside(root, path)
-  if (!next) throw outside(shown)
+  if (!next) throw outsideFolderError(shown)
   try {
-    if (!next.stats.isDirectory() || next.real !== join(directory.real, name)) throw changed(shown)
+    if (!next.stats.isDirectory() || next.real !== join(directory.real, name)) throw changedFileError(shown)
     await inDirectory(root, shown, next, rest, use)
   } finally {
     await next.file.close()
@@ -240,13 +240,13 @@ async function mustBeAsFound(root: Root, shown: string, directory: OpenedPath, n
   const now = await root.disk.find(join(baseOf(directory), name))
   if (!now && !found) return
   const same = (['dev', 'ino', 'size', 'mtimeMs', 'ctimeMs'] as const).every((key) => now?.[key] === found?.stats[key])
-  if (!same) throw changed(shown, 'read it again: it was changed by someone else')
+  if (!same) throw changedFileError(shown, 'read it again: it was changed by someone else')
 }
 
 /** The descriptor stays valid if the directory is moved, but the path is then another one. */
 async function mustBeThere({ disk }: Root, shown: string, { byDescriptor, real }: OpenedPath): Promise<void> {
   const now = byDescriptor === undefined ? await disk.realpath(real) : disk.pathBehind(byDescriptor)
-  if (now !== real) throw changed(shown)
+  if (now !== real) throw changedFileError(shown)
 }
 
 async function syncNames({ file }: OpenedPath): Promise<void> {

@@ -24,7 +24,7 @@ export const readFile: Tool<z.output<typeof input>> = defineTool(input, {
   name: 'read_file',
   description:
     'Reads a text file. Each line is returned as its number, a tab and its text, so that you can quote path:line; the ' +
-    'number and the tab are not part of the file. Long files come in pages: read on with the offset given at the end.',
+    'number and the tab are not part of the file. Long files come in pages: continue with the offset given at the end.',
   effect: 'pure',
   paths: ['path'],
   async run({ offset, limit }, call) {
@@ -71,7 +71,7 @@ function renderPageLines(shown: string, page: Page, offset: number): string {
   return [
     ...notesOn(page).map((note) => `[${note}]`),
     ...page.lines.map((line, at) => `${offset + at}\t${line}`),
-    ...(page.more > 0 || page.atLeast ? [`… [cut: ${more}; read on with offset=${offset + page.lines.length}]`] : []),
+    ...(page.more > 0 || page.atLeast ? [`… [cut: ${more}; continue with offset=${offset + page.lines.length}]`] : []),
   ].join('\n')
 }
 

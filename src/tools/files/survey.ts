@@ -22,7 +22,7 @@ export async function survey(folder: PathAddress): Promise<Survey | 'tooMany'> {
 }
 
 /** Result of a survey. */
-export interface Survey<Marks = string> {
+interface Survey<Marks = string> {
   marks: Marks
   /** Ignored files and directories, packages and `.git`: not surveyed. */
   hidden: string[]
@@ -95,7 +95,7 @@ function limitPaths(folder: string, touched: Pick<TouchedFiles, 'changed' | 'rem
 }
 
 /** Fingerprints of a file before and after; undefined if it did not exist. */
-export interface Difference {
+interface Difference {
   was: string | undefined
   is: string | undefined
 }

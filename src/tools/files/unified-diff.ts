@@ -12,7 +12,7 @@ export function unifiedDiff(path: string, before: string | undefined, after: str
   return [...head, ...hunks(editScript(old, fresh)).flatMap(renderHunk)].join('\n')
 }
 
-export interface Line {
+interface Line {
   sign: ' ' | '-' | '+'
   text: string
 }

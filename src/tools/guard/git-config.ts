@@ -67,7 +67,7 @@ async function statsOf(file: Awaited<ReturnType<Disk['open']>>): Promise<{ size:
 }
 
 /** Parses like git: quotes and escapes in values, trailing comments, continued lines. */
-export function parseGitConfig(text: string, file: string): GitSetting[] {
+function parseGitConfig(text: string, file: string): GitSetting[] {
   let section = ''
   return wholeLines(text).flatMap((line) => {
     const head = /^\s*\[\s*([\w.-]+)(?:\s*"(?:[^"\\]|\\.)*")?[^\]]*\]?/.exec(line)

@@ -22,7 +22,7 @@ export interface UserSettings {
 }
 
 /** Files in the folder that git reads or runs. */
-export interface NamedPlace {
+interface NamedPlace {
   path: string
   /** A program: it counts only as a file, while hooks are a directory. */
   isProgram: boolean

@@ -23,7 +23,7 @@ const otherParts = ['modules', 'worktrees', 'info']
 const rebaseSteps = 'rebase-merge/git-rebase-todo'
 
 /** State of a path: missing, a file or directory by its identity, or a link by its target. */
-export type PathState = 'missing' | `file ${string}` | `directory ${string}` | `link ${string}`
+type PathState = 'missing' | `file ${string}` | `directory ${string}` | `link ${string}`
 
 export interface WatchedPath {
   path: string
@@ -33,7 +33,7 @@ export interface WatchedPath {
 }
 
 /** A directory that git would use as a git directory, whatever its name. */
-export interface GitDirectory {
+interface GitDirectory {
   path: string
   /** Stays the same after a rename. */
   id: string
@@ -60,7 +60,7 @@ export function noGitPlaces(): GitPlaces {
 }
 
 /** A directory visited by a walk, with its entries. */
-export interface VisitedDirectory {
+interface VisitedDirectory {
   path: string
   names: ReadonlySet<string>
 }

@@ -9,7 +9,7 @@ import type { TrustedInodes } from './other-names.ts'
 import { isAmong } from './protected-places.ts'
 
 /** Max entries of a folder to scan before and after each command; with more, no command runs. */
-export const maxGuardedEntries = 1_000_000
+const maxGuardedEntries = 1_000_000
 
 /** A file in the folder that is a hard link to a protected file. */
 export interface OtherName {
@@ -25,7 +25,7 @@ export interface FolderWalk extends GitPlaces {
 }
 
 /** Options of a walk. */
-export interface WalkOptions {
+interface WalkOptions {
   inodes?: TrustedInodes | undefined
   /**
    * After a command: restores permissions that it removed, renames directories whose names are not UTF-8, and reads no

@@ -6,7 +6,7 @@ import { shownName } from '../files/shown-name.ts'
 const guarded: { path: RegExp; why: string }[] = [
   {
     path: /\/head$/,
-    why: 'git takes a directory with such a file for a repository, and runs what its configuration says',
+    why: 'git treats a directory with this file as a repository and runs its configuration',
   },
   { path: /\/\.git$/, why: 'it tells git where a repository is, and git runs the hooks there' },
   { path: /\.git\/(.*\/)?hooks\//, why: 'git runs the files there' },

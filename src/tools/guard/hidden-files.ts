@@ -1,5 +1,5 @@
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
-import { markOf, syncRoot } from '../files/handle.ts'
+import { fileFingerprint, syncRoot } from '../files/handle.ts'
 import type { Root } from '../files/inside.ts'
 import { writeMarks } from '../files/survey.ts'
 import { isGitDirectory, isReadByGit } from './git-places.ts'
@@ -78,7 +78,7 @@ async function takeMark({ root, marks, queue }: Walk, path: string, isDirectory:
     return
   }
   const stats = await root.disk.find(whole)
-  if (stats) marks.set(path, markOf(stats))
+  if (stats) marks.set(path, fileFingerprint(stats))
 }
 
 function isGone(error: unknown): boolean {

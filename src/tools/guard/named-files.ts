@@ -13,7 +13,7 @@ export interface CommandPlace {
   cwd: readonly string[]
 }
 
-export interface NamedFiles {
+interface NamedFiles {
   /** Fingerprints of files by real path relative to the folder. */
   marks: Map<string, string>
   /** Some words were not looked up. */

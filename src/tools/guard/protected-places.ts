@@ -46,7 +46,7 @@ export async function realPlaces(
 const stablePlaces = new WeakMap<ProtectedPlaces, Set<string>>()
 
 /** Real path of a link and of its target; for a missing path, where it would be. */
-export async function realNames(disk: Pick<Disk, 'realpath'>, path: string): Promise<string[]> {
+async function realNames(disk: Pick<Disk, 'realpath'>, path: string): Promise<string[]> {
   const name = await realName(disk, path)
   const real = await realOf(disk, path)
   return real === undefined || real === name ? [name] : [name, real]

@@ -11,7 +11,7 @@ const whyUnseen = {
 const maxHiddenNamed = 20
 
 /** Folder to watch. `hiddenBy`: the command to blame for changes in hidden files; absent to skip these. */
-export interface WatchedFolder {
+interface WatchedFolder {
   folder: PathAddress
   signal: AbortSignal
   hiddenBy?: HiddenChanges['by']

@@ -10,7 +10,7 @@ import { inDirectory } from './git-places.ts'
 const maxBytes = 1_000_000
 
 /** Files moved aside in one directory, since git or Heddle would have run them. */
-export interface Untrusted {
+export interface UntrustedDirectory {
   /** Relative to the folder. */
   directory: string
   files: UntrustedFile[]
@@ -20,7 +20,7 @@ export interface Untrusted {
   hash: string
 }
 
-export interface UntrustedFile {
+interface UntrustedFile {
   /** Current path, relative to the folder. */
   path: string
   isExecutable: boolean
@@ -44,9 +44,12 @@ interface Entry {
 }
 
 /** All files in a folder that were moved aside. Files that `isSample` knows as git's own are only counted. */
-export async function untrustedIn(folder: PathAddress, isSample: IsSample = () => false): Promise<Untrusted[]> {
+export async function untrustedIn(
+  folder: PathAddress,
+  isSample: IsSample = () => false,
+): Promise<UntrustedDirectory[]> {
   const root = await syncRoot(folder)
-  const found: Untrusted[] = []
+  const found: UntrustedDirectory[] = []
   const queue = [root.path]
   // The loop appends to this list.
   for (const path of queue) {
@@ -63,7 +66,7 @@ export async function untrustedIn(folder: PathAddress, isSample: IsSample = () =
 }
 
 /** Throws if a file in the directory could not be shown to the user. */
-export function assertShown({ directory, files }: Untrusted): void {
+export function assertShown({ directory, files }: UntrustedDirectory): void {
   const hidden = files.find(({ problem }) => problem !== undefined)
   if (hidden)
     throw new UsageError(
@@ -103,7 +106,7 @@ export async function trustFiles(folder: PathAddress, directory: string, hash: s
     await opened.file.sync()
   })
   if (trusted.length === 0)
-    throw new UsageError(`nothing was moved aside in ${directory}`, 'heddle git lists what was', 'not_found')
+    throw new UsageError(`nothing is disabled in ${directory}`, 'heddle git lists what is', 'not_found')
   return trusted
 }
 
@@ -140,7 +143,12 @@ async function copyAfresh(
   }
 }
 
-function untrustedOf(root: Root, path: string, entries: readonly Entry[], isSample: IsSample = () => false): Untrusted {
+function untrustedOf(
+  root: Root,
+  path: string,
+  entries: readonly Entry[],
+  isSample: IsSample = () => false,
+): UntrustedDirectory {
   const directory = path.slice(root.path.length + 1) || '.'
   const hash = createHash('sha256')
   for (const { names, kind, isExecutable, bytes, problem } of entries) {

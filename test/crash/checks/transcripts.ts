@@ -43,5 +43,7 @@ function checkGrowth(ofRun: Asked[], expect: Expect): void {
 }
 
 function isSummary(messages: { role: string; content?: unknown }[] = []): boolean {
-  return messages.some(({ role, content }) => role === 'system' && String(content).startsWith('You keep the memory'))
+  return messages.some(
+    ({ role, content }) => role === 'system' && String(content).startsWith('This conversation is too long'),
+  )
 }

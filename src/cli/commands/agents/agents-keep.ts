@@ -96,11 +96,11 @@ export async function trustAgent(
   const lines = [
     agentFacts(here.screen, agent),
     ...findingLines(here.screen, agent.diagnostics),
-    `its instructions have ${bytes} bytes; read them with: heddle agents show ${agent.name}`,
+    `${bytes} bytes of instructions; read them with: heddle agents show ${agent.name}`,
   ]
   if (options['yes'] !== true) {
     const remedy = `read it, then: heddle agents trust ${agent.name} --yes`
-    if (here.json || !canAsk(here)) throw new UsageError('only a person can trust an agent file', remedy)
+    if (here.json || !canAsk(here)) throw new UsageError('only the user can trust an agent file', remedy)
     here.tell(lines.join('\n'))
     if (!(await agrees(here, 'trust this version?')))
       throw new HeddleError('cancelled', 'not trusted', 'edit the file and try again, or leave it as it is')
@@ -127,7 +127,7 @@ async function place(path: string, text: string): Promise<void> {
     mkdirSync(dirname(path), { recursive: true })
     if (await placeFile(path, text)) return
   } catch (error) {
-    throw toFileError(error, 'agent_unwritable', `Cannot write ${path}`)
+    throw toFileError(error, 'agent_unwritable', `cannot write ${path}`)
   }
   throw new HeddleError('agent_exists', `${path} already exists`, 'look at it, or move it out of the way')
 }

@@ -113,7 +113,7 @@ async function newTest(here: CommandContext, settings: TestSettings, names: stri
       await writeFile(join(path, file), text, { flag: 'wx' })
     }
   } catch (error) {
-    throw toFileError(error, 'agent_test_unwritable', `Cannot write ${path}`)
+    throw toFileError(error, 'agent_test_unwritable', `cannot write ${path}`)
   }
   const text = `wrote ${path}: task.md, files/ and checks.json\nfill them in, then: heddle agents test ${agent.name}`
   return { json: { ok: true, name: agent.name, path }, text }

@@ -6,7 +6,7 @@ import { HeddleError, UsageError } from '../../../domain/errors.ts'
 import { tail } from '../../../domain/id.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
 import { pipedInput } from '../../input/piped.ts'
-import { contentLine, datedMention, few, memoryMention } from '../../pages/memory-page.ts'
+import { contentLine, datedMention, joinFirst, memoryMention } from '../../pages/memory-page.ts'
 import { agrees, canAsk, readInput } from '../../terminal/prompt.ts'
 
 type Words = Omit<MemoryChange, 'content'>
@@ -20,7 +20,7 @@ export async function addMemory(here: CommandContext, text: string | undefined, 
   return answerOf(
     here,
     kept,
-    kept.isMerged ? `memory:${id} already says this; its score is now ${score}` : `saved as memory:${id}`,
+    kept.isMerged ? `already saved as memory:${id}; its score is now ${score}` : `saved as memory:${id}`,
   )
 }
 
@@ -79,9 +79,11 @@ function answerOf(
     `${what}    heddle memory show ${memory.id}`,
     contentLine(here.screen, memory),
     ...superseded.map((older) => memoryMention(here.screen, 'replaces', older)),
-    ...near.map((other) => datedMention(here.screen, 'looks like', other)),
+    ...near.map((other) => datedMention(here.screen, 'similar:', other)),
     ...(first
-      ? [`  all are kept. Is one out of date?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`]
+      ? [
+          `  ${near.length === 1 ? 'both' : 'all'} are kept. Is one outdated?  heddle memory edit ${first.id} "…", heddle memory forget ${first.id}`,
+        ]
       : []),
   ]
   const ids = { superseded: superseded.map(({ id }) => id), near: near.map(({ id }) => id) }
@@ -90,8 +92,8 @@ function answerOf(
 
 /** Lines about the memories that it had replaced: erased too, or still readable. */
 function olderLines({ older, kept }: ForgetResult): string[] {
-  const gone = few(older.map((id) => `memory:${id}`))
-  const there = few(kept.map((id) => `memory:${id}`))
+  const gone = joinFirst(older.map((id) => `memory:${id}`))
+  const there = joinFirst(kept.map((id) => `memory:${id}`))
   return [
     ...(gone === null ? [] : [`  forgotten with it: ${gone}`]),
     ...(there === null ? [] : [`  it had replaced ${there}: still readable    heddle memory forget ${kept[0]}`]),
@@ -99,12 +101,12 @@ function olderLines({ older, kept }: ForgetResult): string[] {
 }
 
 function restedOn({ narratives, runs }: Pick<ForgetResult, 'narratives' | 'runs'>): string[] {
-  const cited = few(narratives.map((id) => `narrative:${id}`))
-  const shown = few(runs.map((id) => `run:${tail(id)}`))
+  const cited = joinFirst(narratives.map((id) => `narrative:${id}`))
+  const shown = joinFirst(runs.map((id) => `run:${tail(id)}`))
   return [
-    ...(cited === null ? [] : [`  cited by ${cited}, no longer shown to any model`]),
+    ...(cited === null ? [] : [`  cited by ${cited}, which is no longer used`]),
     ...(shown === null ? [] : [`  shown to ${shown}`]),
-    '  turns stay as they are',
+    '  turns are not changed',
   ]
 }
 

@@ -5,7 +5,7 @@ import { placeFile, toFileError } from '../../../config/files.ts'
 import { HeddleError } from '../../../domain/errors.ts'
 import type { CommandContext, CommandResult } from '../../command.ts'
 import { wholeInput } from '../../input/piped.ts'
-import { few } from '../../pages/memory-page.ts'
+import { joinFirst } from '../../pages/memory-page.ts'
 import { printable } from '../../terminal/screen.ts'
 
 const largestFile = 256 * 1024 * 1024
@@ -35,7 +35,7 @@ export async function exportMemory(
     if (!(await placeFile(path, pieces.join(''))))
       throw new HeddleError('file_exists', `${file} already exists`, 'use another name, or move it out of the way')
   } catch (error) {
-    throw toFileError(error, 'file_unwritable', `Cannot write ${file}`)
+    throw toFileError(error, 'file_unwritable', `cannot write ${file}`)
   }
   // The first piece is the header.
   const count = pieces.length - 1
@@ -54,7 +54,7 @@ export async function importMemory(here: CommandContext, file: string, trust: bo
 }
 
 function pageOf({ imported, skipped, distrusted, alike, archived }: MemoryImport): string {
-  const pairs = few(alike.map(({ id, with: other }) => `memory:${id} and memory:${other}`))
+  const pairs = joinFirst(alike.map(({ id, with: other }) => `memory:${id} and memory:${other}`))
   return [
     `imported ${memoriesCounted(imported.length)}, already here ${skipped}    heddle memory`,
     ...(distrusted > 0

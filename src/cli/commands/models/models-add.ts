@@ -159,13 +159,13 @@ async function servedCandidate(
 
 async function ollamaCandidate(here: CommandContext, config: Config, options: Options): Promise<Candidate> {
   if (options['key'] !== undefined || options['keyEnv'] !== undefined)
-    throw new UsageError('Ollama takes no key.', 'leave it out; another server with a key: heddle models add URL')
+    throw new UsageError('Ollama takes no key', 'leave it out; another server with a key: heddle models add URL')
   const origin = (text(options, 'baseUrl') ?? defaultOllama).replace(/\/(v1)?\/?$/, '')
   const ollama = await findOllama(origin, here.clock)
   if (!ollama)
     throw new HeddleError(
       'ollama_missing',
-      `Ollama does not answer at ${origin}.`,
+      `Ollama does not answer at ${origin}`,
       'start it: ollama serve; or give --base-url',
     )
   here.tell(`found Ollama ${printable(ollama.version)} at ${origin.replace(/^https?:\/\//, '')}`)
@@ -196,7 +196,7 @@ async function chooseOllama(
   if (!first)
     throw new HeddleError(
       'ollama_no_model',
-      wanted === undefined ? 'no model in Ollama can call tools.' : `Ollama has no model ${printable(wanted)}.`,
+      wanted === undefined ? 'no model in Ollama can call tools' : `Ollama has no model ${printable(wanted)}`,
       'get one: ollama pull qwen3; then try again',
     )
   if (options['yes'] === true || wanted !== undefined || !canAsk(here) || here.json) return first
@@ -215,7 +215,7 @@ async function widened(here: CommandContext, origin: string, name: string, windo
   if (made === undefined)
     throw new HeddleError(
       'ollama_window',
-      `Ollama could not give ${printable(name)} a window of ${window}.`,
+      `Ollama could not give ${printable(name)} a window of ${window}`,
       'set OLLAMA_CONTEXT_LENGTH where Ollama starts, and give that number with --window',
     )
   here.tell(`made ${printable(made)} in Ollama: the same weights with a wider window; remove it: ollama rm ${made}`)

@@ -32,7 +32,7 @@ function emitAsked(tx: Tx, { engine, claimed }: ActiveRun, { id, tool }: { id: n
 }
 
 /** The user's answers about pending calls. */
-export interface Answers {
+interface Answers {
   approved: ReadyCall[]
   /** Denied by the user, or changed since the approval. */
   refused: Refused[]
@@ -133,7 +133,7 @@ const changedSinceApproval: ToolOutcome = {
   status: 'error',
   output: {
     status: 'error',
-    error: 'what this call rests on was changed after the user approved it, so it was not made',
+    error: 'files this call depends on changed after the user approved it, so it was not run',
     remedy: 'look again, and call it again if it still makes sense: the user will be asked again',
   },
 }
@@ -143,7 +143,7 @@ export const grantLapsed: ToolOutcome = {
   status: 'forbidden',
   output: {
     status: 'error',
-    error: 'the user allowed this as the folder was then, and a file in it was changed before this call was made',
+    error: 'the approval covered the folder as it was; a file changed before this call ran',
     remedy: 'call it again if it still makes sense: the user will be asked',
   },
 }

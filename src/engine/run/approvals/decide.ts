@@ -1,6 +1,6 @@
+import { ownerText } from '../../../domain/access/principal.ts'
 import { type Approval, budgetTool, type Decision, minHashLength, type Scope } from '../../../domain/approval.ts'
 import { HeddleError, UsageError } from '../../../domain/errors.ts'
-import { ownerText } from '../../../domain/principal.ts'
 import type { Run } from '../../../domain/run.ts'
 import { nextDay } from '../../../domain/spending.ts'
 import { answerApproval, findApproval, insertGrant } from '../../../store/rows/approvals.ts'

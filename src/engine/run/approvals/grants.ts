@@ -17,7 +17,7 @@ export interface LapsedGrant {
 }
 
 /** Whether a grant covers a call. Lapsed grants are named in the next question. */
-export interface GrantCheck {
+interface GrantCheck {
   isGranted: boolean
   lapsed: LapsedGrant[]
 }

@@ -1,6 +1,6 @@
+import { ownerText } from '../../../domain/access/principal.ts'
 import { lapses } from '../../../domain/approval.ts'
 import type { RequestedCall } from '../../../domain/model.ts'
-import { ownerText } from '../../../domain/principal.ts'
 import type { ToolOutcome } from '../../../domain/tools/tool.ts'
 import { coverageOf, prepareCall, type ReadyCall, toErrorOutcome } from '../../../tools/call.ts'
 import type { ActiveRun } from '../active-run.ts'
@@ -21,7 +21,7 @@ export interface CallQuestion extends FrozenCall {
 }
 
 /** Calls of a reply, sorted by what happens to them. */
-export interface TriagedCalls {
+interface TriagedCalls {
   allowed: ReadyCall[]
   questions: CallQuestion[]
   refused: Refused[]

@@ -306,7 +306,7 @@ export class Journal {
     if (text.length <= maxCharacters) return text
     const more = text.length - maxCharacters
     const call = `${this.#runId}/${seq}`
-    return `${text.slice(0, maxCharacters).toWellFormed()}\n… [cut: ${more} more characters; read on with read_result call=${call} offset=${maxCharacters}]`
+    return `${text.slice(0, maxCharacters).toWellFormed()}\n… [cut: ${more} more characters; continue with read_result call=${call} offset=${maxCharacters}]`
   }
 
   #of(kind: Step['kind']): Step[] {
@@ -382,10 +382,10 @@ function outputOf(end: Step | undefined, wasBegun: boolean): unknown {
 }
 
 /** Output of a call whose approval was still open when its run ended. */
-const notMade = { status: 'forbidden', error: 'this call was not made: the run ended before it was allowed' }
+const notMade = { status: 'forbidden', error: 'not run: the run ended before it was approved' }
 
 /** Output of an unsafe call that was interrupted by a crash or a cancel. */
 export const unknownOutcome = {
   status: 'unknown',
-  error: 'this call was interrupted: it may have happened, wholly, partly or not at all. Check before you repeat it',
+  error: 'this call was interrupted: it may have run completely, partly or not at all. Check before you repeat it',
 }

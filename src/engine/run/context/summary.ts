@@ -5,8 +5,7 @@ import { tokensOfText } from '../../model/weight.ts'
 import { preview } from '../../turns/history.ts'
 
 export const summaryInstruction =
-  'You keep the memory of a conversation that has become too long. Write the summary that will replace the text ' +
-  'below. Keep what was asked for and why, what was decided and done, and what is still open, promised or under way. ' +
+  'This conversation is too long for the context window. Write a summary that replaces the text below. Keep what was asked for and why, what was decided and done, and what is still open, promised or under way. ' +
   'Keep names, numbers, paths, quotes and pointers such as [agent_result:3], plan:2 or [id:4] exactly as they are. ' +
   'Add nothing. Answer with the summary only.'
 

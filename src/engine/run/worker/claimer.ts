@@ -11,7 +11,7 @@ import type { Lease } from './lease.ts'
 const maxWave = 16
 
 /** The worker, as far as its claimer needs it. */
-export interface ClaimerOptions {
+interface ClaimerOptions {
   lease: Lease
   /** Claims only what belongs to this session. */
   sessionId?: string

@@ -10,7 +10,7 @@ const unregistered = ''
 const atRiskAfter = 0.8
 
 /** The worker, as far as its lease needs it. */
-export interface LeaseHolder {
+interface LeaseHolder {
   locks: OwnerLocks
   pid: number
   /** Stops all runs in good order, before the owner id is given up. */

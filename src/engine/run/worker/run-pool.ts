@@ -12,7 +12,7 @@ import type { Lease } from './lease.ts'
 import { type Crash, releaseRun } from './recover.ts'
 
 /** The worker, as far as its run pool needs it. */
-export interface PoolOptions {
+interface PoolOptions {
   lease: Lease
   /** The claimant for follow-up runs; undefined while this process takes no new work. */
   claimant(): Claimant | undefined

@@ -18,7 +18,7 @@ const temporary = '/tmp'
 // A link to it, unless something is bound there: bubblewrap cannot bind behind a link.
 const alsoTemporary = '/var/tmp'
 
-export interface SandboxSettings {
+interface SandboxSettings {
   view: View
   cwd: string
   network: boolean

@@ -14,14 +14,14 @@ export function guardNotes({ done, findings }: GuardedResult<ProgramExit>): stri
   const moved = directories.map((directory) => {
     const names = findings.movedAside.filter(({ path }) => dirname(path) === directory)
     const renamed = names.map(({ path, to }) => `${shownName(path)} is now ${shownName(to)}`).join(', ')
-    return `git or heddle would run what the command left here, so it was moved aside: ${renamed}. Only the user can put it back: heddle git trust ${shownName(directory)}`
+    return `git or heddle would run what the command left here, so it was disabled: ${renamed}. Only the user can restore it: heddle git trust ${shownName(directory)}`
   })
   const silent = findings.appeared.filter((path) => !directories.includes(path))
   const notes = [
     ...moved,
     ...silent.map((path) => `${shownName(path)} is a new repository`),
     ...findings.restored.map((path) => `${shownName(path)} was restored to its old target`),
-    ...findings.unseen.map((why) => `not checked or not moved aside: ${shownName(why)}; ${looksAgain}`),
+    ...findings.unseen.map((why) => `not checked or not disabled: ${shownName(why)}; ${looksAgain}`),
   ]
   const more = notes.length > maxNotes ? [`and ${notes.length - maxNotes} more such notes`] : []
   return [

@@ -11,7 +11,7 @@ import { type Mount, parentsBetween } from './mounts.ts'
 // Each hard link needs its own mount; a folder with more is a hard-linked copy of Heddle.
 const maxOtherNames = 500
 
-export interface GuardOptions {
+interface GuardOptions {
   threads: FileThreads
   folder: PathAddress
   records: GuardRecords | undefined

@@ -145,7 +145,7 @@ export const host = {
   },
 }
 
-export interface ScratchDirectory {
+interface ScratchDirectory {
   folder: string
   inside: string
   beside: string

@@ -4,7 +4,7 @@ import { isWithin } from '../../../domain/tools/within.ts'
 /**
  * Kind of a mount. `fixed` can be written but not moved or removed: a mount point cannot be renamed.
  */
-export type MountKind = 'empty-directory' | 'unreadable-file' | 'read-only' | 'fixed'
+type MountKind = 'empty-directory' | 'unreadable-file' | 'read-only' | 'fixed'
 
 export interface Mount {
   path: string

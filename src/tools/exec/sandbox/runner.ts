@@ -19,7 +19,7 @@ const floodBytes = 256_000_000
 const maxMounts = 2500
 
 /** An agent's command. */
-export interface Command {
+interface Command {
   command: string
   folder: string
   protect: ProtectedPlaces

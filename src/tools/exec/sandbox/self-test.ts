@@ -20,7 +20,7 @@ const timeoutMs = 10_000
 const [inside, beside] = ['heddle-inside', 'heddle-beside']
 
 /** A working sandbox, or the obstacle. */
-export type Proof = { runner: Runner } | { obstacle: Obstacle }
+type Proof = { runner: Runner } | { obstacle: Obstacle }
 
 /**
  * Tests the sandbox with a command that tries to escape: a sandbox that does not confine is worse than none.

@@ -7,7 +7,7 @@ import { nodeOfShim } from './node-shims.ts'
 import { storeFolders, systemFolders, systemPath } from './system-places.ts'
 
 /** Programs of the user's PATH, as commands see them. */
-export interface UserPrograms {
+interface UserPrograms {
   /** Mounted read-only at their own path. */
   readable: string[]
   /** Mounted read-only, by the path that commands see. */
@@ -18,7 +18,7 @@ export interface UserPrograms {
 }
 
 /** Path of this process's own Node if the user has none; it does not reveal where Heddle is installed. */
-export const ownNodePlace = '/.node'
+const ownNodePlace = '/.node'
 
 /** Visible in every sandbox, so that nothing below them needs a bind of its own. */
 const alwaysVisible = ['/usr', ...systemFolders, ...storeFolders]

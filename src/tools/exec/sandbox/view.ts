@@ -35,7 +35,7 @@ const defaultFiles = [
 const networkFiles = ['/etc/resolv.conf', '/etc/host.conf', '/etc/gai.conf']
 
 /** Inputs of a view. */
-export interface ViewSettings {
+interface ViewSettings {
   folder: string
   protect: ProtectedPlaces
   /** In addition to those of protected paths. */

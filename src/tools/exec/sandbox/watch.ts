@@ -10,7 +10,7 @@ export interface SandboxProcess {
   namespace: string
 }
 
-export type Excess = 'processes' | 'memory'
+type Excess = 'processes' | 'memory'
 
 /**
  * Watches a sandbox's processes and memory from outside, until it exceeds a limit or the signal aborts. The kernel's own

@@ -1,6 +1,6 @@
-import type { Millis } from '../../domain/clock.ts'
-import { statement } from '../statement.ts'
-import type { Reading, Tx } from '../store.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import { statement } from '../../statement.ts'
+import type { Reading, Tx } from '../../store.ts'
 
 /** A request as its sender can name it again. */
 export interface KeyedRequest {

@@ -1,8 +1,8 @@
-import { formatCount, todoMarker } from './counted.ts'
+import { stripQuotes } from '../find.ts'
+import { answersOrCalls, type ScriptStep, type ScriptView } from '../script-view.ts'
+import { readFiles, readListing, readMatches, reasonIn, totalLines } from '../tool-texts.ts'
 import { type FileKind, fileKindIn } from './file-kind.ts'
-import { stripQuotes } from './find.ts'
-import { answersOrCalls, type ScriptStep, type ScriptView } from './script-view.ts'
-import { readFiles, readListing, readMatches, reasonIn, totalLines } from './tool-texts.ts'
+import { formatCount, todoMarker } from './format-count.ts'
 
 /** Nouns that a text search would not count. */
 const uncountable = /^(?:folders?|director(?:y|ies)|functions?|class(?:es)?|tests?|words?|characters?|commits?)$/i

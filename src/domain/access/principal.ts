@@ -1,11 +1,11 @@
-import { UsageError } from './errors.ts'
+import { UsageError } from '../errors.ts'
 
 export const userRoles = ['public', 'operator', 'admin'] as const
 /** What a user may do; the table in `actions.ts` says it for each action. */
 export type UserRole = (typeof userRoles)[number]
 
 /** A person with a token. */
-export interface UserPrincipal {
+interface UserPrincipal {
   kind: 'user'
   id: string
   role: UserRole

@@ -20,7 +20,7 @@ const pageSize = 200
 const maxReportedIds = 20
 
 /** Report of the memories that were brought back, shown once. */
-export interface BroughtBackMemories {
+interface RestoredMemories {
   count: number
   /** The first ids. */
   ids: number[]
@@ -30,13 +30,13 @@ export interface BroughtBackMemories {
  * Earlier versions treated similar statements as contradictions and hid the older one. Brings back all memories that may
  * have been hidden this way; undefined when there are none. Safe to stop after any page.
  */
-export async function bringBackReplaced({
+export async function restoreReplaced({
   store,
   clock,
 }: {
   store: Store
   clock: Clock
-}): Promise<BroughtBackMemories | undefined> {
+}): Promise<RestoredMemories | undefined> {
   if (!(await store.read(findReview))) return undefined
   for (;;) {
     const step = await store.write('import', (tx) => reviewPage(tx, clock.now()))
@@ -45,13 +45,13 @@ export async function bringBackReplaced({
 }
 
 /** Message for the user after an upgrade. */
-export function broughtBackText({ count, ids }: BroughtBackMemories): string {
+export function broughtBackText({ count, ids }: RestoredMemories): string {
   const names = ids.slice(0, 5).map((id) => `memory:${id}`)
   const more = count > names.length ? ` and ${count - names.length} more` : ''
   return `an earlier version had hidden ${count === 1 ? 'a memory' : `${count} memories`} behind others that looked alike; restored: ${names.join(', ')}${more}; see: heddle memory`
 }
 
-async function reviewPage(tx: Tx, now: number): Promise<{ isDone: boolean; report?: BroughtBackMemories }> {
+async function reviewPage(tx: Tx, now: number): Promise<{ isDone: boolean; report?: RestoredMemories }> {
   await lockMemories(tx)
   const review = await findReview(tx)
   // Another process has finished the review and reported it.

@@ -1,5 +1,5 @@
-import { formatCount } from './counted.ts'
 import { answersOrCalls, type ScriptStep, type ScriptView } from './script-view.ts'
+import { formatCount } from './survey/format-count.ts'
 import { reasonIn, totalLines } from './tool-texts.ts'
 
 const maxFiles = 5

@@ -1,7 +1,7 @@
-import { formatCount, todoMarker } from './counted.ts'
+import { answersOrCalls, type ScriptedCall, type ScriptView } from '../script-view.ts'
+import { readFiles, readMatches, reasonIn, type SearchLine, type SearchText, totalLines } from '../tool-texts.ts'
+import { formatCount, todoMarker } from './format-count.ts'
 import { containsFile, type FolderPart, partName, searchInput } from './part.ts'
-import { answersOrCalls, type ScriptedCall, type ScriptView } from './script-view.ts'
-import { readFiles, readMatches, reasonIn, type SearchLine, type SearchText, totalLines } from './tool-texts.ts'
 
 const maxFiles = 24
 // Few: otherwise a search of the folder would mostly find the report itself.
@@ -19,7 +19,7 @@ export interface Numbers {
 }
 
 /** Counts of a part, and the lines that report them: the numbers first, then their sources. */
-export interface Tally {
+interface Tally {
   numbers: Numbers
   lines: string[]
 }

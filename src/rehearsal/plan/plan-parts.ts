@@ -1,14 +1,14 @@
+import { parseWorkOrder, researchIn } from '../order.ts'
+import { answerTo, type ScriptStep, type ScriptView } from '../script-view.ts'
+import { formatCount, todoMarker } from '../survey/format-count.ts'
+import { partName } from '../survey/part.ts'
+import { readPartsSurvey, type SurveyedPart } from '../survey/survey-parts.ts'
+import { reasonIn } from '../tool-texts.ts'
 import { agentNamesIn } from './agents.ts'
-import { formatCount, todoMarker } from './counted.ts'
-import { parseDroppedParts } from './dropped.ts'
-import { parseWorkOrder, researchIn } from './order.ts'
-import { partName } from './part.ts'
-import { answerTo, type ScriptStep, type ScriptView } from './script-view.ts'
-import { readPartsSurvey, type SurveyedPart } from './survey-parts.ts'
-import { reasonIn } from './tool-texts.ts'
+import { parseDroppedParts } from './dropped-parts.ts'
 
 /** Brief line of a task that should fail. */
-export const failLine = 'Fail on request: the person wants to see what a failed task looks like.'
+export const failLine = 'Fail on request: the user wants to see what a failed task looks like.'
 
 const maxGoalLength = 4000
 

@@ -1,6 +1,6 @@
-import { stripQuotes } from './find.ts'
+import { stripQuotes } from '../find.ts'
+import type { ScriptStep, ScriptView } from '../script-view.ts'
 import { excludedPath, parsePart, partName } from './part.ts'
-import type { ScriptStep, ScriptView } from './script-view.ts'
 import { tallyPart } from './tally.ts'
 
 /** Counts the contents of one part of the folder and quotes its lines. */

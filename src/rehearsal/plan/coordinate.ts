@@ -1,13 +1,13 @@
+import { findPiece, refusalText, type Skill } from '../repertoire.ts'
+import type { ScriptedCall, ScriptStep, ScriptView } from '../script-view.ts'
+import { formatCount } from '../survey/format-count.ts'
+import { isPartsSurvey } from '../survey/survey-parts.ts'
+import { reportPath } from '../write.ts'
 import { agentNamesIn } from './agents.ts'
-import { formatCount } from './counted.ts'
+import { planIn, planNewsIn, type ResultItem, readTalk, refusalIn, type Talk, type TalkItem } from './conversation.ts'
 import { decideTaskStep, parseDecision, updatesFrom } from './decide-task.ts'
-import { parseDroppedParts } from './dropped.ts'
-import { findPiece, type Piece, refusalText } from './repertoire.ts'
-import type { ScriptedCall, ScriptStep, ScriptView } from './script-view.ts'
-import { isPartsSurvey } from './survey-parts.ts'
-import { planIn, planNewsIn, type ResultItem, readTalk, refusalIn, type Talk, type TalkItem } from './talk.ts'
-import { describePlanEnd, describeTaskEnd } from './tell-plan.ts'
-import { reportPath } from './write.ts'
+import { describePlanEnd, describeTaskEnd } from './describe-plan.ts'
+import { parseDroppedParts } from './dropped-parts.ts'
 
 /** Calls and text in response to one item of the conversation. */
 interface Move {
@@ -63,7 +63,7 @@ function answer(prompt: string, view: ScriptView, talk: Talk): Move {
 }
 
 /** Delegates one piece of work to one agent. */
-function delegate(prompt: string, { by }: Piece, { system }: ScriptView): Move {
+function delegate(prompt: string, { by }: Skill, { system }: ScriptView): Move {
   const skill = by.find((name) => agentNamesIn(system).includes(name))
   if (skill === undefined) return textMove(missing(by))
   return { calls: [spawn({ task: prompt, skill })], text: `@${skill} is working on it: ${prompt}` }

@@ -1,6 +1,6 @@
-import type { ModelMessage } from '../domain/model.ts'
-import { stripLabel } from './label.ts'
-import { answeredCalls, type ScriptedCall } from './script-view.ts'
+import type { ModelMessage } from '../../domain/model.ts'
+import { stripLabel } from '../label.ts'
+import { answeredCalls, type ScriptedCall } from '../script-view.ts'
 
 /** A message to the coordinator: from the user, or from the runtime in a fixed format. */
 export type TalkItem =
@@ -41,7 +41,7 @@ export function readTalk(messages: readonly ModelMessage[]): Talk {
   }
 }
 
-const itemStart = /\n(?=\[agent_result:\d+\] (?:task|run):|plan:\d+(?: "|: )|every agent that was started has ended)/
+const itemStart = /\n(?=\[agent_result:\d+\] (?:task|run):|plan:\d+(?: "|: )|all started agents have ended)/
 
 function parseItems(content: string): TalkItem[] {
   return content.split(itemStart).flatMap((line): TalkItem[] => readLine(line.trim()))
@@ -63,7 +63,7 @@ function readLine(line: string): TalkItem[] {
     const state = /^plan:\d+ ".*" completed: /s.test(line) ? 'completed' : 'stopped'
     return [{ kind: 'plan', id: Number(plan[1]), state, text: line }]
   }
-  if (line.startsWith('every agent that was started has ended')) return [{ kind: 'join' }]
+  if (line.startsWith('all started agents have ended')) return [{ kind: 'join' }]
   return line === '' || line.startsWith('[') ? [] : [{ kind: 'person', text: line }]
 }
 

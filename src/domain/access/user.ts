@@ -1,4 +1,4 @@
-import type { Millis } from './clock.ts'
+import type { Millis } from '../clock.ts'
 import type { UserRole } from './principal.ts'
 
 /** Someone besides the owner, with what the owner decided about them. */

@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely'
-import type { Millis } from '../../domain/clock.ts'
-import type { User } from '../../domain/user.ts'
-import { statement } from '../statement.ts'
-import type { Reading, Tx } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { User } from '../../../domain/access/user.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import { statement } from '../../statement.ts'
+import type { Reading, Tx } from '../../store.ts'
+import type { Tables } from '../../tables.ts'
 
 type UserRow = Selectable<Tables['users']>
 

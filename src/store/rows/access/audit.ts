@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely'
-import type { Reading, Tx } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Reading, Tx } from '../../store.ts'
+import type { Tables } from '../../tables.ts'
 
-export type AuditRow = Selectable<Tables['audit']>
+type AuditRow = Selectable<Tables['audit']>
 
 /** Inserts a line and returns its number. */
 export async function insertAudit(tx: Tx, line: Omit<AuditRow, 'seq'>): Promise<number> {

@@ -1,4 +1,4 @@
-import { todoMarker } from './counted.ts'
+import { todoMarker } from './format-count.ts'
 import type { Numbers } from './tally.ts'
 
 /** One number or quote of a report line. */

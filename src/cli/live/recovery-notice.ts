@@ -13,14 +13,12 @@ export function recoveryNotice(work: RecoveredWork): string | undefined {
   const calls = (count: number) => (count === 1 ? '1 call' : `${count} calls`)
   const parts = [
     ...(resumed.length > 0 ? [`${runs(resumed)} resumed`] : []),
-    ...(queued.length > 0
-      ? [`${runs(queued)} of another session ${queued.length === 1 ? 'is' : 'are'} queued again`]
-      : []),
-    ...(quarantined.length > 0 ? [`${quarantined.length} given up after three crashes`] : []),
+    ...(queued.length > 0 ? [`${runs(queued)} of another session requeued`] : []),
+    ...(quarantined.length > 0 ? [`${quarantined.length} quarantined after 3 crashes`] : []),
     lost === 0 ? 'nothing lost' : `${lost} lost`,
-    ...(doubledCalls > 0 ? [`${calls(doubledCalls)} done twice`] : []),
+    ...(doubledCalls > 0 ? [`${calls(doubledCalls)} ran twice`] : []),
     ...(unknownCalls > 0 ? [`${calls(unknownCalls)} with unknown outcome`] : []),
   ]
-  const next = queued.length > 0 ? 'heddle up, or a question there, continues it: heddle ps' : 'heddle ps -a'
-  return `picked up after a crash: ${parts.join(', ')}    ${next}`
+  const next = queued.length > 0 ? 'heddle ps, heddle up' : 'heddle ps -a'
+  return `recovered after a crash: ${parts.join(', ')}    ${next}`
 }

@@ -1,6 +1,6 @@
-import { stripQuotes } from './find.ts'
-import { answersOrCalls, type ScriptStep, type ScriptView } from './script-view.ts'
-import { parseReadFile, reasonIn, totalLines } from './tool-texts.ts'
+import { stripQuotes } from '../find.ts'
+import { answersOrCalls, type ScriptStep, type ScriptView } from '../script-view.ts'
+import { parseReadFile, reasonIn, totalLines } from '../tool-texts.ts'
 
 const maxShown = 60
 

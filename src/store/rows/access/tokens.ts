@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely'
-import type { Millis } from '../../domain/clock.ts'
-import type { Token } from '../../domain/user.ts'
-import { statement } from '../statement.ts'
-import type { Reading, Tx } from '../store.ts'
-import type { Tables } from '../tables.ts'
+import type { Token } from '../../../domain/access/user.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import { statement } from '../../statement.ts'
+import type { Reading, Tx } from '../../store.ts'
+import type { Tables } from '../../tables.ts'
 
 /** Inserts a token by its hash and returns its id. */
 export async function insertToken(tx: Tx, token: Omit<Token, 'id' | 'revokedAt'> & { hash: string }): Promise<number> {

@@ -1,5 +1,4 @@
-import { formatCount, todoMarker } from './counted.ts'
-import { answersOrCalls, answerTo, type ScriptStep, type ScriptView } from './script-view.ts'
+import { answersOrCalls, answerTo, type ScriptStep, type ScriptView } from '../script-view.ts'
 import {
   type DirectoryListing,
   type FoundFiles,
@@ -9,7 +8,8 @@ import {
   readMatches,
   reasonIn,
   type SearchText,
-} from './tool-texts.ts'
+} from '../tool-texts.ts'
+import { formatCount, todoMarker } from './format-count.ts'
 
 const maxParts = 20
 const maxQuotes = 5

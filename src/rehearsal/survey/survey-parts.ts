@@ -1,7 +1,7 @@
-import { formatCount } from './counted.ts'
+import { answersOrCalls, type ScriptedCall, type ScriptStep, type ScriptView } from '../script-view.ts'
+import { type DirectoryListing, readFiles, readListing, reasonIn } from '../tool-texts.ts'
+import { formatCount } from './format-count.ts'
 import { containsFile, excludedPath, type FolderPart, parsePart, partName, searchInput } from './part.ts'
-import { answersOrCalls, type ScriptedCall, type ScriptStep, type ScriptView } from './script-view.ts'
-import { type DirectoryListing, readFiles, readListing, reasonIn } from './tool-texts.ts'
 
 const maxParts = 20
 const surveyed = 'surveyed by parts: '

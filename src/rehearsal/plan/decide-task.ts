@@ -1,9 +1,9 @@
-import type { ScriptedCall } from './script-view.ts'
-import { planIn, refusalIn, type Talk } from './talk.ts'
-import { failedIn } from './tell-plan.ts'
+import type { ScriptedCall } from '../script-view.ts'
+import { planIn, refusalIn, type Talk } from './conversation.ts'
+import { failedIn } from './describe-plan.ts'
 
 /** The user's decision about a task. */
-export interface WantedDecision {
+interface WantedDecision {
   action: 'retry' | 'skip' | 'cancel' | 'edit'
   /** With a colon an id; without one perhaps the position in the plan. */
   task?: { number: number; isId: boolean }

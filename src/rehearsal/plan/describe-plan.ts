@@ -1,5 +1,5 @@
-import { rehearsedFailure } from './fail.ts'
-import { type PlanItem, planIn, type ResultItem, type Talk } from './talk.ts'
+import { rehearsedFailure } from '../fail.ts'
+import { type PlanItem, planIn, type ResultItem, type Talk } from './conversation.ts'
 
 /** Text for the end of one task while others are running. */
 export function describeTaskEnd({ id, task, status, summary }: ResultItem): string {

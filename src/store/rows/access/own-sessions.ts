@@ -1,4 +1,4 @@
-import type { Builder } from '../dialect.ts'
+import type { Builder } from '../../dialect.ts'
 
 /** Filter of a list: only what belongs to sessions of this principal; without it, everything. */
 export interface OwnedBy {

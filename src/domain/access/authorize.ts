@@ -1,5 +1,5 @@
+import { HeddleError } from '../errors.ts'
 import { type Action, type ActionRow, actions, type Rank } from './actions.ts'
-import { HeddleError } from './errors.ts'
 import { actingFor, type Principal, principalText } from './principal.ts'
 
 /** What an action is done to: something that belongs to a session's principal. Undefined for what is the caller's own. */
