@@ -4,19 +4,21 @@ import { allRoutes, ownRoutes } from './routes/table.ts'
 
 /** The OpenAPI document of all routes. */
 export function openapi(version: string): object {
-  const paths: Record<string, Record<string, object>> = {
-    [ownRoutes.health]: { get: operation('health', 'Who answers, and since when.') },
-    [ownRoutes.openapi]: { get: operation('openapi', 'This document.') },
-    [ownRoutes.events]: {
-      get: {
-        ...operation('stream', 'Server-sent events: stored ones with their cursor as id, and text as it is written.'),
-        parameters: ['after', 'run'].map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
+  const paths = new Map<string, Record<string, object>>(
+    Object.entries({
+      [ownRoutes.health]: { get: operation('health', 'Who answers, and since when.') },
+      [ownRoutes.openapi]: { get: operation('openapi', 'This document.') },
+      [ownRoutes.events]: {
+        get: {
+          ...operation('stream', 'Server-sent events: stored ones with their cursor as id, and text as it is written.'),
+          parameters: ['after', 'run'].map((name) => ({ name, in: 'query', schema: { type: 'string' } })),
+        },
       },
-    },
-  }
+    }),
+  )
   for (const { method, route } of allRoutes) {
     const path = route.path.replace(':id', '{id}')
-    paths[path] = { ...paths[path], [route.verb.toLowerCase()]: operationOf(method, route) }
+    paths.set(path, { ...paths.get(path), [route.verb.toLowerCase()]: operationOf(method, route) })
   }
   return {
     openapi: '3.1.0',
@@ -25,7 +27,7 @@ export function openapi(version: string): object {
       version,
       description: 'Everything that a client can ask for. Errors have a code, a message and a remedy.',
     },
-    paths,
+    paths: Object.fromEntries(paths),
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
       schemas: { Problem: problem },

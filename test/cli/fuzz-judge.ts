@@ -12,6 +12,8 @@ const elsewhere: Record<string, string> = {
   '--on-approval': 'nothing is asked in this talk',
   'log --graph': 'with --all it is drawn anyway',
   'memory narratives --limit': 'there is one narrative of this folder',
+  'ps --limit': 'one run is not over',
+  'usage --limit': 'there is one model',
   'memory export --all': 'the archive is empty',
   '--today': 'everything in this home is of today',
 }
@@ -66,6 +68,8 @@ export class Judge {
       if (reasonFor(called, addition)) continue
       if (sameAnyway[[called.name, ...addition.words].join(' ')]) continue
       const rest = additions.filter((each) => each !== addition)
+      // A list that is cut to one row may show the same row without it.
+      if (rest.some(({ name }) => name === '--limit')) continue
       // An argument that follows it would take its place.
       if (addition.isArgument && rest.some(({ isArgument }) => isArgument)) continue
       const left = partsWith(called, rest)

@@ -197,6 +197,7 @@ describe.each(databases)('write on %s', (database) => {
         'id_tails',
         ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
         ...['embedders', 'memory_vectors', 'usage'],
+        ...['users', 'tokens', 'audit', 'idempotency'],
       ])
     })
   })

@@ -94,8 +94,8 @@ describe.each(databases)('lists on %s', (database) => {
     expect(live.map(({ id }) => id)).toEqual(all.filter(({ state }) => state !== 'completed').map(({ id }) => id))
     expect(all.slice(0, 4).map(({ doing }) => doing)).toEqual([
       'thinking',
-      'waiting to start',
-      expect.stringMatching(/^waits: retry of the model in 1s/),
+      'queued',
+      expect.stringMatching(/^waiting for model retry in 1s/),
       'completed',
     ])
     expect(all[0]).toMatchObject({ session: 's0', folder, model: { actual: 'big' }, tokens: 11 })

@@ -72,6 +72,7 @@ describe('the home is chosen', () => {
 test('the paths of a home are in one place', () => {
   expect(homePaths('/h')).toEqual({
     home: '/h',
+    id: '/h/home-id',
     config: '/h/heddle.yaml',
     database: '/h/heddle.db',
     backups: '/h/backups',

@@ -44,7 +44,7 @@ describe.each(databases)('a backup of %s', (database) => {
       'narrative_recalls',
       'id_tails',
       ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
-      ...['embedders', 'memory_vectors', 'usage'],
+      ...['embedders', 'memory_vectors', 'usage', 'users', 'tokens', 'audit', 'idempotency'],
     ]
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',

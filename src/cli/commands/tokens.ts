@@ -3,7 +3,11 @@ import { UsageError } from '../../domain/errors.ts'
 import { type Register, rareGroup } from '../command.ts'
 import { table } from '../terminal/screen.ts'
 
-const units = { h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+const units = new Map([
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+  ['w', 604_800_000],
+])
 
 /** Tokens of users. */
 export const registerTokens: Register = (program, run) => {
@@ -68,8 +72,9 @@ function scopesFrom(text: string): AccessScope[] {
 
 /** A moment given as a time from now, or as a date. */
 function momentFrom(text: string, now: number): number {
-  const [, amount, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? []
-  if (amount !== undefined) return now + Number(amount) * units[unit as keyof typeof units]
+  const [, amount, name = ''] = /^(\d{1,5})([hdw])$/.exec(text) ?? []
+  const unit = units.get(name)
+  if (unit !== undefined) return now + Number(amount) * unit
   const moment = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isFinite(moment)) return moment
   throw new UsageError(`"${text}" is not a time`, 'write 12h, 30d, 8w, or a date such as 2027-01-31', 'bad_time')

@@ -1,7 +1,8 @@
 import { checkLimit, cursorFrom, maxPage, type PageOptions, positionOfCursor } from '../../api/views/page.ts'
 import type { RunFilter, RunLine, SpendingKey, UsageReport } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
-import { HeddleError } from '../../domain/errors.ts'
+import { HeddleError, UsageError } from '../../domain/errors.ts'
+import { idPattern } from '../../domain/id.ts'
 import { withoutDate } from '../../domain/model.ts'
 import type { Run } from '../../domain/run.ts'
 import { spendingOf, startOfDay } from '../../domain/spending.ts'
@@ -24,8 +25,15 @@ export async function listRuns(
   now: Millis,
   { all = false, limit = defaultRuns, after, ...sessions }: OwnedBy & RunFilter = {},
 ): Promise<RunLine[]> {
-  const page = { limit: checkLimit(limit), ...(after !== undefined && { after: after.replace(/^run:/, '') }) }
+  const page = { limit: checkLimit(limit), ...(after !== undefined && { after: checkRunCursor(after) }) }
   return runLines(rows, await listedRuns(rows, { live: !all, sessions }, page), now)
+}
+
+/** The cursor of a list of runs: a whole id. */
+function checkRunCursor(after: string): string {
+  const id = after.replace(/^run:/, '')
+  if (idPattern.test(id)) return id
+  throw new UsageError('this is not the cursor of a list of runs', 'use the whole id of a run', 'bad_cursor')
 }
 
 /** Finds a run by `run:ID`, an id, or the start or end of one. */
