@@ -63,6 +63,13 @@ export async function serveData(home: string, known: Known) {
       return { budget: { request: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0.02 } } }
     },
     runs: async () => [],
+    sessions: async () => [],
+    countSessions: async () => 0,
+    log: async () => [],
+    agents: async () => [],
+    checkAgent: async () => undefined,
+    grants: async () => [],
+    personas: async () => [],
     approvals: async () => known.approvals,
     decide: async (name: string, said: unknown) => {
       known.approvals = []
