@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { authorize } from '../src/domain/access/authorize.ts'
-import type { UserPrincipal } from '../src/domain/access/principal.ts'
+import type { Principal } from '../src/domain/access/principal.ts'
 import { type Figure, figure, measure } from './figures.ts'
 import { openHome } from './home.ts'
 import type { Scratch } from './scratch.ts'
@@ -8,7 +8,7 @@ import { zeroLatencyModel } from './zero-latency.ts'
 
 const rounds = 50
 const callsPerRound = 10_000
-const mia: UserPrincipal = { kind: 'user', id: 'mia', role: 'public' }
+const mia = { kind: 'user', id: 'mia', role: 'public' } as const
 
 /** What each request pays for knowing on whose behalf it is made. */
 export async function measureGuard(scratch: Scratch): Promise<Figure> {
@@ -19,7 +19,7 @@ export async function measureGuard(scratch: Scratch): Promise<Figure> {
   for (let round = 0; round < rounds; round++) {
     const time = await measure(() => {
       for (let call = 0; call < callsPerRound; call++) {
-        const principal: UserPrincipal = { ...mia, id: `mia-${call % 100}` }
+        const principal: Principal = { ...mia, id: `mia-${call % 100}` }
         heddle.as(principal)
         if (authorize(principal, 'run.ask', { principal: 'user:mia-7' })) allowed++
       }

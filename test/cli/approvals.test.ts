@@ -126,9 +126,9 @@ test.each([
   await vi.waitUntil(() => existsSync(notes), { timeout: 60_000 })
   terminal.type('y\n')
   const { out } = await terminal.ended
-  expect(readFileSync(notes, 'utf8')).toMatch(/^1\|heddle: run:\w{6} needs you: approval$/)
+  expect(readFileSync(notes, 'utf8')).toMatch(/^1\|heddle: run:\w{6} is waiting for your approval$/)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
-  expect(/\u0007\u001b\]9;heddle: run:\w{6} needs you: approval\u0007/.test(out)).toBe(isNoticed)
+  expect(/\u0007\u001b\]9;heddle: run:\w{6} is waiting for your approval\u0007/.test(out)).toBe(isNoticed)
   expect(out.includes('\u0007')).toBe(!('TERM' in env))
 })
 
