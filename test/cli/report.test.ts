@@ -69,7 +69,7 @@ async function outcome(heddle: TestHeddle) {
     /** Every line by which the coordinator was woken, by what it is about. */
     told: main
       .flatMap(({ query }) => query.flatMap(({ content }) => content.split('\n')))
-      .flatMap((line) => /^(?:\[agent_result:\d+\]|plan:\d+|every agent)/.exec(line) ?? [])
+      .flatMap((line) => /^(?:\[agent_result:\d+\]|plan:\d+|all started agents)/.exec(line) ?? [])
       .sort(),
     answers: main.map(({ status }) => status),
   }
@@ -111,7 +111,7 @@ test('a report that was begun six times and killed five is the one of an undistu
     ].map((title) => ({ title, status: 'completed', attempts: 1 })),
   )
   // Two fan-outs wake it once each; a result or an end is told once.
-  const named = came.told.filter((what) => what !== 'every agent')
+  const named = came.told.filter((what) => what !== 'all started agents')
   expect(named).toEqual([...new Set(named)])
   expect(came.report).toContain('4 parts: 10 files, 21 lines, 9 exports, 9 TODO.')
 })

@@ -53,7 +53,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
       const [, wake] = await heard(2)
       expect(new Set(resultsIn(wake ?? []).map((line) => /done: child (\d+)$/.exec(line)?.[1])).size).toBe(count)
       expect(wake).toHaveLength(count + 1)
-      expect(request?.answer.turn.responseMessage.content).toContain('heard: every agent')
+      expect(request?.answer.turn.responseMessage.content).toContain('heard: all started agents')
       expect((await children()).filter(({ state }) => state === 'completed')).toHaveLength(count)
     },
   )
@@ -86,7 +86,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     expect(all.filter(({ depth }) => depth === 2)).toHaveLength(4)
     expect(all.every(({ state }) => state === 'completed')).toBe(true)
     expect(resultsIn((await heard(2))[1] ?? [])).toHaveLength(2)
-    expect(request?.answer.turn.responseMessage.content).toContain('every agent')
+    expect(request?.answer.turn.responseMessage.content).toContain('all started agents')
   })
 
   test('F10 openclaw #74864: whose child takes every process down with it goes on when that is given up', async () => {
@@ -157,7 +157,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     expect(await heard(3)).toEqual([
       ['go'],
       ['are you there?'],
-      [expect.stringContaining('[agent_result:'), expect.stringContaining('every agent')],
+      [expect.stringContaining('[agent_result:'), expect.stringContaining('all started agents')],
     ])
   })
 
@@ -169,7 +169,7 @@ describe.each(databases)('a parent on %s', patience, (database) => {
     const failing: typeof model = {
       ...model,
       async reply(request, onDelta) {
-        const isWake = request.messages.at(-1)?.content.startsWith('every agent')
+        const isWake = request.messages.at(-1)?.content.startsWith('all started agents')
         if (isWake && isDown) throw down
         return model.reply(request, onDelta)
       },

@@ -87,7 +87,7 @@ describe.each(databases)('F29 a model that never comes to an end on %s', (databa
         : { calls: Array.from({ length: width }, () => ({ name: 'spawn', input: 'go deeper' })), usage }
     const model = scriptedModel(({ messages }) => {
       const asked = messages.findLast(({ role }) => role === 'user')?.content ?? ''
-      if (asked.startsWith('every agent')) return { text: 'heard', usage }
+      if (asked.startsWith('all started agents')) return { text: 'heard', usage }
       return chain(messages.at(-1)?.role === 'tool')
     })
     const runs = await toTheEnd(model)
@@ -97,7 +97,7 @@ describe.each(databases)('F29 a model that never comes to an end on %s', (databa
     // Of the first turn, and of the wake when all below had ended: one way or the other, the request has an end.
     const turns = await under.turns(2)
     expect(turns).toHaveLength(2)
-    expect(turns[1]?.turn.queryMessages.at(-1)?.content).toContain('every agent')
+    expect(turns[1]?.turn.queryMessages.at(-1)?.content).toContain('all started agents')
   })
 
   test('but begins another on every wake is stopped by the steps of its request, whoever makes them', async () => {

@@ -185,7 +185,7 @@ describe('F06 a child that ends at the moment when a message comes for its paren
   const heardOnce = async () => {
     const turns = await under.turns(2)
     const heard = turns.flatMap(({ turn }) => turn.queryMessages.map(({ content }) => content.slice(0, 5)))
-    expect(heard.sort()).toEqual(['[agen', 'every', 'go', 'hello'])
+    expect(heard.sort()).toEqual(['[agen', 'all s', 'go', 'hello'])
     expect(await under.runtime.store.read((rows) => runsOf(rows, { live: true }))).toEqual([])
   }
 })

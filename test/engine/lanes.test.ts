@@ -88,7 +88,7 @@ describe.each(databases)('lanes on %s', (database) => {
     await under.work()
     const { itemId } = await under.say('go go')
     const request = await whenQuiet(under.engine, itemId, new AbortController().signal)
-    expect(request?.answer.turn.responseMessage.content).toContain('every agent that was started has ended')
+    expect(request?.answer.turn.responseMessage.content).toContain('all started agents have ended')
     const runs = await under.runtime.store.read((rows) => runsOf(rows, {}))
     expect(runs.filter(({ depth }) => depth === 2)).toHaveLength(4)
     expect(runs.every(({ state }) => state === 'completed')).toBe(true)

@@ -152,7 +152,7 @@ describe('two processes on PostgreSQL', () => {
     expect(heard).toEqual([
       expect.stringContaining('[agent_result:'),
       expect.stringContaining('[agent_result:'),
-      expect.stringContaining('every agent'),
+      expect.stringContaining('all started agents'),
     ])
     expect(await runs({ live: true })).toEqual([])
   })
