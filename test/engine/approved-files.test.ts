@@ -83,7 +83,7 @@ describe('a command that waits for a yes', () => {
     const again = await shop.askedAgain()
     shop.write({ 'deploy.sh': says('three') })
     await shop.say(again, 'once')
-    expect(await shop.outcomes(1)).toEqual([expect.stringContaining('was changed after the user approved it')])
+    expect(await shop.outcomes(1)).toEqual([expect.stringContaining('changed after the user approved it')])
     expect(() => log()).toThrow('ENOENT')
   })
 
@@ -258,7 +258,7 @@ describe.each(['sqlite', 'postgres'] as const)('a grant on %s', (database) => {
     await shop.ask([[...run('sh deploy.sh'), ...put('deploy.sh', 'echo evil\n')]])
     const outcomes = await shop.outcomes(2)
     expect(outcomes.join()).not.toContain('evil\n')
-    expect(outcomes.join()).toContain('the user allowed this as the folder was then')
+    expect(outcomes.join()).toContain('the approval covered the folder as it was')
   })
 
   test.each(['none', 'network'] as const)(

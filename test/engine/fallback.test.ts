@@ -161,7 +161,7 @@ describe.each(databases)('a chain of models on %s', (database) => {
     await chain.say('and now?')
     const turns = await chain.turns(3)
     expect(turns.map(({ turn }) => turn.type)).toEqual(['normal', 'compaction', 'normal'])
-    expect(small.requests[0]?.system).toContain('memory of a conversation')
+    expect(small.requests[0]?.system).toContain('This conversation is too long')
   })
 
   test("one provider's trouble does not slow another's runs", async () => {

@@ -50,7 +50,7 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
     await under.turns(1)
     const run = await under.runtime.store.read((rows) => findRun(rows, runId ?? ''))
     expect(run).toMatchObject({ state: 'failed', error: { code: 'looping' } })
-    expect(run?.error?.message).toContain(`the same ${length} calls`)
+    expect(run?.error?.message).toContain(`the same cycle of ${length} calls`)
     expect(model.requests.length).toBeLessThanOrEqual(10 * length)
     expect(look.calls.length).toBeLessThanOrEqual(6 * length)
     expect(model.requests.flatMap(({ messages }) => contents(messages)).join()).toContain('in a row')
