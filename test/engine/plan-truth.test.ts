@@ -169,7 +169,8 @@ describe.each(databases)('what people and coordinators are told of a plan on %s'
             text: 'On it.',
             calls: [{ name: 'spawn_agent', input: { task: 'look', skill: 'writer' } }, { name: 'wait' }],
           }
-        if (last.startsWith('all started agents') && !said.some((text) => text.includes('[plan:'))) return { text: last }
+        if (last.startsWith('all started agents') && !said.some((text) => text.includes('[plan:')))
+          return { text: last }
         if (last.startsWith('all started agents') && said.includes('and look')) return { text: last }
         return planningCoordinator()(said, last, request)
       },
