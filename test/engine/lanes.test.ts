@@ -7,6 +7,7 @@ import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { insertOwner } from '../../src/store/rows/owners.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
+import type { Reading } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
 import { newEngine, type TestEngine, testLimits } from './engine.ts'
 import { family } from './family.ts'
@@ -122,10 +123,11 @@ test.each(databases)(
     onTestFinished(() => office.remove())
     const itemId = await office.say('go')
     await hold.reached
-    const children = () =>
-      office.engine.store.read(async (rows) =>
-        (await runsOf(rows, {})).filter(({ parentRunId }) => parentRunId !== null),
-      )
+    const childrenIn = async (rows: Reading) =>
+      (await runsOf(rows, {})).filter(({ parentRunId }) => parentRunId !== null)
+    const children = () => office.engine.store.read(childrenIn)
+    // Each call commits by itself, so the first child may be at work before the second exists.
+    await office.until(async (rows) => (await childrenIn(rows)).length === 2)
     expect(office.engine.limits.lanes).toMatchObject({ agents: 3, subagents: 1 })
     const seen = await children()
     expect(seen.map(({ via, lane }) => [via, lane])).toEqual(
