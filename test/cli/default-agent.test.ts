@@ -34,7 +34,7 @@ test('config check, doctor and up tell of a default agent that is not there, and
   expect(checks).toContainEqual(expect.objectContaining({ status: 'fail', detail: expect.stringContaining(hint) }))
   expect(await heddle.json('ask', 'hello')).toMatchObject({ ok: false, error: { code: 'agent_unknown' } })
   const up = heddle.start('up')
-  await up.says('agent.default names @genral')
+  await up.says('agent.default is @genral')
   await up.says('running:')
   up.stop('SIGTERM')
   await up.ended

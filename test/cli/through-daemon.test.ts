@@ -12,7 +12,7 @@ beforeEach(async () => {
   await heddle.run('append', '--user', 'which port?', '--assistant', '8080')
   await heddle.run('memory', 'add', 'the port is 8080')
   daemon = heddle.start('up')
-  await daemon.says('at work')
+  await daemon.says('running')
 })
 afterEach(async () => {
   daemon.stop('SIGKILL')
