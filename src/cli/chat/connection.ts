@@ -3,6 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
 import type { CommandContext } from '../command.ts'
+import { askAgainAlone } from '../live/ask-again-alone.ts'
 import { recoveryNotice } from '../live/recovery-notice.ts'
 
 const closeTimeout: Millis = 3000
@@ -33,14 +34,11 @@ export class Connection {
   }
 
   /** Calls the current client. If the daemon is gone, repeats the call on the engine in this process. */
-  async ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
-    try {
-      return await what(this.#client)
-    } catch (error) {
-      if (!isDaemonGone(error)) throw error
-      await this.#continueAlone()
-      return what(this.#client)
-    }
+  ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
+    return askAgainAlone(
+      () => what(this.#client),
+      () => this.#continueAlone(),
+    )
   }
 
   /** Events from a cursor on, across the loss of the daemon. */

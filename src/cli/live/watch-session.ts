@@ -9,6 +9,7 @@ import type { CommandContext } from '../command.ts'
 import { answerPage } from '../pages/answer-page.ts'
 import { type Pane, plainPane, terminalPane } from '../terminal/pane.ts'
 import { paint, printable, type Screen } from '../terminal/screen.ts'
+import { askAgainAlone } from './ask-again-alone.ts'
 import { EventLines } from './event-lines.ts'
 import { StreamedText } from './streamed-text.ts'
 
@@ -78,14 +79,11 @@ export class SessionWatcher {
   }
 
   /** Asks the daemon; if that is gone, the engine in this process. */
-  async ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
-    try {
-      return await what(this.#client)
-    } catch (error) {
-      if (!isDaemonGone(error)) throw error
-      await this.#continueAlone()
-      return what(this.#client)
-    }
+  ask<T>(what: (client: Client) => Promise<T>): Promise<T> {
+    return askAgainAlone(
+      () => what(this.#client),
+      () => this.#continueAlone(),
+    )
   }
 
   #makePane(): Pane {

@@ -1,0 +1,12 @@
+import { isDaemonGone } from '../../gateway/client.ts'
+
+/** Asks; if the daemon is gone, asks again once `continueAlone` has put the engine of this process in its place. */
+export async function askAgainAlone<T>(ask: () => Promise<T>, continueAlone: () => Promise<void>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isDaemonGone(error)) throw error
+    await continueAlone()
+    return ask()
+  }
+}
