@@ -1,7 +1,7 @@
 import type { WorkInProgress } from '../api/views/run.ts'
 import type { Config } from '../config/config.ts'
 import { defaultAgentProblem } from '../engine/run/check-input.ts'
-import { type Accepted, type Submission, submit } from '../engine/run/submit.ts'
+import { type AcceptedInput, type Submission, submit } from '../engine/run/submit.ts'
 import { splitBySession } from '../engine/run/worker/recover.ts'
 import { startWorker, type Worker } from '../engine/run/worker/worker.ts'
 import type { Runtime } from '../engine/runtime.ts'
@@ -36,7 +36,7 @@ export class ProcessWorker {
     this.#context = context
   }
 
-  submit(input: Submission): Promise<Accepted> {
+  submit(input: Submission): Promise<AcceptedInput> {
     return this.#worker ? this.#worker.submit(input) : submit(this.#engine, input)
   }
 

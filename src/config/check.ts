@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { nearest } from '../domain/text/nearest.ts'
 import { unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
-import { type Env, type Interpolated, interpolate, isModelKey, type Secrets } from './interpolate.ts'
+import { type Env, type InterpolatedConfig, interpolate, isModelKey, type Secrets } from './interpolate.ts'
 import { type ConfigPath, dotted } from './path.ts'
 import type { ConfigProblem } from './problem.ts'
 import { isSecretName, quoted, redact } from './redact.ts'
@@ -11,7 +11,7 @@ import { type ParsedYaml, parseYaml } from './yaml.ts'
 /** Result of checking a configuration: the settings if there is no problem, and warnings. */
 export interface CheckedConfig {
   settings?: Settings
-  references: Interpolated
+  references: InterpolatedConfig
   problems: ConfigProblem[]
   warnings: ConfigProblem[]
 }

@@ -8,7 +8,7 @@ export type Env = Readonly<Record<string, string | undefined>>
 export type Secrets = (name: string) => string | undefined
 
 /** A configuration with its references replaced, and the original texts. */
-export interface Interpolated {
+export interface InterpolatedConfig {
   value: unknown
   /** Path → text as written, for every text with a reference. */
   written: Map<string, string>
@@ -24,8 +24,8 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 const secretName = /^secret:[A-Za-z][A-Za-z0-9_-]*$/
 
 /** Replaces `${NAME}` in every text value. Replacements are not expanded again, and `$${` stands for `${`. */
-export function interpolate(value: unknown, env: Env): Interpolated {
-  const result: Interpolated = { value, written: new Map(), missing: [], secrets: [], problems: [] }
+export function interpolate(value: unknown, env: Env): InterpolatedConfig {
+  const result: InterpolatedConfig = { value, written: new Map(), missing: [], secrets: [], problems: [] }
   result.value = walk(value, [], env, result)
   return result
 }
@@ -36,7 +36,7 @@ export function isModelKey(path: ConfigPath): boolean {
   return isModel || dotted(path) === 'memory.embedder.apiKey'
 }
 
-function walk(value: unknown, path: ConfigPath, env: Env, result: Interpolated): unknown {
+function walk(value: unknown, path: ConfigPath, env: Env, result: InterpolatedConfig): unknown {
   if (typeof value === 'string') return value.includes('${') ? replace(value, path, env, result) : value
   if (Array.isArray(value)) return value.map((item, index) => walk(item, [...path, index], env, result))
   if (value === null || typeof value !== 'object') return value
@@ -45,7 +45,7 @@ function walk(value: unknown, path: ConfigPath, env: Env, result: Interpolated):
   )
 }
 
-function replace(text: string, path: ConfigPath, env: Env, result: Interpolated): string {
+function replace(text: string, path: ConfigPath, env: Env, result: InterpolatedConfig): string {
   const missing: string[] = []
   const problem = (message: string, remedy: string) => result.problems.push({ path, message, remedy })
   const replaced = text.replaceAll(reference, (whole, doubled: string, name: string) => {

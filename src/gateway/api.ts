@@ -32,7 +32,7 @@ export type StreamItem = { kind: 'event'; event: Event } | { kind: 'live'; delta
 export type LiveDelta = StreamDelta | { kind: 'whole'; runId: string; call: number; text: string }
 
 /** Last message to a follower that is too slow: everything up to this cursor was sent, so it can resume there. */
-export interface Dropped {
+export interface DroppedFollower {
   cursor: string | null
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
-import type { Dropped, Refusal, StreamItem } from './api.ts'
+import type { DroppedFollower, Refusal, StreamItem } from './api.ts'
 
 /** A connection without data for this long counts as dead. */
 const silenceTimeout: Millis = 60_000
@@ -28,7 +28,7 @@ export async function* readEventStream({ clock, after, signal, open }: StreamOpt
     try {
       for await (const { event, data } of readSseMessages(await open(cursor, signal))) {
         if (event === 'dropped') {
-          cursor = (JSON.parse(data) as Dropped).cursor ?? cursor
+          cursor = (JSON.parse(data) as DroppedFollower).cursor ?? cursor
           break
         }
         if (event === 'failed') throw failure(JSON.parse(data))

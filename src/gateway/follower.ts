@@ -3,7 +3,7 @@ import type { Heddle } from '../api/heddle.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { type Event, isAboutRun } from '../domain/event.ts'
-import type { Dropped, LiveDelta, Refusal, StreamItem, StreamQuery } from './api.ts'
+import type { DroppedFollower, LiveDelta, Refusal, StreamItem, StreamQuery } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import type { LiveTexts } from './live-texts.ts'
 
@@ -29,7 +29,7 @@ type FollowerQuery = Omit<StreamQuery, 'signal'> & { seesAll: boolean }
 export type FollowerMessage =
   | StreamItem
   | { kind: 'beat' }
-  | { kind: 'dropped'; last: Dropped }
+  | { kind: 'dropped'; last: DroppedFollower }
   | { kind: 'failed'; refusal: Refusal }
 
 /**

@@ -5,7 +5,7 @@ import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Effect, Tool, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import type { PlacedTurn } from '../../src/domain/turn.ts'
 import { KnownPaths } from '../../src/engine/run/context/known-paths.ts'
-import { type Accepted, type Submission, submit } from '../../src/engine/run/submit.ts'
+import { type AcceptedInput, type Submission, submit } from '../../src/engine/run/submit.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/run/worker/worker.ts'
 import type { AgentIndex, Engine, Limits } from '../../src/engine/runtime.ts'
 import { routeToThread } from '../../src/engine/turns/route.ts'
@@ -64,7 +64,7 @@ export interface TestEngine {
   locks: ReturnType<typeof testLocks>
   troubles: unknown[]
   work(options?: Partial<WorkerOptions> & { model?: Model }): Promise<Worker>
-  say(content: string, more?: Partial<Submission>): Promise<Accepted>
+  say(content: string, more?: Partial<Submission>): Promise<AcceptedInput>
   /** The turns of a session, once there are so many. */
   turns(count: number, label?: string): Promise<PlacedTurn[]>
   /** The same where the session has another folder. */

@@ -9,7 +9,7 @@ import type { ToolOutcome } from '../../src/domain/tools/tool.ts'
 import { cancelPlan, changeTask } from '../../src/engine/plans/steer-plan.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { claimNext } from '../../src/engine/run/claim.ts'
-import type { Claimed } from '../../src/engine/run/claimed.ts'
+import type { ClaimedRun } from '../../src/engine/run/claimed-run.ts'
 import { executeRun } from '../../src/engine/run/loop.ts'
 import { lockRunSessions } from '../../src/engine/run/settlement.ts'
 import { submit } from '../../src/engine/run/submit.ts'
@@ -86,7 +86,7 @@ describe('two processes at one plan on PostgreSQL', () => {
     if (!found) throw new Error(`there is no task ${key}`)
     return found
   }
-  const run = ({ engine }: Process, claimed: Claimed) => executeRun(engine, claimed, pool)
+  const run = ({ engine }: Process, claimed: ClaimedRun) => executeRun(engine, claimed, pool)
 
   /** Works in one process until this is so. */
   const workUntil = async (isSo: () => Promise<boolean>) => {
@@ -99,7 +99,7 @@ describe('two processes at one plan on PostgreSQL', () => {
     await say('go')
     await workUntil(async () => (await plan())?.status === 'running' && (await live()).every(({ taskId }) => taskId))
   }
-  const claim = async ({ engine, ownerId }: Process, key: string): Promise<Claimed> => {
+  const claim = async ({ engine, ownerId }: Process, key: string): Promise<ClaimedRun> => {
     const { runId } = await task(key)
     const sessionId = (await live()).find(({ id }) => id === runId)?.sessionId ?? ''
     const claimed = await claimNext(engine, { ownerId, sessionId })

@@ -5,10 +5,10 @@ import type { Tool } from '../../src/domain/tools/tool.ts'
 import { Stop, type WorkerHandle } from '../../src/engine/run/active-run.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
 import { claimNext } from '../../src/engine/run/claim.ts'
-import type { Claimed } from '../../src/engine/run/claimed.ts'
+import type { ClaimedRun } from '../../src/engine/run/claimed-run.ts'
 import { executeRun } from '../../src/engine/run/loop.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
-import { type Accepted, submit } from '../../src/engine/run/submit.ts'
+import { type AcceptedInput, submit } from '../../src/engine/run/submit.ts'
 import type { Engine } from '../../src/engine/runtime.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -64,7 +64,7 @@ describe('two processes on PostgreSQL', () => {
     await under.remove()
   })
 
-  const run = ({ engine }: Process, claimed: Claimed, signal = never) => executeRun(engine, claimed, idle(signal))
+  const run = ({ engine }: Process, claimed: ClaimedRun, signal = never) => executeRun(engine, claimed, idle(signal))
   const say = ({ engine }: Process, content: string) => submit(engine, { ...input, content })
   const runs = (filter = {}) => under.runtime.store.read((rows) => runsOf(rows, filter))
   const inputs = async (count: number) =>
@@ -103,7 +103,7 @@ describe('two processes on PostgreSQL', () => {
   test('one delivery that comes to two sessions at once counts once', async () => {
     const deliver = (of: Process, label: string) =>
       submit(of.engine, { folder, label, content: 'hello', dedupeKey: 'mail:1' })
-    let first: Accepted | undefined
+    let first: AcceptedInput | undefined
     const work = async () => {
       first = await deliver(a, 'one')
     }
@@ -132,7 +132,7 @@ describe('two processes on PostgreSQL', () => {
     const blind = ({ engine, ownerId }: Process) => claimNext({ ...engine, model: () => notYet() }, { ownerId })
     await say(a, 'one')
     await submit(b.engine, { folder, label: 'other', content: 'two' })
-    const [first, second] = [(await blind(a)) as Claimed, (await blind(b)) as Claimed]
+    const [first, second] = [(await blind(a)) as ClaimedRun, (await blind(b)) as ClaimedRun]
     const work = () => executeRun(poor(a), first, idle(never))
     await interleave({ of: a, area: 'step', work }, () => executeRun(poor(b), second, idle(never)))
     // The second comes back when the first has spent what it needs.
@@ -269,7 +269,7 @@ describe('two processes on PostgreSQL', () => {
     expect(await runs()).toHaveLength(1)
   })
 
-  const spawnOnly = ({ run: { id } }: Claimed) =>
+  const spawnOnly = ({ run: { id } }: ClaimedRun) =>
     a.engine.store.write('step', (tx) =>
       spawnChild(
         tx,

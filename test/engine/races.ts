@@ -1,6 +1,6 @@
 import type { WriteArea } from '../../src/domain/crash-points.ts'
 import { claimNext } from '../../src/engine/run/claim.ts'
-import type { Claimed } from '../../src/engine/run/claimed.ts'
+import type { ClaimedRun } from '../../src/engine/run/claimed-run.ts'
 import type { Engine } from '../../src/engine/runtime.ts'
 import { type Gate, gate } from '../../src/models/gate.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -18,7 +18,7 @@ export interface Process {
   ownerId: string
   /** The next transaction of this area reaches the gate with all its work done, and commits when the gate opens. */
   hold(area: WriteArea): Gate
-  claim(): Promise<Claimed>
+  claim(): Promise<ClaimedRun>
 }
 
 /** Two processes, and someone who sees when one of them waits for the other. */

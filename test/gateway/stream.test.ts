@@ -2,7 +2,7 @@ import { type ClientRequest, request } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import type { Event } from '../../src/domain/event.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
-import type { Dropped, StreamItem } from '../../src/gateway/api.ts'
+import type { DroppedFollower, StreamItem } from '../../src/gateway/api.ts'
 import { EventHub } from '../../src/gateway/event-hub.ts'
 import { readSseMessages } from '../../src/gateway/event-reader.ts'
 import { Follower } from '../../src/gateway/follower.ts'
@@ -99,7 +99,7 @@ test('a follower that does not read is dropped with its cursor, slows nobody, an
   for (const { itemId } of runs) await gateway.door.answer(folder, itemId, never)
 
   const got: Event[] = []
-  let dropped: Dropped | undefined
+  let dropped: DroppedFollower | undefined
   for await (const { event, data } of readSseMessages(slow)) {
     if (event === 'message') got.push(JSON.parse(data))
     if (event === 'dropped') dropped = JSON.parse(data)

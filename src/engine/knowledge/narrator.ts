@@ -3,7 +3,7 @@ import { narratorLabel, type Session } from '../../domain/session.ts'
 import { activeNarratorRunIds } from '../../store/knowledge/narratives.ts'
 import { sessionsSince } from '../../store/rows/sessions.ts'
 import { narratorName } from '../model/role.ts'
-import type { Accepted, Submission } from '../run/submit.ts'
+import type { AcceptedInput, Submission } from '../run/submit.ts'
 import type { Runtime } from '../runtime.ts'
 import { findNews, type News } from './narrative-news.ts'
 
@@ -20,7 +20,7 @@ const priority = -1
 
 interface NarratorOptions {
   /** Submits a narration; this process's worker starts it at once if it can. */
-  submit(input: Submission): Promise<Accepted>
+  submit(input: Submission): Promise<AcceptedInput>
   /** Only sessions of this folder. */
   folder?: string
   /** The session of this process: `whenIdle` waits only for its narration. */

@@ -8,7 +8,7 @@ import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
 import { type PassageRecall, recordPassageRecalls } from '../../store/knowledge/passage-recalls.ts'
 import type { Reading } from '../../store/store.ts'
 import { roleOf } from '../model/role.ts'
-import type { Claimed } from '../run/claimed.ts'
+import type { ClaimedRun } from '../run/claimed-run.ts'
 import type { RunNotes } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
 import { labelOfStanding, latestStanding, type Standing, standingText, untrustedNotice } from './standing.ts'
@@ -35,7 +35,7 @@ interface Reminders {
 const none: Reminders = { recalled: [], passages: [], standing: undefined }
 
 /** Notes for a run that talks with a user: memories and passages that fit, and where the work stands. */
-export async function notesFor(engine: Engine, claimed: Claimed, prompt: string): Promise<RunNotes> {
+export async function notesFor(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<RunNotes> {
   const reminders = await remindersFor(engine, claimed, prompt)
   return {
     text: reminderNote(reminders),
@@ -49,7 +49,7 @@ export async function notesFor(engine: Engine, claimed: Claimed, prompt: string)
 }
 
 /** A run that works for another run has its brief instead. */
-async function remindersFor(engine: Engine, claimed: Claimed, prompt: string): Promise<Reminders> {
+async function remindersFor(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<Reminders> {
   const { run, session, items, access } = claimed
   const { kind } = roleOf(engine, run, session.folder)
   if (!access.isPrivate) return none

@@ -16,7 +16,7 @@ import { type ModelInput, toolSpecs } from '../model/model-request.ts'
 import { roleOf } from '../model/role.ts'
 import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
-import type { Claimant, Claimed } from './claimed.ts'
+import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { type Context, contextMessages, readContext, timeNote } from './context/context.ts'
 import { Journal, stepEventFields, touchedFolder } from './context/journal.ts'
 import { KeyedQueue } from './keyed-queue.ts'
@@ -63,7 +63,7 @@ export interface WorkerHandle {
 /** A claimed run while it executes here: its journal, its time, and the only way to write for it. */
 export class ActiveRun implements RunHandle<Engine> {
   readonly engine: Engine
-  readonly claimed: Claimed
+  readonly claimed: ClaimedRun
   readonly journal: Journal
   readonly signal: AbortSignal
   /** Calls run concurrently, except those that change the same file. */
@@ -83,7 +83,7 @@ export class ActiveRun implements RunHandle<Engine> {
   #reserved: number | undefined
 
   /** Reads journal, context, prompt and notes. */
-  static async open(engine: Engine, claimed: Claimed, pool: WorkerHandle): Promise<ActiveRun> {
+  static async open(engine: Engine, claimed: ClaimedRun, pool: WorkerHandle): Promise<ActiveRun> {
     const { steps, calls } = await engine.store.read(async (rows) => ({
       steps: await readSteps(rows, claimed.run.id),
       calls: await lastCall(rows, claimed.run.id),
@@ -98,7 +98,7 @@ export class ActiveRun implements RunHandle<Engine> {
 
   private constructor(
     engine: Engine,
-    claimed: Claimed,
+    claimed: ClaimedRun,
     { journal, context, prompt, notes, calls }: RunStart,
     pool: WorkerHandle,
   ) {

@@ -25,13 +25,13 @@ import { roleOf } from '../model/role.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
 import type { Engine, RunScope } from '../runtime.ts'
 import { reserve, tryLockPool } from './budget.ts'
-import type { Claimant, Claimed } from './claimed.ts'
+import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { contextBytes } from './context/context.ts'
 import { freeSlots, runningShare } from './lanes.ts'
 import { accessOf } from './sender.ts'
 
 /** Claims the next run (`bestQueued`). Undefined if no run is claimable or no slot is free. */
-export async function claimNext(engine: Engine, claimant: Claimant): Promise<Claimed | undefined> {
+export async function claimNext(engine: Engine, claimant: Claimant): Promise<ClaimedRun | undefined> {
   for (;;) {
     const claimed = await engine.store.write('claim', async (tx) => {
       await takeClaimLock(tx)
@@ -54,7 +54,7 @@ export async function claimAtOnce(
   engine: Engine,
   claimant: Claimant,
   held: readonly Session[],
-): Promise<Claimed | undefined> {
+): Promise<ClaimedRun | undefined> {
   if (!(await tryClaimLock(tx))) return undefined
   const best = await bestQueued(tx, engine, claimant)
   const session = best && held.find(({ id }) => id === best.sessionId)
@@ -96,7 +96,7 @@ async function claimRun(
   engine: Engine,
   candidate: Run,
   { session, ownerId }: { session: Session; ownerId: string },
-): Promise<Claimed | undefined> {
+): Promise<ClaimedRun | undefined> {
   // A claim blocks all other claims, so it must not wait for a lock on a busy request's budget.
   const mayReserve = await tryLockPool(tx, candidate)
   const run = await lockRun(tx, candidate.id)
@@ -137,7 +137,7 @@ async function reserveFirst(
   tx: Tx,
   engine: Engine,
   run: Run,
-  { session, persona, items }: Pick<Claimed, 'session' | 'persona' | 'items'>,
+  { session, persona, items }: Pick<ClaimedRun, 'session' | 'persona' | 'items'>,
 ): Promise<number | undefined> {
   const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, run, persona)
   if (!model) return undefined

@@ -15,9 +15,9 @@ import { freeId } from '../model/model-messages.ts'
 import type { Engine } from '../runtime.ts'
 import { ActiveRun, Stop, type WorkerHandle } from './active-run.ts'
 import { grantLapsed, putQuestion, readAnswers, waitForAnswers } from './approvals/await-approval.ts'
-import { isStillGranted, type Refused, triageCalls } from './approvals/triage-calls.ts'
+import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triage-calls.ts'
 import { closeCalls } from './budget.ts'
-import type { Claimed } from './claimed.ts'
+import type { ClaimedRun } from './claimed-run.ts'
 import { compactIfFull } from './context/compact.ts'
 import { type BegunStep, type EndedStep, unknownOutcome } from './context/journal.ts'
 import { settle } from './settle.ts'
@@ -30,7 +30,11 @@ import { callWithTimeout, loopingReason, runConcurrently } from './tool-executio
  * the next worker to claim the run continues where this one stopped. Returns the follow-up run, if ending this one
  * claimed it already.
  */
-export async function executeRun(engine: Engine, claimed: Claimed, pool: WorkerHandle): Promise<Claimed | undefined> {
+export async function executeRun(
+  engine: Engine,
+  claimed: ClaimedRun,
+  pool: WorkerHandle,
+): Promise<ClaimedRun | undefined> {
   const run = await ActiveRun.open(engine, claimed, pool)
   try {
     run.assertAgentExists()
@@ -111,7 +115,7 @@ async function finishPendingCalls(run: ActiveRun): Promise<'parked' | undefined>
 }
 
 /** Steps that begin calls, in the order of the reply; a refused call is ended at once. */
-function beginCalls(run: ActiveRun, calls: RequestedCall[], allowed: ReadyCall[], refused: Refused[]): Step[] {
+function beginCalls(run: ActiveRun, calls: RequestedCall[], allowed: ReadyCall[], refused: RefusedCall[]): Step[] {
   const [ready, outcomes] = [
     new Map(allowed.map((each) => [each.call.id, each])),
     new Map(refused.map((each) => [each.call.id, each.outcome])),
@@ -176,7 +180,7 @@ async function finishTransactional(run: ActiveRun, ready: ReadyCall, context: Ca
 }
 
 /** Ends, requeues or leaves a run whose loop was interrupted by this error. */
-async function stop(run: ActiveRun, error: unknown): Promise<Claimed | undefined> {
+async function stop(run: ActiveRun, error: unknown): Promise<ClaimedRun | undefined> {
   // The worker releases the run once the database answers; the run then continues from its journal.
   if (error instanceof StorageFailure) throw error
   if (!(error instanceof Stop)) return settle(run, failedEnding(run, error))

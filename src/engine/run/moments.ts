@@ -7,7 +7,7 @@ import type { Session } from '../../domain/session.ts'
 import type { ChangeFile } from '../../domain/tools/tool.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { ReceivedReply } from '../model/accept-reply.ts'
-import type { Claimed } from './claimed.ts'
+import type { ClaimedRun } from './claimed-run.ts'
 import type { Journal } from './context/journal.ts'
 import type { KeyedQueue } from './keyed-queue.ts'
 
@@ -17,7 +17,7 @@ import type { KeyedQueue } from './keyed-queue.ts'
  */
 export interface RunMoments<Engine> {
   /** Runs when a claim starts. Returns notes for the model, fixed for the whole claim. */
-  onStart(engine: Engine, claimed: Claimed, prompt: string): Promise<RunNotes>
+  onStart(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<RunNotes>
   /** Runs before a tool call. Returns the function through which the call changes files. */
   changeFiles(run: RunHandle<Engine>, callId: string): ChangeFile
   /** Runs on a reply without tool calls. Returns true if the run must continue instead of ending. */
@@ -55,7 +55,7 @@ export interface RunNotes {
 /** An executing run, as far as hooks need it. */
 export interface RunHandle<Engine> {
   readonly engine: Engine
-  readonly claimed: Claimed
+  readonly claimed: ClaimedRun
   readonly journal: Journal
   /** Serialises calls that change the same file. */
   readonly fileQueue: KeyedQueue

@@ -18,7 +18,7 @@ import { estimateTokens } from '../turns/make-turn.ts'
 import type { ActiveRun } from './active-run.ts'
 import { closeCalls } from './budget.ts'
 import { claimAtOnce } from './claim.ts'
-import type { Claimed } from './claimed.ts'
+import type { ClaimedRun } from './claimed-run.ts'
 import { messageOf } from './context/context.ts'
 import { deliverResult, isDone, joinChildren } from './deliver.ts'
 import { beginSettlement, lockRunSessions, type Settlement } from './settlement.ts'
@@ -29,7 +29,7 @@ import { nextRun } from './submit.ts'
  * The last reply, if it ends the run, is part of this transaction instead of a step of its own. Returns the run that
  * comes next, if it could be claimed in the same commit.
  */
-export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedReply): Promise<Claimed | undefined> {
+export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedReply): Promise<ClaimedRun | undefined> {
   const { engine, claimed } = run
   const checked = await engine.moments.beforeSettle(run, ending)
   return engine.store.write('settle', async (tx) => {

@@ -26,7 +26,7 @@ import { assertTakesInput, retryIfTaken, startSession } from '../turns/append.ts
 import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
 import { notFound } from '../turns/route.ts'
 import { claimAtOnce } from './claim.ts'
-import type { Claimant, Claimed } from './claimed.ts'
+import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { senderLabel } from './sender.ts'
 
 /** An input for a session, with options for its run. */
@@ -55,7 +55,7 @@ export interface Submission extends RunOptions {
   outerRef?: string
 }
 
-export interface Accepted {
+export interface AcceptedInput {
   itemId: string
   session: Session
   /** The run that will answer it; null while another run is under way. */
@@ -63,7 +63,7 @@ export interface Accepted {
   /** The run under way in its session, while the input waits. */
   queuedBehind?: string
   /** The run, if it was claimed in the same commit: the caller must start it. */
-  claimed?: Claimed
+  claimed?: ClaimedRun
 }
 
 /**
@@ -74,7 +74,7 @@ export async function submit(
   runtime: Runtime,
   input: Submission,
   worker?: { engine: Engine; claimant: Claimant },
-): Promise<Accepted> {
+): Promise<AcceptedInput> {
   const options = pickRunOptions(input)
   const ids = newInputIds(runtime)
   const now = runtime.clock.now()
@@ -105,7 +105,7 @@ function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
 async function acceptInput(
   tx: Tx,
   input: Omit<Submission, keyof RunOptions> & { options: RunOptions; ids: InputIds; now: Millis },
-): Promise<Accepted> {
+): Promise<AcceptedInput> {
   const { ids, now } = input
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
@@ -163,7 +163,7 @@ function labelExists(label: string, turnId: string): HeddleError {
 }
 
 /** The outcome of an earlier delivery with this key. */
-async function findDuplicate(tx: Tx, dedupeKey: string): Promise<Accepted | undefined> {
+async function findDuplicate(tx: Tx, dedupeKey: string): Promise<AcceptedInput | undefined> {
   const item = await itemByKey(tx, dedupeKey)
   const [session] = item ? await findSessions(tx, { id: item.sessionId }) : []
   if (!item || !session) return undefined
@@ -175,7 +175,7 @@ async function findDuplicate(tx: Tx, dedupeKey: string): Promise<Accepted | unde
 export async function waitingBehind(
   rows: Reading,
   { runId, session }: { runId: string | null; session: Pick<Session, 'id'> },
-): Promise<Pick<Accepted, 'queuedBehind'>> {
+): Promise<Pick<AcceptedInput, 'queuedBehind'>> {
   const live = runId === null ? await liveRunOf(rows, session.id) : undefined
   return live ? { queuedBehind: live.id } : {}
 }

@@ -8,7 +8,7 @@ import type { Tx } from '../../../store/store.ts'
 import { prepareCall, type ReadyCall, toErrorOutcome } from '../../../tools/call.ts'
 import type { ActiveRun } from '../active-run.ts'
 import { changesSinceApproval, type FrozenCall } from './frozen-call.ts'
-import type { CallQuestion, Refused } from './triage-calls.ts'
+import type { CallQuestion, RefusedCall } from './triage-calls.ts'
 
 /** Stores a question to the user in the commit that journals the reply it came with. */
 export async function putQuestion(tx: Tx, run: ActiveRun, { ready, lapsed, ...question }: CallQuestion): Promise<void> {
@@ -35,7 +35,7 @@ function emitAsked(tx: Tx, { engine, claimed }: ActiveRun, { id, tool }: { id: n
 interface Answers {
   approved: ReadyCall[]
   /** Denied by the user, or changed since the approval. */
-  refused: Refused[]
+  refused: RefusedCall[]
   /** Number of questions that were reopened because the call has changed. */
   askedAgain: number
 }

@@ -24,11 +24,11 @@ export interface CallQuestion extends FrozenCall {
 interface TriagedCalls {
   allowed: ReadyCall[]
   questions: CallQuestion[]
-  refused: Refused[]
+  refused: RefusedCall[]
 }
 
 /** A call that is answered without being made, e.g. by a policy or a limit. */
-export interface Refused {
+export interface RefusedCall {
   call: RequestedCall
   outcome: ToolOutcome
 }

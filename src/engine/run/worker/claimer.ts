@@ -2,9 +2,9 @@ import { countRunning, queuedLanes } from '../../../store/rows/queue.ts'
 import type { Reading } from '../../../store/store.ts'
 import type { Engine } from '../../runtime.ts'
 import { claimNext } from '../claim.ts'
-import type { Claimant, Claimed } from '../claimed.ts'
+import type { Claimant, ClaimedRun } from '../claimed-run.ts'
 import { countClaimable } from '../lanes.ts'
-import { type Accepted, type Submission, submit } from '../submit.ts'
+import { type AcceptedInput, type Submission, submit } from '../submit.ts'
 import type { Lease } from './lease.ts'
 
 /** Max concurrent claims. */
@@ -15,7 +15,7 @@ interface ClaimerOptions {
   lease: Lease
   /** Claims only what belongs to this session. */
   sessionId?: string
-  start(claimed: Claimed): void
+  start(claimed: ClaimedRun): void
   onError(error: unknown): void
 }
 
@@ -77,7 +77,7 @@ export class Claimer {
   }
 
   /** Accepts an input; the run of an idle session is claimed in the same commit and started. */
-  async submit(input: Submission): Promise<Accepted> {
+  async submit(input: Submission): Promise<AcceptedInput> {
     const { claimant } = this
     if (!claimant) return submit(this.#engine, input)
     const submitting = submit(this.#engine, input, { engine: this.#engine, claimant })

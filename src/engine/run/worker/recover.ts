@@ -17,7 +17,7 @@ import { beginSettlement, lockRunSessions, type RunSessions } from '../settlemen
 const maxDeaths = 10
 
 /** Outcome of a recovery. */
-export interface Recovered {
+export interface RecoveryReport {
   resumed: string[]
   quarantined: string[]
   /** Runs that a dead owner still holds after recovery: must be 0. */
@@ -32,9 +32,9 @@ export interface Recovered {
  * Releases the runs of dead owners: each is requeued, or quarantined once it has crashed too many processes without a
  * step in between. Any worker may call this at any time.
  */
-export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks): Promise<Recovered> {
+export async function recoverDead(engine: Engine, me: string, locks: OwnerLocks): Promise<RecoveryReport> {
   const { store, clock, limits } = engine
-  const recovered: Recovered = { resumed: [], quarantined: [], lost: 0, unknownCalls: 0, doubledCalls: 0 }
+  const recovered: RecoveryReport = { resumed: [], quarantined: [], lost: 0, unknownCalls: 0, doubledCalls: 0 }
   const owners = await store.read((rows) => listOwners(rows, clock.monotonic()))
   const isDead = (id: string, sinceHeartbeat: number) => locks.isHeld(id) === false || sinceHeartbeat > limits.leaseMs
   // A lock file without a registered owner is stale: asking for it removes it.
@@ -78,7 +78,7 @@ async function isWorkOf(rows: Reading, runId: string, sessionId: string): Promis
 }
 
 /** Counts what became of the calls that dead workers were making. */
-async function countCalls({ store }: Engine, recovered: Recovered): Promise<void> {
+async function countCalls({ store }: Engine, recovered: RecoveryReport): Promise<void> {
   for (const runId of [...recovered.resumed, ...recovered.quarantined]) {
     const journal = new Journal(runId, await store.read((rows) => readSteps(rows, runId)))
     recovered.unknownCalls += journal.unknownCount

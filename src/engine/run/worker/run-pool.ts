@@ -5,7 +5,7 @@ import { claimsOf } from '../../../store/rows/owners.ts'
 import { findRun } from '../../../store/rows/runs.ts'
 import type { Engine } from '../../runtime.ts'
 import { Stop } from '../active-run.ts'
-import type { Claimant, Claimed } from '../claimed.ts'
+import type { Claimant, ClaimedRun } from '../claimed-run.ts'
 import { KeyedQueue } from '../keyed-queue.ts'
 import { executeRun } from '../loop.ts'
 import type { Lease } from './lease.ts'
@@ -29,7 +29,7 @@ export class RunPool {
   /** By claim: a run may be claimed again before this process notices the end of its last claim. */
   readonly #busy = new Map<string, { runId: string; stop: AbortController; done: Promise<void> }>()
   /** Claims that this process still owns in the database and must release. */
-  readonly #toRelease: (Claimed & { wasStarted: boolean; crash?: Crash })[] = []
+  readonly #toRelease: (ClaimedRun & { wasStarted: boolean; crash?: Crash })[] = []
   /** Orphaned claims seen at the last sweep, and those already released. */
   #orphaned = new Set<string>()
   readonly #released = new Set<string>()
@@ -41,7 +41,7 @@ export class RunPool {
   }
 
   /** Executes a claimed run, and the runs that its end claims. */
-  start(claimed: Claimed): void {
+  start(claimed: ClaimedRun): void {
     const key = claimKey(claimed.run)
     if (this.#released.delete(key)) return
     const { lease, claimant, onRoom, onError } = this.#options
@@ -72,7 +72,7 @@ export class RunPool {
   }
 
   /** Enforces timeout and deadline, whatever a model or a tool does. A timeout of 0 means none. */
-  #watchTime({ run }: Claimed, stop: AbortController, ended: AbortSignal): void {
+  #watchTime({ run }: ClaimedRun, stop: AbortController, ended: AbortSignal): void {
     const { clock, limits } = this.#engine
     const { timeoutMs: limit = limits.timeoutMs, deadline } = run.options
     const expire = (left: Millis, reason: string) =>

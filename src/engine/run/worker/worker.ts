@@ -3,11 +3,11 @@ import type { OwnerLocks } from '../../../store/sqlite/owner-locks.ts'
 import type { Engine } from '../../runtime.ts'
 import { idSuffixIndexer } from '../../turns/id-suffixes.ts'
 import { finishCancels } from '../cancel.ts'
-import type { Accepted, Submission } from '../submit.ts'
+import type { AcceptedInput, Submission } from '../submit.ts'
 import { Claimer } from './claimer.ts'
 import { watchDue } from './due.ts'
 import { Lease } from './lease.ts'
-import { type Recovered, recoverDead } from './recover.ts'
+import { type RecoveryReport, recoverDead } from './recover.ts'
 import { RunPool } from './run-pool.ts'
 import { timedRuns } from './timed-runs.ts'
 
@@ -25,9 +25,9 @@ export interface WorkerOptions {
 /** Claims queued runs and executes them, as many at a time as the limits allow. */
 export interface Worker {
   /** Outcome of the recovery at startup. */
-  readonly recovered: Recovered
+  readonly recovered: RecoveryReport
   /** Accepts an input, and starts its run in the same commit if the session is idle. */
-  submit(input: Submission): Promise<Accepted>
+  submit(input: Submission): Promise<AcceptedInput>
   /** Claims nothing more, releases its runs, and resolves when all have stopped. */
   stop(): Promise<void>
 }

@@ -6,7 +6,7 @@ import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'
 
 /** A run that this process owns until it ends, parks, or loses its lease. */
-export interface Claimed {
+export interface ClaimedRun {
   claim: Claim
   run: Run
   session: Session
