@@ -21,6 +21,9 @@ export const writeAreas = [
   'index',
   'embed',
   'access',
+  'job',
+  'fire',
+  'send',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

@@ -11,6 +11,7 @@ import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from
 import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
 import type { TurnType } from '../domain/turn.ts'
+import type { JobTables } from './job-tables.ts'
 
 export interface MemoryColumns {
   content: string
@@ -32,7 +33,7 @@ export interface MemoryColumns {
 }
 
 /** Row types, the same in both databases. Columns named `…_json` are text; 0 and 1 are booleans. */
-export interface Tables {
+export interface Tables extends JobTables {
   meta: { key: string; value: string }
   personas: {
     id: string

@@ -19,7 +19,7 @@ import { findUser } from '../../store/rows/access/users.ts'
 import type { Reading } from '../../store/store.ts'
 
 /** The principal of a stored text form, with the role that the user has now. */
-async function resolvePrincipal(rows: Reading, text: string): Promise<Principal> {
+export async function resolvePrincipal(rows: Reading, text: string): Promise<Principal> {
   if (text === ownerText) return owner
   const user = await userOf(rows, text)
   return parsePrincipal(text, () => (user?.removedAt === null ? user.role : undefined))

@@ -68,6 +68,7 @@ export async function endRun(end: Settlement): Promise<Session[]> {
   await queueNextRun(end)
   const started = await notifyRequester(end)
   await emitEnd(end, depth)
+  await end.engine.moments.afterSettle(end)
   return started
 }
 

@@ -87,31 +87,38 @@ export async function submit(
 }
 
 /** Ids for one input, made before its transaction, so that a retried transaction writes the same rows. */
-interface InputIds {
+export interface InputIds {
   itemId: string
   runId: string
   sessionId: string
   segmentId: string
 }
 
-function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
+export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
   return { itemId: newId(), runId: newId(), sessionId: newId(), segmentId: newId() }
+}
+
+/** An input with all that its rows need. */
+export interface NewInput extends Omit<Submission, keyof RunOptions | 'kind'> {
+  kind?: Submission['kind'] | 'trigger' | 'system'
+  options: RunOptions
+  ids: InputIds
+  now: Millis
+  /** Its session, if the caller has locked it already, and decided that the sender may write to it. */
+  session?: Session
 }
 
 /**
  * Accepts an input in the caller's transaction, so that the caller's own rows commit with it. The only way into an inbox
  * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
  */
-async function acceptInput(
-  tx: Tx,
-  input: Omit<Submission, keyof RunOptions> & { options: RunOptions; ids: InputIds; now: Millis },
-): Promise<AcceptedInput> {
+export async function acceptInput(tx: Tx, input: NewInput): Promise<AcceptedInput> {
   const { ids, now } = input
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
   const sender = actingFor(input.principal ?? owner)
   const label = joinLabels([await senderLabel(tx, sender), ...(input.trust ? [input.trust] : [])])
-  const session = await sessionFor(tx, input, sender)
+  const session = input.session ?? (await lockInputSession(tx, input, sender))
   if (input.kind === 'steer' || input.kind === 'interrupt') await assertMayDisturb(tx, session, sender, input.kind)
   await insertItem(
     tx,
@@ -124,7 +131,11 @@ async function acceptInput(
 }
 
 /** The session that the input names, locked; a new one if there is none. */
-async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1], sender: Principal): Promise<Session> {
+export async function lockInputSession(
+  tx: Tx,
+  input: Pick<NewInput, 'folder' | 'label' | 'parentTurnId' | 'tells' | 'ids' | 'now'>,
+  sender: Principal,
+): Promise<Session> {
   const label = checkLabel(await targetLabel(tx, input.label))
   const existing = await lockSessionByLabel(tx, input.folder, label)
   if (existing && !authorize(sender, 'run.ask', { principal: existing.principalId })) throw notFound('session', label)
@@ -207,7 +218,7 @@ export async function nextRun(
   const run: Run = {
     ...newRun({
       id: next.runId,
-      kind: before?.kind ?? 'turn',
+      kind: (before ?? continued)?.kind ?? (next.session.kind === 'cron' ? 'cron' : 'turn'),
       via: next.via ?? continued?.via ?? 'user',
       sessionId: next.session.id,
       now: next.now,
@@ -264,11 +275,11 @@ async function requestOf(tx: Tx, waiting: InboxItem[]): Promise<Run | undefined>
   return requests.size === 1 && only ? findRun(tx, only) : undefined
 }
 
-function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): Omit<InboxItem, 'label' | 'principal'> {
+function itemFrom(input: NewInput, session: Session): Omit<InboxItem, 'label' | 'principal'> {
   return {
     id: input.ids.itemId,
     sessionId: session.id,
-    kind: input.kind === 'steer' ? 'steer' : 'message',
+    kind: input.kind === undefined || input.kind === 'interrupt' ? 'message' : input.kind,
     content: input.content,
     source: input.source ?? 'human',
     parts: input.parts ?? [],

@@ -7,7 +7,7 @@ import { checkLabel, checkLabelOf, type Session, type SessionKind } from '../../
 import type { Thread } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { liveRunOf } from '../../store/rows/runs.ts'
-import { insertSegment, insertSession, lockSessionByLabel, moveHead } from '../../store/rows/sessions.ts'
+import { insertSegment, insertSession, lockSessionByLabel, moveHead, moveToSegment } from '../../store/rows/sessions.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
@@ -129,6 +129,22 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     scope: { sessionId: session.id, rootRunId: null },
   })
   return session
+}
+
+/**
+ * Lets an idle session begin anew under its label, at a turn or at the root. The turns that it wrote before stay, and can be
+ * addressed by their ids.
+ */
+export async function restartSession(
+  tx: Tx,
+  session: Session,
+  fresh: Pick<NewSession, 'segmentId' | 'parentTurnId' | 'now'>,
+): Promise<Session> {
+  const below = fresh.parentTurnId === undefined ? null : await headOf(tx, fresh.parentTurnId)
+  const moved = { segmentId: fresh.segmentId, headTurnId: below?.turnId ?? null, updatedAt: fresh.now }
+  await insertSegment(tx, { id: fresh.segmentId, below })
+  await moveToSegment(tx, session, moved)
+  return { ...session, ...moved }
 }
 
 /** Refuses input to the narrator's sessions: what it is told there comes from the session that it summarises. */

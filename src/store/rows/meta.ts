@@ -24,4 +24,4 @@ export async function setMeta(tx: Tx, key: MetaKey, value: string): Promise<void
   )
 }
 
-export type MetaKey = 'database_id' | 'events_floor' | 'tails_before' | 'replaced_to_review'
+export type MetaKey = 'database_id' | 'events_floor' | 'tails_before' | 'replaced_to_review' | 'jobs_held'

@@ -127,6 +127,16 @@ export async function setArchived(tx: Tx, session: Session, archivedAt: number |
   await tx.run(tx.build.updateTable('sessions').set({ archived_at: archivedAt }).where('id', '=', session.id))
 }
 
+/** Lets a session go on in another segment, which only it writes; its earlier turns stay where they are. */
+export async function moveToSegment(
+  tx: Tx,
+  session: Session,
+  { segmentId, headTurnId, updatedAt }: Pick<Session, 'segmentId' | 'headTurnId' | 'updatedAt'>,
+): Promise<void> {
+  const moved = { segment_id: segmentId, head_turn_id: headTurnId, updated_at: updatedAt }
+  await tx.run(tx.build.updateTable('sessions').set(moved).where('id', '=', session.id))
+}
+
 /** Inserts a segment: the one row of a fork, below a turn. */
 export async function insertSegment(
   tx: Tx,

@@ -48,6 +48,61 @@ CREATE TABLE audit (
   detail    TEXT
 ) STRICT;
 
+CREATE TABLE cron_fires (
+  job_id       INTEGER NOT NULL REFERENCES cron_jobs (id),
+  scheduled_at INTEGER NOT NULL,
+  outcome      TEXT NOT NULL CHECK (outcome = 'fired' OR outcome = 'skipped' OR outcome = 'missed'),
+  at           INTEGER NOT NULL,
+  reason       TEXT,
+  item_id      TEXT UNIQUE,
+  root_run_id  TEXT,
+  status       TEXT CHECK (status IS NULL OR (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled')),
+  ended_at     INTEGER,
+  PRIMARY KEY (job_id, scheduled_at),
+  CHECK ((item_id IS NOT NULL) = (outcome = 'fired'))
+) STRICT;
+
+CREATE INDEX cron_fires_by_request ON cron_fires (root_run_id) WHERE status IS NULL AND root_run_id IS NOT NULL;
+
+CREATE INDEX cron_fires_open ON cron_fires (job_id) WHERE outcome = 'fired' AND status IS NULL;
+
+CREATE TABLE cron_jobs (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  name            TEXT NOT NULL,
+  kind            TEXT NOT NULL CHECK (kind = 'at' OR kind = 'every' OR kind = 'cron' OR kind = 'event'),
+  spec            TEXT NOT NULL,
+  timezone        TEXT,
+  starts_at       INTEGER NOT NULL,
+  active_json     TEXT,
+  folder          TEXT NOT NULL,
+  session_json    TEXT NOT NULL,
+  payload         TEXT NOT NULL CHECK (payload = 'systemEvent' OR payload = 'agentTurn'),
+  content         TEXT NOT NULL,
+  options_json    TEXT NOT NULL,
+  deliver_json    TEXT NOT NULL,
+  missed          TEXT NOT NULL CHECK (missed = 'skip' OR missed = 'once'),
+  cleanup         TEXT NOT NULL CHECK (cleanup = 'keep' OR cleanup = 'disable' OR cleanup = 'delete'),
+  max_failures    INTEGER NOT NULL,
+  failures        INTEGER NOT NULL,
+  enabled         INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  disabled_reason TEXT,
+  next_at         INTEGER CHECK (next_at IS NULL OR enabled = 1),
+  last_at         INTEGER,
+  last_status     TEXT,
+  principal       TEXT NOT NULL,
+  integrity       TEXT NOT NULL,
+  sources_json    TEXT NOT NULL,
+  version         INTEGER NOT NULL,
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL,
+  removed_at      INTEGER,
+  CHECK (removed_at IS NULL OR enabled = 0)
+) STRICT;
+
+CREATE INDEX cron_jobs_by_event ON cron_jobs (spec) WHERE kind = 'event' AND enabled = 1;
+
+CREATE INDEX cron_jobs_due ON cron_jobs (next_at) WHERE next_at IS NOT NULL;
+
 CREATE TABLE embedders (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   name       TEXT NOT NULL UNIQUE,
@@ -297,6 +352,32 @@ CREATE INDEX narratives_by_run ON narratives (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX narratives_by_session ON narratives (session_id, id) WHERE session_id IS NOT NULL;
 
 CREATE INDEX narratives_by_turn ON narratives (turn_id) WHERE turn_id IS NOT NULL;
+
+CREATE TABLE outbox (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind         TEXT NOT NULL CHECK (kind = 'session' OR kind = 'notify' OR kind = 'file' OR kind = 'webhook'),
+  target       TEXT NOT NULL,
+  title        TEXT NOT NULL,
+  content      TEXT NOT NULL,
+  integrity    TEXT NOT NULL,
+  sources_json TEXT NOT NULL,
+  principal    TEXT NOT NULL,
+  folder       TEXT NOT NULL,
+  job_id       INTEGER REFERENCES cron_jobs (id),
+  run_id       TEXT,
+  state        TEXT NOT NULL CHECK (state = 'queued' OR state = 'sending' OR state = 'sent' OR state = 'dead'),
+  attempts     INTEGER NOT NULL,
+  next_at      INTEGER,
+  last_error   TEXT,
+  dedupe_key   TEXT NOT NULL UNIQUE,
+  created_at   INTEGER NOT NULL,
+  sent_at      INTEGER,
+  CHECK ((next_at IS NOT NULL) = (state = 'queued' OR state = 'sending'))
+) STRICT;
+
+CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
+
+CREATE INDEX outbox_due ON outbox (next_at) WHERE next_at IS NOT NULL;
 
 CREATE TABLE owners (
   id         TEXT PRIMARY KEY,

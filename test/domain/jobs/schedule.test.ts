@@ -8,8 +8,8 @@ import {
   nextTimes,
   type Schedule,
   type Timetable,
-} from '../../src/domain/schedule.ts'
-import { momentFromIso, scheduleFromWords } from '../../src/domain/schedule-words.ts'
+} from '../../../src/domain/jobs/schedule.ts'
+import { momentFromIso, scheduleFromWords } from '../../../src/domain/jobs/schedule-words.ts'
 
 const at = (iso: string) => Date.parse(iso)
 const shown = (times: readonly number[]) => times.map((time) => new Date(time).toISOString().replace(':00.000Z', 'Z'))

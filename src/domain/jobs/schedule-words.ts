@@ -1,4 +1,4 @@
-import type { Millis } from './clock.ts'
+import type { Millis } from '../clock.ts'
 import { badSchedule, checkSchedule, minuteOf, nextTime, type Schedule } from './schedule.ts'
 
 /** The moment and the place at which words about time are said. */

@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
-import type { Millis } from './clock.ts'
-import { UsageError } from './errors.ts'
+import type { Millis } from '../clock.ts'
+import { UsageError } from '../errors.ts'
 
 export const scheduleKinds = ['at', 'every', 'cron', 'event'] as const
 export type ScheduleKind = (typeof scheduleKinds)[number]
