@@ -2,6 +2,7 @@ import type { AccessApp } from './access.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
 import type { EventApp } from './events.ts'
+import type { JobApp } from './jobs.ts'
 import type { PlanApp } from './plans.ts'
 import type { RunApp } from './runs.ts'
 import type { SessionApp } from './sessions.ts'
@@ -15,6 +16,7 @@ export interface App
     RunApp,
     AgentApp,
     PlanApp,
+    JobApp,
     ApprovalApp,
     EventApp,
     MemoryApp,

@@ -6,6 +6,7 @@ import { nearest } from '../domain/text/nearest.ts'
 import { nothingProtected, type ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import { isAllowed } from '../domain/tools/permission.ts'
 import type { Tool } from '../domain/tools/tool.ts'
+import { cronTool } from '../engine/jobs/cron-tool.ts'
 import { memoryTools } from '../engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
@@ -19,6 +20,7 @@ import { KnownPaths } from '../engine/run/context/known-paths.ts'
 import { approvalReason, effectiveTools } from '../engine/run/policy.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
+import { systemTimezone } from '../system.ts'
 import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
 import { safeFetch } from '../tools/fetch/safe-fetch.ts'
 import { fileTools } from '../tools/files/file-tools.ts'
@@ -28,14 +30,13 @@ import { runMoments } from './moments.ts'
 import { askFirst } from './permission-names.ts'
 
 const defaultPromptBytes = 4000
-const maxCronRuns = 4
 const maxBackgroundRuns = 2
 const pace = { shortest: 150, longest: 400 }
 
 interface EngineSettings {
   config: Pick<
     Config,
-    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
+    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory' | 'cron'
   >
   models?: Model[]
   tools?: Tool[]
@@ -147,7 +148,7 @@ export function engineOf(
         main: config.engine.maxRunning,
         agents: config.agents.maxConcurrent,
         subagents: config.tools.subagents.maxConcurrent,
-        cron: maxCronRuns,
+        cron: config.cron.maxConcurrent,
         background: maxBackgroundRuns,
       },
       leaseMs: config.engine.leaseSeconds * 1000,
@@ -179,6 +180,7 @@ export function engineOf(
     listAgents(runtime, agents),
     ...memoryTools(runtime, { maxMemories: config.memory.most, files: fileSearch }),
     ...narrativeTools(runtime),
+    cronTool(engine, { timezone: config.cron.timezone ?? systemTimezone(), knowsModel }),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
   return engine

@@ -28,6 +28,7 @@ const commands: readonly CommandModule[] = [
   { names: ['config', 'doctor', 'init'], load: async () => (await import('./commands/set-up.ts')).registerSetUp },
   { names: ['agents', 'skills'], load: async () => (await import('./commands/agents.ts')).registerAgents },
   { names: ['plans', 'projects'], load: async () => (await import('./commands/plans.ts')).registerPlans },
+  { names: ['cron'], load: async () => (await import('./commands/cron.ts')).registerCron },
   { names: ['models'], load: async () => (await import('./commands/models.ts')).registerModels },
   { names: ['memory'], load: async () => (await import('./commands/memory.ts')).registerMemory },
   { names: ['secret'], load: async () => (await import('./commands/secret.ts')).registerSecret },

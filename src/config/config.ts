@@ -43,6 +43,12 @@ export interface NamedEmbedder {
   apiKey?: ApiKey
 }
 
+/** An address that receives signed messages. */
+export interface NamedWebhook {
+  url: string
+  secret: ApiKey
+}
+
 /** The configuration with every default filled in and every reference resolved. */
 export interface Config {
   name: string
@@ -99,6 +105,10 @@ export interface Config {
       memoryShareMode: (typeof memoryShareModes)[number]
     }
   }
+  /** Time zone of new jobs, the machine's by default; max concurrent runs of jobs. */
+  cron: { timezone?: string; maxConcurrent: number }
+  /** Addresses that answers of jobs may be sent to, by name. */
+  webhooks: Record<string, NamedWebhook>
   retention: { eventDays: number }
   /** A program that is called with each notification as its argument. */
   notify: { command?: string }
@@ -186,6 +196,10 @@ function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, s
       ? model
       : { ...model, apiKey: keyOf(['models', name, 'apiKey'], `model ${name}`, apiKey, checked, secrets) },
   ])
+  const webhooks: [string, NamedWebhook][] = Object.entries(settings.webhooks).map(([name, { url, secret }]) => [
+    name,
+    { url, secret: keyOf(['webhooks', name, 'secret'], `webhook ${name}`, secret, checked, secrets) },
+  ])
   const { embedder, ...memory } = settings.memory
   const { model, ...agent } = settings.agent
   const chosen = model ?? (Object.hasOwn(settings.models, 'main') ? 'main' : models[0]?.[0])
@@ -194,6 +208,7 @@ function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, s
     models: Object.fromEntries(models),
     agent: chosen === undefined ? agent : { model: chosen, ...agent },
     memory: embedder ? { ...memory, embedder: embedderOf(embedder, checked, secrets) } : memory,
+    webhooks: Object.fromEntries(webhooks),
     workspace: expand(settings.workspace),
     skills: settings.skills.map(expand),
     warnings,

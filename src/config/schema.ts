@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { checkTimezone } from '../domain/jobs/schedule.ts'
 import { thinkingLevels } from '../domain/message.ts'
 import type { ConfigPath } from './path.ts'
 
@@ -86,6 +87,13 @@ const model = z.strictObject(
 
 const embedder = z.strictObject({ baseURL: address(), model: text(), apiKey: apiKey().exactOptional() }, sectionRule)
 
+const webhook = z.strictObject(
+  { url: address(), secret: text('must be text, best a reference to an environment variable') },
+  sectionRule,
+)
+
+const zoneRule = 'must be a time zone, such as Europe/Berlin'
+
 /** Every key of `heddle.yaml` with its rule and default; docs/guide/config.md explains them. */
 export const configSchema = z.strictObject(
   {
@@ -147,11 +155,24 @@ export const configSchema = z.strictObject(
         memoryShareMode: choice(memoryShareModes).default('handoff'),
       }),
     }),
+    cron: section({
+      timezone: z.string({ error: zoneRule }).refine(isTimezone, { error: zoneRule }).exactOptional(),
+      maxConcurrent: count(1).default(4),
+    }),
+    webhooks: z.preprocess((value) => value ?? {}, z.record(modelName, webhook, sectionRule)),
     retention: section({ eventDays: count(1).default(30) }),
     notify: section({ command: text('must be the path of a program').exactOptional() }),
   },
   sectionRule,
 )
+
+function isTimezone(value: string): boolean {
+  try {
+    return checkTimezone(value) === value
+  } catch {
+    return false
+  }
+}
 
 function isOrigin(value: string): boolean {
   const url = /^https?:\/\/[^\s@?#]+$/i.test(value) ? URL.parse(value) : null

@@ -1,9 +1,15 @@
 import type { Config } from './config.ts'
 import { redacted } from './redact.ts'
 
-/** All secrets in the loaded configuration: keys of models and of the embedder, passwords in addresses. */
-export function knownSecrets({ models, database, memory }: Pick<Config, 'models' | 'database' | 'memory'>): string[] {
-  const endpoints = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : [])]
+/** All secrets in the loaded configuration: keys of models, embedder and webhooks, passwords in addresses. */
+export function knownSecrets({
+  models,
+  database,
+  memory,
+  webhooks,
+}: Pick<Config, 'models' | 'database' | 'memory' | 'webhooks'>): string[] {
+  const hooks = Object.values(webhooks).map(({ url, secret }) => ({ baseURL: url, apiKey: secret }))
+  const endpoints = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : []), ...hooks]
   const addresses = [database, ...endpoints.map(({ baseURL }) => baseURL)]
   const keys = endpoints.flatMap(({ apiKey }) => {
     try {

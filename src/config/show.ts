@@ -12,7 +12,8 @@ export function configShow(config: Config): Record<string, unknown> {
   const { warnings: _, written, ...settings } = config
   const { embedder } = config.memory
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
-  const keys = endpoints.flatMap(({ apiKey }) => apiKey ?? [])
+  const hooks = Object.values(config.webhooks)
+  const keys = [...endpoints.flatMap(({ apiKey }) => apiKey ?? []), ...hooks.map(({ secret }) => secret)]
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
   return redactTree(asWritten(settings, [], written), hide) as Record<string, unknown>
 }

@@ -50,7 +50,7 @@ export const forbiddenForAgents: readonly string[] = [
 ]
 
 /** Planned tools: a file may list them already, and gets them once they exist. */
-export const plannedTools = [...['subagents', 'agents_list', 'delegate', 'cron']] as const
+export const plannedTools = [...['subagents', 'agents_list', 'delegate']] as const
 
 /** Other programs' names for our tools, without case, `_` and `-`. */
 const spellings: Readonly<Record<string, string>> = {
@@ -92,6 +92,7 @@ export const toolNames: readonly string[] = [
   ...delegatingTools,
   ...memoryWriters,
   'sessions_spawn',
+  'cron',
   ...plannedTools,
 ]
 

@@ -95,7 +95,7 @@ export interface Call extends Omit<CallContext, 'network'> {
 }
 
 /** Destinations to which a tool could send untrusted content: declared by the tool, and shown in approvals. */
-const sinks = ['network', 'agents'] as const
+const sinks = ['network', 'agents', 'schedule'] as const
 type Sink = (typeof sinks)[number]
 
 /**

@@ -15,7 +15,7 @@ export type AgentRole =
 /** Tools of the coordinator: delegating, reading plans and results, memory. */
 const coordinatorTools: readonly string[] = [
   ...delegatingTools,
-  ...['project_status', 'read_result', 'memory_store', 'memory_query'],
+  ...['project_status', 'read_result', 'memory_store', 'memory_query', 'cron'],
   ...['memory_update', 'memory_reinforce', 'memory_demote', 'narrative_update', 'narrative_search'],
 ]
 

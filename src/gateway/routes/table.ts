@@ -4,6 +4,7 @@ import { accessRoutes } from './access.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { eventRoutes } from './events.ts'
+import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
 import { planRoutes } from './plans.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
@@ -21,6 +22,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...runRoutes,
   ...agentRoutes,
   ...planRoutes,
+  ...jobRoutes,
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,

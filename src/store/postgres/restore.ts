@@ -2,7 +2,13 @@ import type pg from 'pg'
 import { HeddleError } from '../../domain/errors.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { Backup, BackupRow } from '../backup/backup-file.ts'
-import { carriedColumns, type EmptyTables, fillTables, type RestoreMigrations } from '../backup/restore-rows.ts'
+import {
+  carriedColumns,
+  type EmptyTables,
+  fillTables,
+  holdJobs,
+  type RestoreMigrations,
+} from '../backup/restore-rows.ts'
 import { explainPostgres } from '../failures.ts'
 import type { Migration } from '../migration.ts'
 import type { StoreContext } from '../store.ts'
@@ -81,6 +87,7 @@ async function replaceSchema(
         const aside = await moveAside(client, schema, location, context)
         await put(client)
         await migrateWithin(client, schema, location, known, context)
+        if ((await columnsOf(client, schema, 'outbox')).length > 0) await client.query(holdJobs)
         if (aside !== null) await carrySpending(client, { schema, oldSchema: aside }, context)
         context.crash('restore.before_swap')
         return aside

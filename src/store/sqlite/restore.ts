@@ -3,7 +3,13 @@ import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import { type Backup, type BackupRow, damaged } from '../backup/backup-file.ts'
-import { carriedColumns, type EmptyTables, fillTables, type RestoreMigrations } from '../backup/restore-rows.ts'
+import {
+  carriedColumns,
+  type EmptyTables,
+  fillTables,
+  holdJobs,
+  type RestoreMigrations,
+} from '../backup/restore-rows.ts'
 import {
   databaseCorrupt,
   explainSqlite,
@@ -75,6 +81,7 @@ async function replaceFile(
   try {
     removeAbandonedDrafts(file)
     await build(draft)
+    holdDraft(draft)
     if (old) carrySpending(old, draft, context)
     context.crash('restore.before_swap')
     return swap(file, draft, context)
@@ -171,6 +178,15 @@ function carrySpending(old: SqliteConnection, draft: string, { clock }: StoreCon
 function columnsOf(connection: SqliteConnection, table: string): string[] {
   const rows = connection.all({ sql: 'SELECT name FROM pragma_table_info(?)', parameters: [table] })
   return (rows as { name: string }[]).map(({ name }) => name)
+}
+
+function holdDraft(draft: string): void {
+  const connection = new SqliteConnection(draft)
+  try {
+    if (columnsOf(connection, 'outbox').length > 0) connection.exec(holdJobs)
+  } finally {
+    connection.close()
+  }
 }
 
 function tablesOn(connection: SqliteConnection): EmptyTables {

@@ -100,7 +100,7 @@ export async function isStillGranted(run: ActiveRun, ready: ReadyCall): Promise<
 function egressNote({ tool }: ReadyCall): string {
   return tool.sink === undefined
     ? ''
-    : `; what it is given goes to ${{ network: 'the network', agents: 'another agent' }[tool.sink]}`
+    : `; what it is given goes to ${{ network: 'the network', agents: 'another agent', schedule: 'a job' }[tool.sink]}`
 }
 
 /** Why a call needs approval: by the lists of owner, persona and agent, or by the tool's own check of its input. */

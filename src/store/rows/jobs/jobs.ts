@@ -63,6 +63,17 @@ export async function dueJobs(rows: Reading, now: Millis, limit: number): Promis
   return (await rows.all(due({ now, limit }))).map(jobFrom)
 }
 
+/** Number of jobs that were disabled by themselves. */
+export async function countStoppedJobs(rows: Reading, { principal }: { principal?: string } = {}): Promise<number> {
+  let query = rows.build
+    .selectFrom('cron_jobs')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('disabled_reason', 'is not', null)
+    .where('removed_at', 'is', null)
+  if (principal !== undefined) query = query.where('principal', '=', principal)
+  return Number((await rows.first(query))?.count ?? 0)
+}
+
 /** Replaces all of a job that can change. Its row must be locked. */
 export async function updateJob(tx: Tx, job: Job): Promise<void> {
   await tx.run(tx.build.updateTable('cron_jobs').set(jobRow(job)).where('id', '=', job.id))

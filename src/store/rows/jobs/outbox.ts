@@ -65,8 +65,10 @@ export async function listMessages(
   return (await rows.all(query)).map(messageFrom)
 }
 
-export async function countDead(rows: Reading): Promise<number> {
-  const query = rows.build.selectFrom('outbox').select(sql<number>`count(*)`.as('count')).where('state', '=', 'dead')
+/** Number of messages that were given up. */
+export async function countDead(rows: Reading, { principal }: { principal?: string } = {}): Promise<number> {
+  let query = rows.build.selectFrom('outbox').select(sql<number>`count(*)`.as('count')).where('state', '=', 'dead')
+  if (principal !== undefined) query = query.where('principal', '=', principal)
   return Number((await rows.first(query))?.count ?? 0)
 }
 
