@@ -6,7 +6,7 @@ import type { Reading, Tx } from '../store.ts'
 const maxTasks = 100
 
 /** A task that a narrative tells of, as it is now. */
-export interface NarratedTask {
+interface NarratedTask {
   id: number
   title: string
   status: TaskStatus
