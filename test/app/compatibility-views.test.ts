@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -172,6 +172,21 @@ describe.each(databases)('views for people who query %s', (database) => {
     expect(await rowsOf(home.place, 'subagent_runs')).toEqual(byFirst(expected))
   })
 
+  test('answer the queries of the guide as they stand there', async () => {
+    const guide = readFileSync(join(import.meta.dirname, '../../docs/guide/tables.md'), 'utf8')
+    const [, block = ''] = /```sql\n(.*?)```/s.exec(guide) ?? []
+    const [unread = '', inSqlite = '', inPostgres = ''] = block.split(';')
+    const unreadResults = (await home.app.results()).filter(({ processed }) => !processed)
+    expect((await query(home.place, unread)).map(({ id }) => id).sort()).toEqual(
+      unreadResults.map(({ id }) => id).sort(),
+    )
+    const path = database === 'sqlite' ? inSqlite : inPostgres
+    const turns = await home.app.log(home.folder, { of: 'side' })
+    expect((await query(home.place, path.replace("'main'", "'side'"))).map((row) => Object.values(row))).toEqual(
+      turns.map(({ id }) => [id, 'well']),
+    )
+  })
+
   test.each(databases)('come back with a backup that is restored into %s', async (other) => {
     const before = await allViews(home.place)
     const file = join(home.root, 'views.backup')
@@ -291,12 +306,16 @@ function secondsOf(moment: string): string {
 
 /** The rows of a view, by their first column, with SQLite's booleans as booleans. */
 async function rowsOf(place: DatabaseLocation, view: View): Promise<Row[]> {
+  const found = await query(place, `SELECT * FROM ${view}`)
+  return byFirst(
+    found.map((row) => ({ ...row, ...('has_children' in row && { has_children: Boolean(row['has_children']) }) })),
+  )
+}
+
+async function query(place: DatabaseLocation, text: string): Promise<Row[]> {
   const store = await openStore(place, context)
   try {
-    const found = await store.read((rows) => rows.all(raw<Row>(rows.build, sql`SELECT * FROM ${sql.table(view)}`)))
-    return byFirst(
-      found.map((row) => ({ ...row, ...('has_children' in row && { has_children: Boolean(row['has_children']) }) })),
-    )
+    return await store.read((rows) => rows.all(raw<Row>(rows.build, sql.raw(text))))
   } finally {
     await store.close()
   }

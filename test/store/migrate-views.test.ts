@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { sqlite } from '../../src/store/dialect.ts'
 import type { Migration } from '../../src/store/migration.ts'
 import { raw } from '../../src/store/raw.ts'
@@ -7,6 +8,9 @@ import { dumpSchema } from '../../src/store/schema-dump.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import type { Reading, Store } from '../../src/store/store.ts'
 import { databases } from '../setup/places.ts'
+import { context } from '../setup/store-context.ts'
+import { rowsIn } from './all-rows.ts'
+import { backupOf } from './backup-lines.ts'
 import { emptyPlace, filledPlace, openWorld } from './filled-world.ts'
 
 const newest = migrations.at(-1)?.id ?? 0
@@ -78,6 +82,7 @@ describe.each(databases)('views on %s', (database) => {
       await run(result('first', '1'))
       await run(result('second', '77'))
     })
+    const backup = await backupOf(old.store)
     await old.store.close()
 
     const { store } = await openWorld(place)
@@ -101,6 +106,15 @@ describe.each(databases)('views on %s', (database) => {
       { id: 2, status: 'pending' },
     ])
     await expect(write(store, result('third', '77'))).rejects.toMatchObject({ constraint: 'foreign_key' })
+    for (const other of databases) {
+      const restored = emptyPlace(other)
+      await restoreBackup(restored, backup, { context })
+      const rows = await rowsIn(restored)
+      expect(rows['agent_results']?.map(({ id, task_id }) => [id, task_id])).toEqual([
+        [1, 1],
+        [2, null],
+      ])
+    }
   })
 })
 
