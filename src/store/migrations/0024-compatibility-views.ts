@@ -8,7 +8,7 @@ import { oneOf } from './one-of.ts'
  * and columns that the designs Heddle grew from have.
  */
 export const compatibilityViews: Migration = {
-  id: 23,
+  id: 24,
   name: 'compatibility_views',
   up: (types) => [
     `CREATE TABLE narrative_tasks (
