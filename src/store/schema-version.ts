@@ -22,8 +22,10 @@ import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
 import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
-import { jobs } from './migrations/0023-jobs.ts'
-import { outbox } from './migrations/0024-outbox.ts'
+import { ceilings } from './migrations/0023-ceilings.ts'
+import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
+import { jobs } from './migrations/0025-jobs.ts'
+import { outbox } from './migrations/0026-outbox.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -49,6 +51,8 @@ export const migrations: readonly Migration[] = [
   kindsAndScopes,
   principals,
   idempotency,
+  ceilings,
+  compatibilityViews,
   jobs,
   outbox,
 ]

@@ -139,8 +139,8 @@ async function checkDraft(tx: Tx, draft: JobDraft) {
 async function checkSession(tx: Tx, { session, payload, folder }: JobDraft): Promise<Job['session']> {
   if (session === undefined) return payload === 'systemEvent' ? { kind: 'label', label: 'main' } : { kind: 'isolated' }
   if (session.kind === 'isolated') {
-    if (session.fromTurn === undefined) return { kind: 'isolated' }
-    return { kind: 'isolated', fromTurn: (await routeToThread(tx, session.fromTurn, folder)).turnId }
+    if (session.fromTurn === undefined) return session
+    return { ...session, fromTurn: (await routeToThread(tx, session.fromTurn, folder)).turnId }
   }
   return { kind: 'label', label: checkLabel(await targetLabel(tx, session.label)) }
 }

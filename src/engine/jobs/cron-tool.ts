@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { intersectCeilings } from '../../domain/access/ceiling.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { type Job, jobCleanups, missedPolicies } from '../../domain/jobs/job.ts'
+import { type Job, type JobSession, jobCleanups, missedPolicies } from '../../domain/jobs/job.ts'
 import { nextTimes } from '../../domain/jobs/schedule.ts'
 import { thinkingLevels } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
@@ -8,10 +9,12 @@ import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { listFires } from '../../store/rows/jobs/fires.ts'
 import { findJob, listJobs, lockJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import { findRun } from '../../store/rows/runs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { ceilingBelow } from '../run/policy.ts'
 import type { Runtime } from '../runtime.ts'
-import { addJob, deleteJob, editJob, enableJob, noJob } from './change-job.ts'
+import { addJob, deleteJob, editJob, enableJob, type JobAuthor, type JobDraft, noJob } from './change-job.ts'
 import { isHeld } from './fire.ts'
 import { viewFire, viewJob } from './job-views.ts'
 import { readNewJob, readSettings } from './read-settings.ts'
@@ -115,23 +118,37 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
 }
 
 async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
-  const { run, call, runtime } = cron
+  const { run, call, runtime, settings } = cron
   await assertMayAdd(tx, run)
   const now = runtime.clock.now()
-  const draft = readNewJob(settingsOf(cron, asked), { now, timezone: cron.settings.timezone })
-  const author = { principal: run.principal, label: call.label ?? run.label }
-  return answer(await addJob(tx, { ...draft, folder: call.folder }, author, now), now)
+  const draft = readNewJob(settingsOf(cron, asked), { now, timezone: settings.timezone })
+  const options = { ...draft.options, ceiling: ceilingBelow(run) }
+  const session = await ownSession(tx, run, draft)
+  return answer(await addJob(tx, { ...draft, options, session, folder: call.folder }, authorOf(cron), now), now)
 }
 
 async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
-  const { run, call, runtime } = cron
+  const { run, runtime, settings } = cron
   const now = runtime.clock.now()
   const { id, options } = await ownJob(tx, cron, asked)
-  const change = readSettings(settingsOf(cron, asked), { now, timezone: cron.settings.timezone })
-  const author = { principal: run.principal, label: call.label ?? run.label }
-  const merged = { ...change, options: { ...options, ...change.options } }
-  const job = await editJob(tx, id, { change: merged, author, now })
+  const change = readSettings(settingsOf(cron, asked), { now, timezone: settings.timezone })
+  const ceiling = intersectCeilings(options.ceiling ?? {}, ceilingBelow(run))
+  const merged = { ...change, options: { ...options, ...change.options, ceiling } }
+  const job = await editJob(tx, id, { change: merged, author: authorOf(cron), now })
   return answer(asked.enabled === undefined ? job : await enableJob(tx, id, asked.enabled, now), now)
+}
+
+function authorOf({ run, call }: CronCall): JobAuthor {
+  return { principal: run.principal, label: call.label ?? run.label }
+}
+
+/** News goes to the session that asked for it, unless another one is named; a task keeps the persona of that session. */
+async function ownSession(tx: Tx, run: Run, draft: Omit<JobDraft, 'folder'>): Promise<JobSession> {
+  if (draft.session?.kind === 'label') return draft.session
+  const [session] = await findSessions(tx, { id: run.sessionId ?? '' })
+  if (draft.session === undefined && draft.payload === 'systemEvent')
+    return { kind: 'label', label: session?.label ?? 'main' }
+  return { kind: 'isolated', ...(session?.personaId && { personaId: session.personaId }) }
 }
 
 /** Lets the job fire at once. Not here: the fire locks sessions, which come before this run's row. */

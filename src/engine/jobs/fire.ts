@@ -173,14 +173,18 @@ async function whyBusy(
 }
 
 /** The session in which the fire begins: the job's own one begins anew. */
-function beginSession(
+async function beginSession(
   tx: Tx,
   { job, ids, now }: Firing & { ids: InputIds },
   locked: Session | undefined,
 ): Promise<Session> {
-  if (job.session.kind === 'label' && locked) return Promise.resolve(locked)
-  const { fromTurn: parentTurnId } = job.session as { fromTurn?: string }
-  const fresh = { segmentId: ids.segmentId, now, ...(parentTurnId !== undefined && { parentTurnId }) }
+  const target = job.session
+  if (target.kind === 'label') {
+    if (!locked) throw new Error(`job ${job.id} has no session`)
+    return locked
+  }
+  const { fromTurn, personaId } = target
+  const fresh = { segmentId: ids.segmentId, now, ...(fromTurn !== undefined && { parentTurnId: fromTurn }) }
   if (locked) return restartSession(tx, locked, fresh)
   return startSession(tx, {
     ...fresh,
@@ -189,6 +193,7 @@ function beginSession(
     label: jobLabel(job.id),
     kind: 'cron',
     principalId: job.principal,
+    ...(personaId !== undefined && { personaId }),
   })
 }
 

@@ -5,7 +5,7 @@ import { oneOf } from './one-of.ts'
 
 /** Messages that leave the runtime, written in the transaction that ends what they report. */
 export const outbox: Migration = {
-  id: 24,
+  id: 26,
   name: 'outbox',
   up: ({ int, text, sequenceKey, strict }) => [
     `CREATE TABLE outbox (
