@@ -44,7 +44,7 @@ export interface NamedEmbedder {
 }
 
 /** An address that receives signed messages. */
-export interface NamedWebhook {
+interface NamedWebhook {
   url: string
   secret: ApiKey
 }

@@ -44,6 +44,8 @@ const defaults = {
       memoryShareMode: 'handoff',
     },
   },
+  cron: { maxConcurrent: 4 },
+  webhooks: {},
   retention: { eventDays: 30 },
   notify: {},
   warnings: [],

@@ -13,7 +13,7 @@ import { momentFromIso, scheduleFromWords } from '../../domain/jobs/schedule-wor
 import type { JobDraft } from './change-job.ts'
 
 /** The moment and the default time zone of a setting. */
-export interface Spoken {
+interface Spoken {
   now: Millis
   timezone: string
 }

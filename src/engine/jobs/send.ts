@@ -22,7 +22,7 @@ export interface SendFailure {
 }
 
 /** Sends a message; resolves with why it did not arrive. Must not throw, and must end within `sendTimeout`. */
-export type Sender = (message: OutboxMessage) => Promise<SendFailure | undefined>
+type Sender = (message: OutboxMessage) => Promise<SendFailure | undefined>
 
 /** Senders to places outside the database. */
 export type Senders = Record<Exclude<DeliveryKind, 'session'>, Sender>

@@ -99,7 +99,7 @@ export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
 }
 
 /** An input with all that its rows need. */
-export interface NewInput extends Omit<Submission, keyof RunOptions | 'kind'> {
+interface NewInput extends Omit<Submission, keyof RunOptions | 'kind'> {
   kind?: Submission['kind'] | 'trigger' | 'system'
   options: RunOptions
   ids: InputIds

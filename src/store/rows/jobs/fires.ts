@@ -34,12 +34,6 @@ export async function openFire(rows: Reading, jobId: number): Promise<Fire | und
   return row && fireFrom(row)
 }
 
-/** The fire whose input this is. */
-export async function fireOfItem(rows: Reading, itemId: string): Promise<Fire | undefined> {
-  const row = await rows.first(rows.build.selectFrom('cron_fires').selectAll().where('item_id', '=', itemId))
-  return row && fireFrom(row)
-}
-
 /** Fires that a request answers and that are not over. */
 export async function openFiresOf(rows: Reading, rootRunId: string): Promise<Fire[]> {
   return (await rows.all(ofRequest({ rootRunId }))).map(fireFrom)

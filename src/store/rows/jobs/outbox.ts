@@ -8,7 +8,7 @@ import type { Tables } from '../../tables.ts'
 type OutboxRow = Selectable<Tables['outbox']>
 
 /** A message to send; the key makes sure that what it reports is written once. */
-export type NewMessage = Pick<
+type NewMessage = Pick<
   OutboxMessage,
   'kind' | 'to' | 'title' | 'content' | 'label' | 'principal' | 'folder' | 'jobId' | 'runId' | 'createdAt'
 > & { key: string }
