@@ -3,11 +3,11 @@ import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 import type { RunOptions } from './run-options.ts'
 
-// Not yet produced: 'delegate', 'cron'.
+// Not yet produced: 'delegate'.
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
 export type RunKind = (typeof runKinds)[number]
 
-/** Origin of a run. Not yet produced: 'delegate', 'cron', 'webhook', 'channel'. */
+/** Origin of a run. Not yet produced: 'delegate', 'webhook', 'channel'. */
 export const runOrigins = [
   'user',
   'spawn_agent',

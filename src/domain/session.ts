@@ -6,7 +6,8 @@ import { parseReference } from './reference.ts'
 
 /**
  * Who a session is for: a person talks in it, an agent works for another, the narrator summarises another session. A
- * label says nothing of it. `cron` and `hook` have reserved labels already, and nothing starts such sessions yet.
+ * label says nothing of it. A job's begins anew at each fire. `hook` has a reserved label already, and nothing starts such
+ * sessions yet.
  */
 export const sessionKinds = ['person', 'agent', 'narrator', 'cron', 'hook'] as const
 export type SessionKind = (typeof sessionKinds)[number]

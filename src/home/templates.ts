@@ -119,6 +119,16 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    maxConcurrent: 8
 #    memoryShareMode: handoff
 
+# Jobs: their time zone (that of the machine if left out), and how many run at
+# the same time.
+#cron:
+#  #timezone: Europe/Berlin
+#  maxConcurrent: 4
+
+# Addresses that answers of jobs are sent to: heddle cron add --deliver webhook:ops
+#webhooks:
+#  ops: { url: https://example.com/hook, secret: "\${secret:ops}" }
+
 # Days for which the log of events is kept. Turns and results stay.
 #retention:
 #  eventDays: 30

@@ -140,7 +140,8 @@ describe('an event', () => {
     const [fire] = await over(id)
     const run = (await app.show(folder, `run:${fire?.runId}`)) as RunView
     expect(run).toMatchObject({ via: 'cron' })
-    const turn = (await app.show(folder, `session:cron:${id}`)) as TurnView
+    const [session] = await app.sessions({ folder, label: `cron:${id}` })
+    const turn = (await app.show(folder, `turn:${session?.headTurnId}`)) as TurnView
     expect(turn.query).toMatchObject([
       {
         source: 'event',
