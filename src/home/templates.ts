@@ -125,9 +125,9 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #  #timezone: Europe/Berlin
 #  maxConcurrent: 4
 
-# Addresses that answers of jobs are sent to: heddle cron add --deliver webhook:ops
+# Addresses that answers of jobs are sent to, as in --deliver webhook:ops
 #webhooks:
-#  ops: { url: https://example.com/hook, secret: "\${secret:ops}" }
+#  #ops: { url: https://example.com/hook, secret: "\${secret:ops}" }
 
 # Days for which the log of events is kept. Turns and results stay.
 #retention:

@@ -282,6 +282,9 @@ test('the guide documents every key with its default, and its examples are valid
   ]
   const optional = [
     'agent.model',
+    'cron.timezone',
+    'webhooks.*.url',
+    'webhooks.*.secret',
     'memory.narrator',
     'notify.command',
     'tools.allow',
