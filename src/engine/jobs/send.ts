@@ -57,12 +57,16 @@ export function timedMessages(runtime: Runtime, senders: Senders): DueSource {
 
 async function sendMessage(runtime: Runtime, senders: Senders, message: OutboxMessage): Promise<void> {
   const { store, clock } = runtime
-  const now = clock.now()
-  if (!(await store.write('send', (tx) => takeMessage(tx, message, now + lostAfter)))) return
-  const attempt = { ...message, attempts: message.attempts + 1 }
-  if (message.kind === 'session') return deliverToSession(runtime, attempt)
+  if (message.kind === 'session') return deliverToSession(runtime, message)
+  const lostAt = clock.now() + lostAfter
+  if (!(await store.write('send', (tx) => takeMessage(tx, message, lostAt)))) return
+  const attempt = nextAttempt(message)
   const failure = await senders[message.kind](attempt)
   await store.write('send', (tx) => endAttempt(tx, attempt, endOf(attempt, failure, clock.now())))
+}
+
+function nextAttempt(message: OutboxMessage): OutboxMessage {
+  return { ...message, attempts: message.attempts + 1 }
 }
 
 function endOf({ attempts }: OutboxMessage, failure: SendFailure | undefined, now: Millis) {
@@ -74,15 +78,18 @@ function endOf({ attempts }: OutboxMessage, failure: SendFailure | undefined, no
 }
 
 /** Gives a message to a session; the input and the message's end commit together. */
-async function deliverToSession(runtime: Runtime, attempt: OutboxMessage): Promise<void> {
+async function deliverToSession(runtime: Runtime, message: OutboxMessage): Promise<void> {
   const { store, clock, newId } = runtime
   const ids = newInputIds(runtime)
   const boundary = `=====${newId()}=====`
   try {
-    await retryIfTaken(runtime, 'send', (tx) => acceptMessage(tx, attempt, { ids, boundary, now: clock.now() }))
+    await retryIfTaken(runtime, 'send', (tx) => acceptMessage(tx, message, { ids, boundary, now: clock.now() }))
   } catch (error) {
     if (!(error instanceof HeddleError) || error instanceof StorageFailure || error.retry === 'later') throw error
-    await store.write('send', (tx) => endAttempt(tx, attempt, { state: 'dead', error: error.message }))
+    await store.write('send', async (tx) => {
+      if (await takeMessage(tx, message, clock.now()))
+        await endAttempt(tx, nextAttempt(message), { state: 'dead', error: error.message })
+    })
   }
 }
 
@@ -95,7 +102,8 @@ async function acceptMessage(
   const sender = await resolvePrincipal(tx, principal)
   const target = { folder, label: labelFor(principal, message.to), ids, now }
   const session = await lockInputSession(tx, target, sender)
-  if (!(await endAttempt(tx, message, { state: 'sent', at: now }))) return
+  if (!(await takeMessage(tx, message, now))) return
+  await endAttempt(tx, nextAttempt(message), { state: 'sent', at: now })
   await acceptInput(tx, {
     ...target,
     session,
