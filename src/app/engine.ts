@@ -113,6 +113,7 @@ export function engineOf(
     memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
+    allowedOrigins: config.tools.fetch.allow.map((origin) => new URL(origin).origin),
     toolsFor(run, { persona, folder, access, parent }) {
       const rights = { role: roleOf(engine, run, folder), persona, access, ...(parent && { parent }) }
       return effectiveTools(policy, known, run, rights)

@@ -90,6 +90,8 @@ export interface Engine extends Runtime {
   protect: ProtectedPlaces
   /** Network access of tools. */
   network: SafeFetch
+  /** Origins that the owner named in the configuration: sending there needs no question. */
+  allowedOrigins: readonly string[]
   /** Builds the system prompt. */
   prompt(run: Pick<Run, 'agent' | 'depth' | 'effectiveTools'>, scope: RunScope): Promise<string>
   /** Approximate size of a run's prompt, to reserve its first call before the prompt is built. */

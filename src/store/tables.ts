@@ -270,6 +270,25 @@ export interface Tables {
     at: number
     undone_at: number | null
   }
+  /** Contents that runs wrote after they had read untrusted content. */
+  untrusted_files: {
+    path: string
+    /** Empty for a content that was too large to be read. */
+    sha256: string
+    sources_json: string
+    created: number
+    run_id: string
+    at: number
+  }
+  /** Commands of such runs whose changes no survey saw, or has not seen yet. */
+  untrusted_commands: {
+    run_id: string
+    call_id: string
+    folder: string
+    sources_json: string
+    since: number
+    until: number | null
+  }
   file_contents: { hash: string; bytes: number; packed: string }
   usage: {
     run_id: string

@@ -114,6 +114,7 @@ export async function newEngine(
     memory: { recall: true, files: true },
     mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
     network: () => Promise.reject(new Error('nothing is fetched here')),
+    allowedOrigins: [],
   }
   const until: TestEngine['until'] = async (question) => {
     let changed = Promise.withResolvers<void>()

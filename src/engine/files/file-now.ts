@@ -1,5 +1,5 @@
 import type { OpenFile, PathAddress } from '../../domain/tools/path-handle.ts'
-import { hashOf } from '../../tools/files/change-file.ts'
+import { hashOf } from '../../tools/files/content-hash.ts'
 import { pathHandle } from '../../tools/files/handle.ts'
 
 /** Larger files are not read to explain them. */
