@@ -17,8 +17,11 @@ import type { KeyedQueue } from './keyed-queue.ts'
  * imports none of those parts. A hook that gets a transaction may run again, since the transaction may be retried.
  */
 export interface RunMoments<Engine> {
-  /** Runs when a claim starts. Returns notes for the model, fixed for the whole claim. */
-  onStart(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<RunNotes>
+  /**
+   * Runs when a claim starts. Returns notes for the model, fixed for the whole claim. `label` is that of everything which
+   * the model is shown besides.
+   */
+  onStart(engine: Engine, claimed: ClaimedRun, prompt: string, label: Label): Promise<RunNotes>
   /** Runs before a tool call. Returns the function through which the call changes files. */
   changeFiles(run: RunHandle<Engine>, callId: string): ChangeFile
   /** Runs right before a call that is not transactional. Returns what labels its outcome by the files it shows. */
