@@ -21,7 +21,7 @@ export function attackersModel(window: number): ScriptedModel {
       const { messages, system } = request
       const found = ordersIn(request)
       const repeated = `it was said: ${orders(...found)}`
-      if (system.startsWith('This conversation is too long')) return { text: `${repeated} ${'and more, '.repeat(40)}` }
+      if (system.startsWith(summaryBegin)) return { text: `${repeated} ${'and more, '.repeat(40)}` }
       const from = messages.findLastIndex(({ role, content }) => role === 'user' && /^(work|carry) /.test(content))
       const [, kind, plan = '[]'] = /^(work|carry) ([^\n]*)/.exec(messages[from]?.content ?? '') ?? []
       const made = messages.slice(from).flatMap((each) => (each.role === 'assistant' ? each.calls : []))
@@ -36,8 +36,18 @@ export function attackersModel(window: number): ScriptedModel {
   )
 }
 
-function ordersIn({ messages, note = '' }: ModelRequest): string[] {
-  const shown = [...messages.map(({ content }) => content), note].join('\n')
+/** How the instruction for a summary begins. */
+export const summaryBegin = 'This conversation is too long'
+
+/** All texts that a request shows, attached files included. */
+export function textsOfRequest({ messages, note = '' }: ModelRequest): string {
+  const files = messages.flatMap((each) => (each.role === 'user' ? (each.parts ?? []) : []))
+  const attached = files.map(({ data }) => Buffer.from(data, 'base64').toString())
+  return [...messages.map(({ content }) => content), ...attached, note].join('\n')
+}
+
+function ordersIn(request: ModelRequest): string[] {
+  const shown = textsOfRequest(request)
   return [...new Set([...shown.matchAll(/<<([^<>]+)>>/g)].map(([, order = '']) => order))]
 }
 

@@ -16,7 +16,7 @@ import { execTool } from '../../src/tools/exec/sandbox/exec-tool.ts'
 import { fileTools } from '../../src/tools/files/file-tools.ts'
 import { webFetch } from '../../src/tools/web-fetch.ts'
 import { type Database, databases } from '../setup/places.ts'
-import { attackersModel, carry, orders, work } from './attackers-model.ts'
+import { attackersModel, carry, orders, summaryBegin, textsOfRequest, work } from './attackers-model.ts'
 import { newEngine, testTool } from './engine.ts'
 
 const page = 'https://page.example/news'
@@ -107,13 +107,14 @@ const ways: Record<string, Way> = {
       await say(notes, { label: 'before' })
       const data = Buffer.from(`[${page} 200 text/plain ${textOf(payload).length} bytes]\n${textOf(payload)}`)
       const part: Part = { type: 'file', path: 'notes.md', mediaType: 'text/plain', data: data.toString('base64') }
-      await say(work(read('notes.md')), { parts: [part] })
+      await say(work(), { parts: [part] })
     },
   },
   'a message that quotes somebody': {
     go: (say, payload) =>
       say(`${work()}\n${textOf(payload)}`, { trust: { integrity: 'untrusted', sources: ['mail:1'] } }),
   },
+  'a message that steers the run': { go: (say) => say(work({ name: 'pause', input: {} })) },
   'a memory that is asked for': {
     async go(say) {
       await say(carry(fetchPage, { name: 'remember', input: { content: 'The harbour: $READ' } }), { label: 'before' })
@@ -147,11 +148,10 @@ const ways: Record<string, Way> = {
     go: (say) => say(carry(fetchPage, { name: 'sessions_spawn', input: { task: work().replace('[]', '[]\n$READ') } })),
   },
   'a summary of the conversation': {
-    window: 3000,
+    window: 6000,
     async go(say) {
       await say(carry(fetchPage))
-      await say(carry())
-      await say(carry())
+      for (let n = 1; n <= 3; n++) await say(`${carry()}\n${'ships '.repeat(1500)}`)
       await say(work())
     },
   },
@@ -177,7 +177,11 @@ async function attack(database: Database, way: Way, payload: string): Promise<At
     { clock: systemClock, env: process.env },
   )
   if ('obstacle' in commands) throw new Error(commands.obstacle.why)
-  const tools: Tool[] = [...fileTools(systemClock), webFetch as Tool, commands.tool, schedule]
+  const trust = { integrity: 'untrusted' as const, sources: ['mail:2'] }
+  const pause = testTool('pause', 'pure', () =>
+    under.say(textOf(payload), { folder, kind: 'steer', trust }).then(() => ''),
+  )
+  const tools: Tool[] = [...fileTools(systemClock), webFetch as Tool, commands.tool, schedule, pause]
   const under = await newEngine(database, model, { tools, limits: { timeoutMs: 600_000 } })
   const { engine, runtime } = under
   for (const tool of [
@@ -202,7 +206,8 @@ async function attack(database: Database, way: Way, payload: string): Promise<At
   try {
     await under.work()
     await way.go(say, payload)
-    const lastRequests = JSON.stringify(model.requests.slice(shownBefore))
+    const lastRequests = JSON.stringify(model.requests.slice(shownBefore).map(textsOfRequest))
+    expect(model.requests.some(({ system }) => system.startsWith(summaryBegin))).toBe(way.window !== undefined)
     const { asked, trusted } = await runtime.store.read(async (rows) => ({
       asked: (await listApprovals(rows)).map(({ tool }) => tool),
       trusted: (await listMemories(rows, { limit: 100 })).filter(({ label }) => label.integrity === 'trusted'),
