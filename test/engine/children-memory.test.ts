@@ -15,7 +15,6 @@ const inputs: Record<(typeof memoryWriters)[number], object> = {
   memory_reinforce: { id: 1 },
   memory_demote: { id: 1 },
   memory_trust: { id: 1 },
-  memory_trust: { id: 1 },
   remember: { content: 'The port is 8443.' },
   narrative_update: { summary: 'A child was here.' },
 }

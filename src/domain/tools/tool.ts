@@ -35,7 +35,7 @@ export interface ToolOutcome {
 }
 
 /** Files of which an answer shows a part, and those of which it shows only the name, relative to the folder. */
-export interface ShownFiles {
+interface ShownFiles {
   parts?: SeenFile[]
   names?: string[]
 }

@@ -16,10 +16,9 @@ import {
 import type { Tx } from '../../store/store.ts'
 import type { ReadyCall } from '../../tools/call.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
-import { pathHandle } from '../../tools/files/handle.ts'
 import type { LabelledOutcome, RunHandle } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
-import { hashNow } from './file-now.ts'
+import { changeTime, hashNow, realPath } from './file-now.ts'
 
 /** Max files of a command that are read to recognise them later; of more, the time of their change counts. */
 const maxHashed = 500
@@ -103,10 +102,7 @@ async function sourcesByTime(
   const around = commands.filter(({ folder }) => path.startsWith(folder === '/' ? '/' : `${folder}/`))
   if (around.length === 0) return []
   const { folder } = claimed.session
-  const found = await pathHandle({ folder, path, protect: engine.protect })
-    .look()
-    .catch(() => undefined)
-  const changedAt = found && 'changedAt' in found ? found.changedAt : undefined
+  const changedAt = await changeTime({ folder, path, protect: engine.protect })
   return around
     .filter(
       ({ since, until }) =>
@@ -193,8 +189,5 @@ const emptyContent = hashOf(new Uint8Array())
 /** The folder's real path, under which changes are stored. */
 async function realFolder({ engine, claimed }: RunHandle<Engine>): Promise<string> {
   const { folder } = claimed.session
-  const found = await pathHandle({ folder, path: '.', protect: engine.protect })
-    .look()
-    .catch(() => undefined)
-  return found && 'path' in found ? found.path : folder
+  return (await realPath({ folder, path: '.', protect: engine.protect })) ?? folder
 }

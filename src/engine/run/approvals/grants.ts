@@ -33,11 +33,11 @@ export function grantFor(
   covered: Coverage,
   { mustShowSources }: { mustShowSources: boolean },
 ): Promise<GrantCheck> {
-  const { run, session, persona } = claimed
+  const { run, session, actor } = claimed
   return engine.store.read(async (rows) => {
     const root = await findRun(rows, run.rootRunId)
     const sessionIds = [session.id, ...(root?.sessionId ? [root.sessionId] : [])]
-    const agent = agentOf(run, persona?.id ?? null)
+    const agent = agentOf(run, actor.persona?.id ?? null)
     const applies = (grant: Grant) =>
       (grant.showedSources || !mustShowSources) &&
       (grant.scope === 'session'
