@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path'
-import { type Agent, type AgentDiagnostic, isLive } from '../domain/agent.ts'
+import { type Agent, type AgentDiagnostic, agentDirectories, isLive } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { type AgentDirectory, type AgentScan, watchedDirectory } from './agent-directory.ts'
 import { type Now, realPathOf } from './agent-files.ts'
@@ -29,12 +29,6 @@ export interface Agents {
   /** Trusts this version of a file; a changed file needs trust again. */
   trust(agent: Pick<Agent, 'path' | 'hash'>): void
 }
-
-/** Agent directories of a folder: Heddle's first, then those of other programs. */
-const folderPlaces = [
-  ...['.heddle/agents', '.heddle/skills', '.agents/skills', '.claude/agents', '.claude/skills'],
-  ...['.opencode/agent', '.opencode/agents'],
-]
 
 interface Watched {
   /** The directory as configured, before links are resolved. */
@@ -99,7 +93,7 @@ export function agentsOf(settings: AgentsSettings): Agents {
 function placesIn(folder: string, directories: readonly AgentDirectory[]): AgentDirectory[] {
   // A home inside the folder is still the home.
   const owned = new Set(directories.map(({ path }) => realPathOf(path)))
-  return folderPlaces
+  return agentDirectories
     .map((place): AgentDirectory => ({ path: join(folder, place), source: 'folder', within: folder }))
     .filter(({ path }) => !owned.has(realPathOf(path) ?? path))
 }

@@ -14,6 +14,7 @@ const inputs: Record<(typeof memoryWriters)[number], object> = {
   memory_update: { id: 1, content: 'The port is 1.' },
   memory_reinforce: { id: 1 },
   memory_demote: { id: 1 },
+  memory_trust: { id: 1 },
   remember: { content: 'The port is 8443.' },
   narrative_update: { summary: 'A child was here.' },
 }

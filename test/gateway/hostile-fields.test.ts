@@ -228,7 +228,7 @@ describe('hostile values', () => {
 
 /** What takes nothing from outside, or a file that a person names. */
 const notAsked = ['backup', 'prune', 'cursor', 'tips', 'personas', 'approvals', 'users', 'tokens', 'revokeToken']
-notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'forgetMemory', 'exportMemories')
+notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'trustMemory', 'forgetMemory', 'exportMemories')
 
 /** Every other call of an App with one text in all its arguments. */
 function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {

@@ -39,7 +39,7 @@ interface SpawnSettings {
 export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<z.output<typeof input>> {
   return defineTool(input, {
     name: 'spawn_agent',
-    sink: 'agents',
+    startsAgent: true,
     description:
       'Starts an agent on one task; it sees only task and context. In both, [agent_result:ID] is replaced by that full ' +
       'result. Returns immediately; the result is delivered when the agent is done. Or pass only task_id to start a ' +
