@@ -38,10 +38,13 @@ export function accessApp(
   return {
     users: async () => (await store.read(listUsers)).map(viewUser),
     async addUser(id, { folder, ...change }) {
-      const before = await store.read((rows) => findUser(rows, checkPrincipalId(id)))
-      if (before?.removedAt === null) throw userExists(id)
-      const made = changed(newUser(id, realFolder(folder), clock.now()), change)
-      await store.write('access', (tx) => (before ? updateUser(tx, made) : insertUser(tx, made)))
+      const made = changed(newUser(checkPrincipalId(id), realFolder(folder), clock.now()), change)
+      await store.write('access', async (tx) => {
+        if (await insertUser(tx, made)) return
+        const before = await findUser(tx, id)
+        if (before?.removedAt === null) throw userExists(id)
+        await updateUser(tx, made)
+      })
       return viewUser(made)
     },
     setUser: (id, { folder, ...change }) =>

@@ -274,3 +274,11 @@ test('the audit tells what others changed, and who may do what, without their wo
   expect(lines[1]?.detail).toMatch(/^18 characters, sha256 [0-9a-f]{64}$/)
   expect(await heddle.audit({ limit: 1 })).toEqual(lines.slice(0, 1))
 })
+
+test('of two that add a user with one id at once, one is told that it exists', async () => {
+  const added = await Promise.allSettled([heddle.addUser('pia', { folder }), heddle.addUser('pia', { folder })])
+  expect(added.map((each) => (each.status === 'fulfilled' ? each.value.id : each.reason.code)).sort()).toEqual([
+    'pia',
+    'user_exists',
+  ])
+})
