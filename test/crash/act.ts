@@ -44,7 +44,7 @@ const passes: Passes = {}
 process.on('disconnect', () => process.exit(1))
 const othersAreDone = new Promise((resolve) => process.once('message', resolve))
 const app = await open()
-const work = await app.work(asked.isBound ? { folder, session: scenario.session ?? session } : undefined)
+const work = await app.work(asked.isBound ? { folder, session } : undefined)
 speak({ ready: true })
 const me: Person = { ask, sees, cancel, ...hostOf({ app, folder, heard: asked.heard, speak, insist }) }
 await Promise.all(asked.plays.map((part) => scenario[part]?.(me)))
@@ -130,7 +130,7 @@ async function sees(content: string): Promise<boolean> {
 }
 
 async function cancel(reason: string): Promise<void> {
-  const last = (await insist(() => app.runs({ all: true }))).findLast((run) => run.session === session)
+  const last = (await insist(() => app.runs({ all: true }))).rows.findLast((run) => run.session === session)
   if (!last) return
   const { id, state } = await insist(() => app.cancel(`run:${last.id}`, reason))
   const asked = log().split('"kind":"received"').length - 1
@@ -142,7 +142,7 @@ async function cancel(reason: string): Promise<void> {
  * held back while anybody sleeps inside a transaction, and in other lanes somebody does.
  */
 async function quiet(): Promise<void> {
-  const isQuiet = async () => (await app.runs()).every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
+  const isQuiet = async () => (await app.runs()).rows.every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
   while (!(await insist(isQuiet))) await systemClock.sleep(100)
 }
 

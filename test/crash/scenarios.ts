@@ -30,8 +30,8 @@ export interface Scenario {
   second?(me: Person): Promise<void>
   /** What they ask for again once the process is dead or asleep, by the same keys. */
   again?(me: Person): Promise<void>
-  /** The session that is worked for, where it is not `main`. */
-  session?: string
+  /** Its session is made on the way: no second process of a home can work for it. */
+  makesSession?: boolean
   /** Tokens that a request may cost: the checker holds the ledger against it. */
   budget?: number
   /** Tokens that fit into the model's window. */
@@ -218,7 +218,7 @@ export const scenarios = {
   access: {
     rules: [{ when: 'guest question', attempts: 1, answer: { text: 'an answer for the guest', faults: slowly } }],
     ends: ['completed'],
-    session: guestSession,
+    makesSession: true,
     first: receiveGuest,
     async second(me) {
       if (await me.sees('guest question')) await me.ask('question of the owner', { session: guestSession })
@@ -246,6 +246,12 @@ async function receiveGuest(me: Person): Promise<void> {
   await me.admit('guest')
   await me.askAs('guest', 'guest question')
   await me.turnOut('guest')
+}
+
+/** Whether two processes can play it at once: where there is no session yet, none can work for it beside the first. */
+export function canPair(name: ScenarioName, database: string): boolean {
+  const { fresh, makesSession } = scenarioNamed(name)
+  return !fresh && !(makesSession && database === 'sqlite')
 }
 
 function callsOnce(when: string, tools: string[]): WrittenRule {
