@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { nodeOptions } from './test/setup/node.ts'
 import { SlowFirst } from './test/setup/slow-first.ts'
 import { Tally } from './test/setup/tally.ts'
 
@@ -14,6 +15,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     // The program keeps nothing of one app in modules, so a worker evaluates them once for all the files that it runs.
     isolate: false,
+    execArgv: nodeOptions,
     sequence: { sequencer: SlowFirst },
     allowOnly: false,
     reporters: ['default', new Tally()],
