@@ -43,6 +43,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedRepl
       ending: checked.ending,
       prompt: run.prompt,
       model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
+      clamped: claimed.actor.model.clamped,
       label: run.label,
     })
     const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
@@ -85,7 +86,7 @@ async function writeTurn(end: Settlement): Promise<number> {
       status: ending.state,
       queryMessages,
       responseMessage,
-      model: { requested: run.modelRequested, actual: end.model },
+      model: { requested: run.modelRequested, actual: end.model, ...(end.clamped && { clamped: end.clamped }) },
       thinkingConfig: run.options.thinking ?? null,
       toolCalls: journal.entries,
       tokenCount: estimateTokens([...queryMessages, responseMessage]),

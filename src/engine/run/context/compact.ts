@@ -69,6 +69,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
   const now = engine.clock.now()
   const id = engine.newId()
   const responseMessage: Message = { id, role: 'assistant', content: text, timestamp: now }
+  const { requested, clamped } = claimed.actor.model
   await engine.store.write('compact', async (tx) => {
     const session = await lockSession(tx, claimed.session.id)
     await run.fence(tx)
@@ -81,7 +82,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
       status: 'completed',
       queryMessages: [],
       responseMessage,
-      model: { requested: claimed.run.modelRequested, actual: last.reply.model },
+      model: { requested, actual: last.reply.model, ...(clamped && { clamped }) },
       thinkingConfig: null,
       toolCalls: [],
       tokenCount: estimateTokens([responseMessage]),
