@@ -76,8 +76,9 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
   }
 }
 
-/** Leaves out what is private to the owner: the prompt, which is made of the owner's files, and what was recalled. */
+/** Leaves out what is private to the owner: the prompt, made of the owner's files, narratives, and what was recalled. */
 function withoutPrivate(shown: Shown): Shown {
+  if (shown.kind === 'task') return { ...shown, narratives: [] }
   if (shown.kind !== 'turn') return shown
   const thread = { ...shown.thread, systemPrompt: null }
   return { ...shown, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }

@@ -23,6 +23,7 @@ import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
+import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -49,6 +50,7 @@ export const migrations: readonly Migration[] = [
   principals,
   idempotency,
   ceilings,
+  compatibilityViews,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */
