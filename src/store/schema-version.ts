@@ -24,6 +24,7 @@ import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
 import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
+import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -51,6 +52,7 @@ export const migrations: readonly Migration[] = [
   idempotency,
   ceilings,
   compatibilityViews,
+  untrustedFiles,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */
