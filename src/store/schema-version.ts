@@ -24,8 +24,9 @@ import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
 import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
-import { jobs } from './migrations/0025-jobs.ts'
-import { outbox } from './migrations/0026-outbox.ts'
+import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
+import { jobs } from './migrations/0026-jobs.ts'
+import { outbox } from './migrations/0027-outbox.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -53,6 +54,7 @@ export const migrations: readonly Migration[] = [
   idempotency,
   ceilings,
   compatibilityViews,
+  untrustedFiles,
   jobs,
   outbox,
 ]

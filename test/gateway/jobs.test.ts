@@ -31,8 +31,8 @@ async function start(configure?: (config: Config) => void) {
   gateway = await newGateway([model], configure ? { configure } : {})
 }
 
-async function user(id: string, role: UserRole): Promise<App> {
-  await gateway.app.addUser(id, { role, folder })
+async function user(id: string, role: UserRole, trusted = false): Promise<App> {
+  await gateway.app.addUser(id, { role, folder, trusted })
   const { token } = await gateway.app.createToken(id)
   return gateway.app.as(await gateway.app.identify(token))
 }
@@ -68,9 +68,9 @@ const over = (job: number, count = 1) =>
 describe('the tool cron', () => {
   beforeEach(() => start())
 
-  test('makes jobs that never have a tool or a trust that their author had not', async () => {
+  test('makes jobs that never have a tool that their author had not', async () => {
     const { app } = gateway
-    await app.addUser('mia', { role: 'admin', folder, tools: ['cron', 'read_file'] })
+    await app.addUser('mia', { role: 'admin', folder, trusted: true, tools: ['cron', 'read_file'] })
     const { token } = await app.createToken('mia')
     const mia = app.as(await app.identify(token))
     script = (said) => {
@@ -91,8 +91,22 @@ describe('the tool cron', () => {
     const [author, fired] = await Promise.all([tools(runId ?? ''), tools(fire?.runId ?? '')])
     expect(author).toEqual(['read_file', 'cron'])
     expect(fired).toEqual(['read_file', 'cron'])
-    const turn = (await app.show(folder, `run:${fire?.runId}`)) as RunView & { label: TurnView['label'] }
-    expect(turn.label).toEqual({ integrity: 'untrusted', sources: ['user:mia'] })
+  })
+
+  test('asks first where untrusted words led to it, and not to look at jobs', async () => {
+    const { app } = gateway
+    const mia = await user('mia', 'admin')
+    const call = (action: string) => ({ name: 'cron', input: { action, every: '1h', message: 'more' } })
+    script = (said) => ({ calls: [said === 'look' ? { name: 'cron', input: { action: 'list' } } : call('add')] })
+    await ask(mia, 'look')
+    expect(await app.approvals()).toEqual([])
+    await mia.submit(folder, { session: 'main', content: 'schedule it' })
+    const [question] = await until(async () => {
+      const open = await app.approvals()
+      return open.length > 0 && open
+    })
+    expect(question).toMatchObject({ tool: 'cron', reason: expect.stringContaining('changes the schedule') })
+    expect(await app.jobs()).toEqual([])
   })
 
   test('starts no job from a job', async () => {
@@ -110,7 +124,7 @@ describe('the tool cron', () => {
   test('gives a reminder to the session that asked for it, and lists, runs and removes only its own', async () => {
     const { app } = gateway
     await app.addJob(folder, { every: '1h', message: 'of the owner' })
-    const mia = await user('mia', 'admin')
+    const mia = await user('mia', 'admin', true)
     const calls = [
       { name: 'cron', input: { action: 'add', at: 'in 20 min', event: 'tea' } },
       { name: 'cron', input: { action: 'remove', id: 1 } },
@@ -140,7 +154,7 @@ describe('an event', () => {
     const [fire] = await over(id)
     const run = (await app.show(folder, `run:${fire?.runId}`)) as RunView
     expect(run).toMatchObject({ via: 'cron' })
-    const [session] = await app.sessions({ folder, label: `cron:${id}` })
+    const [session] = (await app.sessions({ folder, label: `cron:${id}` })).rows
     const turn = (await app.show(folder, `turn:${session?.headTurnId}`)) as TurnView
     expect(turn.query).toMatchObject([
       {

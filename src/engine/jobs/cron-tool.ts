@@ -13,7 +13,7 @@ import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { ceilingBelow } from '../run/policy.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Engine } from '../runtime.ts'
 import { addJob, deleteJob, editJob, enableJob, type JobAuthor, type JobDraft, noJob } from './change-job.ts'
 import { isHeld } from './fire.ts'
 import { viewFire, viewJob } from './job-views.ts'
@@ -52,19 +52,15 @@ const input = z.strictObject({
 })
 type CronInput = z.infer<typeof input>
 
-interface CronSettings {
-  timezone: string
-  knowsModel(name: string): boolean
-}
-
 /**
  * Tool for jobs of the run's own principal. What it makes is trusted no more than the run that makes it. Only an agent that
  * talks with the user makes jobs, and a job makes none: nothing multiplies by itself.
  */
-export function cronTool(runtime: Runtime, settings: CronSettings): Tool {
+export function cronTool(engine: Engine, timezone: string): Tool {
   return defineTool(input, {
     name: 'cron',
-    sink: 'schedule',
+    // Looking at jobs changes nothing.
+    sink: ({ action }) => (['status', 'list', 'runs'].includes(action) ? undefined : { sink: 'schedule' }),
     description:
       'Jobs that start by themselves. add needs a time (at, every, cron or on) and a message (a task for an agent, in a ' +
       'new context each time) or an event (news for a session, such as a reminder to the user). The answer shows the ' +
@@ -75,7 +71,7 @@ export function cronTool(runtime: Runtime, settings: CronSettings): Tool {
       const run = await findRun(tx as Tx, call.runId)
       if (!run) return refusal('this run is over')
       try {
-        return { status: 'ok', output: await act(tx as Tx, { runtime, settings, run, call }, asked) }
+        return { status: 'ok', output: await act(tx as Tx, { engine, timezone, run, call }, asked) }
       } catch (error) {
         if (!(error instanceof HeddleError)) throw error
         return refusal(`${error.message}; ${error.remedy}`)
@@ -85,15 +81,16 @@ export function cronTool(runtime: Runtime, settings: CronSettings): Tool {
 }
 
 interface CronCall {
-  runtime: Runtime
-  settings: CronSettings
+  engine: Engine
+  /** Time zone of jobs that name none. */
+  timezone: string
   run: Run
   call: CallContext
 }
 
 async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
-  const { run, runtime } = cron
-  const now = runtime.clock.now()
+  const { run, engine } = cron
+  const now = engine.clock.now()
   const { principal } = run
   switch (asked.action) {
     case 'status':
@@ -118,20 +115,20 @@ async function act(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
 }
 
 async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
-  const { run, call, runtime, settings } = cron
+  const { run, call, engine, timezone } = cron
   await assertMayAdd(tx, run)
-  const now = runtime.clock.now()
-  const draft = readNewJob(settingsOf(cron, asked), { now, timezone: settings.timezone })
+  const now = engine.clock.now()
+  const draft = readNewJob(settingsOf(cron, asked), { now, timezone })
   const options = { ...draft.options, ceiling: ceilingBelow(run) }
   const session = await ownSession(tx, run, draft)
   return answer(await addJob(tx, { ...draft, options, session, folder: call.folder }, authorOf(cron), now), now)
 }
 
 async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
-  const { run, runtime, settings } = cron
-  const now = runtime.clock.now()
+  const { run, engine, timezone } = cron
+  const now = engine.clock.now()
   const { id, options } = await ownJob(tx, cron, asked)
-  const change = readSettings(settingsOf(cron, asked), { now, timezone: settings.timezone })
+  const change = readSettings(settingsOf(cron, asked), { now, timezone })
   const ceiling = intersectCeilings(options.ceiling ?? {}, ceilingBelow(run))
   const merged = { ...change, options: { ...options, ...change.options, ceiling } }
   const job = await editJob(tx, id, { change: merged, author: authorOf(cron), now })
@@ -155,7 +152,7 @@ async function ownSession(tx: Tx, run: Run, draft: Omit<JobDraft, 'folder'>): Pr
 async function runSoon(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   const { id } = await ownJob(tx, cron, asked)
   await assertMayAdd(tx, cron.run)
-  const now = cron.runtime.clock.now()
+  const now = cron.engine.clock.now()
   const job = await lockJob(tx, id)
   if (!job?.isEnabled) throw new HeddleError('job_disabled', 'this job is disabled', 'enable it first')
   await updateJob(tx, { ...job, nextAt: Math.max(now, (job.lastAt ?? 0) + 1), updatedAt: now })
@@ -183,10 +180,10 @@ async function assertMayAdd(tx: Tx, run: Run): Promise<void> {
     throw new HeddleError('forbidden', 'a job starts no jobs', 'say in your answer that one is needed')
 }
 
-function settingsOf({ settings }: CronCall, { action: _, id: __, enabled: ___, ...asked }: CronInput) {
+function settingsOf({ engine }: CronCall, { action: _, id: __, enabled: ___, ...asked }: CronInput) {
   if (asked.session?.startsWith('turn:'))
     throw new HeddleError('forbidden', 'only people choose a turn to begin at', 'use main, isolated or a label')
-  if (asked.model !== undefined && !settings.knowsModel(asked.model))
+  if (asked.model !== undefined && !engine.knowsModel(asked.model))
     throw new HeddleError('model_unknown', `there is no model "${asked.model}"`, 'leave it out')
   return asked
 }

@@ -4,24 +4,24 @@ import { countChildren } from '../../store/rows/runs.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { spawnChild } from '../run/spawn.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Engine } from '../runtime.ts'
 
 /**
  * Tool that starts an agent which knows nothing but its task. Returns at once; the results are delivered when all started
  * agents have ended.
  */
-export function sessionsSpawn(runtime: Runtime, limits: { children: number; knowsModel(name: string): boolean }): Tool {
+export function sessionsSpawn(engine: Engine, limits: { children: number }): Tool {
   const input = z.strictObject({
     task: z.string().min(1),
     model: z
       .string()
-      .refine((name) => limits.knowsModel(name), { error: ({ input }) => `there is no model "${input}"` })
+      .refine((name) => engine.knowsModel(name), { error: ({ input }) => `there is no model "${input}"` })
       .optional()
       .describe('another of the configured models'),
   })
   return defineTool(input, {
     name: 'sessions_spawn',
-    sink: 'agents',
+    startsAgent: true,
     description:
       'Starts another agent on a task, in a new session that sees only the task: include everything it needs. Returns ' +
       'immediately; end your turn, and you are called again with the results when all that you started have ended.',
@@ -34,7 +34,7 @@ export function sessionsSpawn(runtime: Runtime, limits: { children: number; know
           status: 'forbidden',
           output: { status: 'forbidden', error: `you have started ${started} agents, which is the limit` },
         }
-      return spawnChild(tx as Tx, runtime, call, {
+      return spawnChild(tx as Tx, engine, call, {
         content: task,
         via: 'sessions_spawn',
         agent: 'general',
