@@ -103,12 +103,12 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       if (of === undefined || !may(of)) throw notFound('input', itemId)
     },
     async job(id) {
-      const job = await store.read((rows) => findJob(rows, id))
+      const job = Number.isSafeInteger(id) ? await store.read((rows) => findJob(rows, id)) : undefined
       if (!job || !may(job.principal)) throw noJob(id)
       return job.folder
     },
     async message(id) {
-      const message = await store.read((rows) => findMessage(rows, id))
+      const message = Number.isSafeInteger(id) ? await store.read((rows) => findMessage(rows, id)) : undefined
       if (!message || !may(message.principal)) throw noMessage(id)
     },
     refuse() {

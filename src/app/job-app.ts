@@ -1,5 +1,6 @@
 import type { JobApp } from '../api/jobs.ts'
 import type { JobSettings } from '../api/views/job.ts'
+import { checkLimit } from '../api/views/page.ts'
 import { rankOf } from '../domain/access/authorize.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import type { Job } from '../domain/jobs/job.ts'
@@ -64,9 +65,14 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
       const by = await author()
       return viewJob(await store.write('job', (tx) => editJob(tx, id, { change, author: by, now: clock.now() })))
     },
-    enableJob: async (id, isEnabled) =>
-      viewJob(await store.write('job', (tx) => enableJob(tx, id, isEnabled, clock.now()))),
-    removeJob: (id) => store.write('job', (tx) => deleteJob(tx, id, clock.now())),
+    async enableJob(id, isEnabled) {
+      await existing(engine, id)
+      return viewJob(await store.write('job', (tx) => enableJob(tx, id, isEnabled, clock.now())))
+    },
+    async removeJob(id) {
+      await existing(engine, id)
+      await store.write('job', (tx) => deleteJob(tx, id, clock.now()))
+    },
     async runJob(id) {
       await assertNotHeld(engine)
       const fired = await fireJob(engine, await existing(engine, id), { kind: 'manual' })
@@ -74,7 +80,8 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
       return firedView(id, fired, clock.now())
     },
     fires: async ({ job, limit = defaultLines } = {}) => {
-      const filter = { limit, ...(job !== undefined && { jobId: job }), ...caller.only('job.list') }
+      const of = job === undefined ? {} : { jobId: checkNumber(job, noJob) }
+      const filter = { limit: checkLimit(limit), ...of, ...caller.only('job.list') }
       return (await store.read((rows) => listFires(rows, filter))).map(viewFire)
     },
     async emitEvent(name, data) {
@@ -95,11 +102,12 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
       return { jobs: (await store.read((rows) => listJobs(rows, { nextOnly: true }))).length }
     },
     outbox: async ({ state, limit = defaultLines } = {}) => {
-      const filter = { limit, ...(state && { state }), ...caller.only('job.list') }
+      const filter = { limit: checkLimit(limit), ...(state && { state }), ...caller.only('job.list') }
       return (await store.read((rows) => listMessages(rows, filter))).map(viewMessage)
     },
     async retryMessage(id) {
-      const isQueued = await store.write('send', (tx) => requeueMessage(tx, id, clock.now()))
+      const message = checkNumber(id, noMessage)
+      const isQueued = await store.write('send', (tx) => requeueMessage(tx, message, clock.now()))
       if (!isQueued) throw noMessage(id)
     },
   }
@@ -110,9 +118,15 @@ export function noMessage(id: number): HeddleError {
 }
 
 async function existing({ store }: AppEngine, id: number): Promise<Job> {
-  const job = await store.read((rows) => findJob(rows, id))
+  const job = await store.read((rows) => findJob(rows, checkNumber(id, noJob)))
   if (!job) throw noJob(id)
   return job
+}
+
+/** Refuses what is the number of nothing. */
+function checkNumber(id: number, missing: (id: number) => HeddleError): number {
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw missing(id)
 }
 
 /** Options that are not named stay as they were, and so do active hours, in their time zone. */

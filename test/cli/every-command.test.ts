@@ -32,6 +32,7 @@ const calls: Record<string, string[]> = {
   doctor: ['doctor'],
   agents: ['agents'],
   plans: ['plans'],
+  cron: ['cron', 'add', '--every', 'month', '--message', 'x'],
   models: ['models'],
   memory: ['memory'],
   secret: ['secret', 'set', 'other'],

@@ -173,6 +173,24 @@ describe.each(databases)('jobs on %s', (database) => {
     const times = (await fires(id)).filter(({ outcome }) => outcome === 'fired').map(({ scheduledAt }) => scheduledAt)
     expect(times).toEqual([origin + 10 * minute, origin + 24 * 60 * minute])
     expect((await job(id)).nextAt).toBe(origin + (24 * 60 + 10) * minute)
+    // By hand too, although the clock shows an earlier time.
+    const byHand = await fireJob(under.engine, await job(id), { kind: 'manual' })
+    expect(byHand).toMatchObject({ outcome: 'fired', scheduledAt: (times[1] ?? 0) + 1 })
+    expect((await job(id)).nextAt).toBe(origin + (24 * 60 + 10) * minute)
+  })
+
+  test('skip a time while the run of their last fire works', async () => {
+    const open = gate()
+    await start(scriptedModel(() => ({ text: 'done', gate: open })))
+    const { id } = await add()
+    await under.work()
+    for (let fire = 1; fire <= 2; fire++) {
+      await clock.advance(10 * minute)
+      await due()
+    }
+    expect((await fires(id)).map(({ outcome }) => outcome)).toEqual(['fired', 'skipped'])
+    open.open()
+    await over(id)
   })
 
   test('skip a time while their last fire works, its children included; three children make one delivery', async () => {

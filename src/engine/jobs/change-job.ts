@@ -25,6 +25,7 @@ const maxContent = 100_000
 /** Max jobs of one principal. */
 const maxJobs = 1000
 const defaultMaxFailures = 5
+const mostFailures = 1000
 
 /** Adds a job, which fires from now on. */
 export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Millis): Promise<Job> {
@@ -117,6 +118,9 @@ async function checkDraft(tx: Tx, draft: JobDraft) {
       'give them with --message or --event',
       'bad_input',
     )
+  const { maxFailures = defaultMaxFailures } = draft
+  if (!Number.isSafeInteger(maxFailures) || maxFailures < 1 || maxFailures > mostFailures)
+    throw new UsageError('this is no number of failures', `use 1 to ${mostFailures}`, 'bad_limit')
   if (activeHours && (schedule.kind === 'at' || schedule.kind === 'event'))
     throw new UsageError('active hours are for jobs that repeat', 'use --every or --cron', 'bad_schedule')
   return {
@@ -131,7 +135,7 @@ async function checkDraft(tx: Tx, draft: JobDraft) {
     deliver: draft.deliver ?? [],
     missed: draft.missed ?? ('once' as const),
     cleanup: draft.cleanup ?? (schedule.kind === 'at' ? ('disable' as const) : ('keep' as const)),
-    maxFailures: draft.maxFailures ?? defaultMaxFailures,
+    maxFailures,
   }
 }
 

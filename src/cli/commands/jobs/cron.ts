@@ -33,7 +33,7 @@ export const registerCron: Register = (program, run) => {
   const cron = program
     .command('cron')
     .helpGroup('SET UP')
-    .description('jobs that start by themselves, at a time or at an event')
+    .description('jobs that start by themselves')
     .addHelpText('after', timesHelp)
     .action(list)
   cron.command('list').description('the jobs, the next one first').action(list)
