@@ -10,7 +10,7 @@ import type { Query } from './statement.ts'
 export type Hint = 'events' | 'runs' | 'cancel' | 'due' | `ended:${string}`
 
 /** Rows that a transaction locks, in the one order that keeps concurrent writers from deadlock and lost releases. */
-export const lockOrder = ['sessions', 'projects', 'joins', 'runs'] as const
+export const lockOrder = ['sessions', 'projects', 'joins', 'runs', 'jobs'] as const
 export type LockLevel = (typeof lockOrder)[number]
 
 /** A view of committed rows. */
@@ -23,7 +23,7 @@ export interface Reading {
 
 /** A consistent snapshot of the whole database, read table by table. */
 export interface Snapshot extends Reading {
-  /** Names of our tables, parents before children. */
+  /** Names of our tables, older ones first; views are not among them. */
   tables(): Promise<string[]>
   /** Every row of a table, a page at a time; does not block writers. */
   pages(table: string): AsyncIterable<Record<string, unknown>[]>

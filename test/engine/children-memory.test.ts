@@ -57,7 +57,7 @@ test('a child of sessions_spawn has no tool that writes memory or narrative, bef
   await second.stop()
   expect(seen.length).toBeGreaterThan(2)
   expect(new Set(seen.flat())).toEqual(new Set())
-  const child = (await app.runs({ all: true })).find(({ session }) => session?.includes('subagent'))
+  const child = (await app.runs({ all: true })).rows.find(({ session }) => session?.includes('subagent'))
   const run = await app.show(folder, `run:${child?.id}`)
   const view = await app.show(folder, `turn:${run.kind === 'run' ? run.turnId : ''}`)
   const calls = view.kind === 'turn' ? view.toolCalls : []

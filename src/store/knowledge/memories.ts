@@ -2,10 +2,11 @@ import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import { type Memory, type MemoryDraft, maxUntrustedScore } from '../../domain/memory.ts'
 import { wordCounts } from '../../domain/text/words.ts'
+import type { MemoryColumns } from '../knowledge-tables.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import type { MemoryColumns, Tables } from '../tables.ts'
+import type { Tables } from '../tables.ts'
 import { dropVectors } from './memory-vectors.ts'
 
 const firstScore = 1

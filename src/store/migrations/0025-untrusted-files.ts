@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts'
  * seen. Untrusted memories get the highest score that they may have from now on.
  */
 export const untrustedFiles: Migration = {
-  id: 24,
+  id: 25,
   name: 'untrusted files',
   up: ({ int, text, clustered, strict }) => [
     // sha256 is '' for a content that was too large to be read.
