@@ -201,7 +201,7 @@ async function attack(database: Database, way: Way, payload: string): Promise<At
   for (const tool of [
     ...memoryTools(runtime, { maxMemories: 1000 }),
     ...narrativeTools(runtime),
-    sessionsSpawn(runtime, { children: 5, knowsModel: () => true }),
+    sessionsSpawn(engine, { children: 5 }),
   ]) {
     tools.push(tool)
     ;(engine.tools as Map<string, Tool>).set(tool.name, tool)

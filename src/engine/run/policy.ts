@@ -8,7 +8,7 @@ import type { Tool } from '../../domain/tools/tool.ts'
 import { delegatingTools, isMemoryWriter } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
-/** The owner's rules about tools. */
+/** The owner's rules about tools and models. */
 export interface ToolPolicy extends NameLists {
   /** Tools that ask the user before each call. */
   ask: readonly string[]
@@ -16,6 +16,8 @@ export interface ToolPolicy extends NameLists {
   maxSpawnDepth: number
   /** Tools that the program brings along besides ours: `general` has them. */
   programTools: readonly string[]
+  /** Models that may be used; all if it is left out. */
+  models?: readonly string[]
 }
 
 /** What limits a run besides the owner's rules. */
@@ -50,15 +52,12 @@ export function ceilingOf(
       ? name
       : [],
   )
-  return intersectCeilings({ tools }, run.ceiling, run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
+  const now: Ceiling = { tools, ...(policy.models && { models: policy.models }) }
+  return intersectCeilings(now, run.ceiling, run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
 }
 
 /** What a run may delegate: its ceiling, but no more than its own tools if it does the work itself. */
-function ceilingBelow({
-  agent,
-  ceiling,
-  effectiveTools,
-}: Pick<Run, 'agent' | 'ceiling' | 'effectiveTools'>): Ceiling {
+function ceilingBelow({ agent, ceiling, effectiveTools }: Pick<Run, 'agent' | 'ceiling' | 'effectiveTools'>): Ceiling {
   return agent === 'general' ? intersectCeilings(ceiling, { tools: effectiveTools }) : ceiling
 }
 
