@@ -119,7 +119,7 @@ export function engineOf(
     },
     mustAsk: (tool, run, { persona, folder }) =>
       approvalReason(policy, tool, { role: roleOf(engine, run, folder), persona }),
-    async prompt(run, { persona, folder, access }) {
+    async prompt(run, { persona, folder, access, threadPrompt }) {
       const files = await identityFiles()
       const role = roleOf(engine, run, folder)
       // Reading agent files has a cost: only runs that delegate need the list.
@@ -131,9 +131,10 @@ export function engineOf(
         isChild: run.depth > 0,
         files,
         tools: run.effectiveTools,
+        threadPrompt,
         agents: givesWork ? agents.list(folder) : [],
       })
-      promptBytes.set(run.agent ?? '', Buffer.byteLength(text))
+      promptBytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
       return text
     },
     promptBytes: ({ agent }) => promptBytes.get(agent ?? '') ?? defaultPromptBytes,

@@ -65,7 +65,7 @@ async function toSubmission(
   engine: AppEngine,
   { agents, noteFolder, caller }: RunAppContext,
   folder: string,
-  { session, content: text, from, timeoutSeconds, dedupeKey, ...options }: Question,
+  { session, content: text, from, persona, timeoutSeconds, dedupeKey, ...options }: Question,
 ): Promise<Submission> {
   const askable = agents.askable(folder)
   const { content, ...more } = { ...options, ...parseAddress(text, options.agent, askable) }
@@ -83,6 +83,7 @@ async function toSubmission(
     principal: caller.principal,
     ...more,
     ...(parent && { parentTurnId: parent.turnId }),
+    ...(persona !== undefined && { personaId: persona }),
     ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
     ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }

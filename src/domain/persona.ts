@@ -1,4 +1,5 @@
-import type { ThinkingConfig } from './message.ts'
+import { z } from 'zod'
+import { thinkingLevels } from './message.ts'
 
 /** Name and character of an agent. */
 export interface Identity {
@@ -14,12 +15,18 @@ export interface Permissions {
   credentials?: string[]
 }
 
-/** Model settings of an agent; may differ from turn to turn. */
-export interface ModelConfig {
-  model: string
-  thinking?: ThinkingConfig
-  maxTokens?: number
-  temperature?: number
+/** How a model replies; may differ from turn to turn. */
+export const modelSettings = z.strictObject({
+  thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
+  /** Max tokens of one reply. */
+  maxTokens: z.int().positive().max(1_000_000).exactOptional(),
+  temperature: z.number().min(0).max(2).exactOptional(),
+})
+export type ModelSettings = z.infer<typeof modelSettings>
+
+/** A model and how it replies. */
+export interface ModelConfig extends ModelSettings {
+  model?: string
 }
 
 /** Identity and permissions of a thread, with defaults for how it thinks. */
@@ -38,8 +45,8 @@ export function mainSessionOf(personaId: string): string {
   return `${personaId}:main`
 }
 
-/** Id of the persona whose main session has this label; undefined for other labels. */
+/** Id of the persona whose main session has this label, the owner's or a user's own; undefined for other labels. */
 export function personaOfMain(label: string): string | undefined {
-  const id = label.endsWith(':main') ? label.slice(0, -':main'.length) : ''
+  const [, id = ''] = /^(?:user:[^:]+:)?(.*):main$/s.exec(label) ?? []
   return personaPattern.test(id) ? id : undefined
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Rank } from './access/actions.ts'
 import { UsageError } from './errors.ts'
-import { thinkingLevels } from './message.ts'
+import { modelSettings } from './persona.ts'
 import { isStorable } from './text/storable.ts'
 
 const name = () => z.string().max(200).refine(isStorable, 'must be well-formed text')
@@ -20,7 +20,7 @@ export const runOptions = z.strictObject({
   timeoutMs: z.int().exactOptional(),
   /** The moment at which the run ends, running or not. */
   deadline: z.int().exactOptional(),
-  thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
+  ...modelSettings.shape,
 })
 export type RunOptions = z.infer<typeof runOptions>
 
@@ -72,6 +72,8 @@ const isForRequest: Record<keyof RunOptions, boolean> = {
   timeoutMs: false,
   deadline: true,
   thinking: false,
+  maxTokens: false,
+  temperature: false,
 }
 
 /** The options of a child: those of its parent's request, and its own. */

@@ -60,6 +60,8 @@ export interface RunScope {
   folder: string
   /** Rights of its principal. */
   access: RunAccess
+  /** The own system prompt of its thread; null without one. */
+  threadPrompt: string | null
   /** The run that started this one: a child gets no tool that its parent could not delegate. */
   parent?: Run
 }

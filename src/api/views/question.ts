@@ -5,6 +5,7 @@ import type { Usage } from '../../domain/turn.ts'
 
 /** An input for a session, with the options of the run that answers. */
 export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline'> {
+  /** A label, `session:LABEL`, `turn:ID` or `persona:ID`. A new label starts a session. */
   session: string
   content: string
   /** Images and files; refused if the model cannot take one. */
@@ -13,6 +14,8 @@ export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline'> {
   kind?: 'message' | 'steer' | 'interrupt'
   /** A turn to start a new session from. */
   from?: string
+  /** The persona that the session must have; a new one starts with it. */
+  persona?: string
   /** Max running time; 0 means no limit. */
   timeoutSeconds?: number
   dedupeKey?: string

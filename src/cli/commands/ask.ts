@@ -14,6 +14,7 @@ import { answeredJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
 import { secondsFrom } from '../input/counts.ts'
 import { checkAgentName, readPrompt } from '../input/read-prompt.ts'
 import { chooseSession } from '../input/smart-session.ts'
+import { thinkingLevel } from '../input/thinking-level.ts'
 import { Progress } from '../live/progress.ts'
 import { recoveryNotice } from '../live/recovery-notice.ts'
 import { noteAndLeave } from '../note-and-leave.ts'
@@ -26,10 +27,12 @@ export const registerAsk: Register = (program, run) => {
     .command('ask [text]')
     .helpGroup('TALK')
     .description('ask a question and wait for the answer; reads stdin if there is no text, or with -')
-    .option('-s, --session <label>', 'the session to ask in; a new label starts one (default: "main")')
+    .option('-s, --session <session>', 'a label, turn:ID or persona:ID; a new label starts one (default: "main")')
+    .option('--persona <id>', 'its persona: of a new session, or else its main session')
     .option('--smart', 'pick the session that fits the question; prints which and why')
     .option('--smart-all', 'the same, in the sessions of all folders')
     .option('-m, --model <name>', 'a model from heddle.yaml')
+    .option('--think <level>', 'off, low, medium or high, where the model can')
     .option('--agent <name>', 'the agent that answers, like @name at the beginning')
     .option('--file <path>', 'a file to attach, like @path in the text; may be repeated', appendPath)
     .option('--from <turn>', 'start a new session from this turn')
@@ -49,6 +52,8 @@ export const registerAsk: Register = (program, run) => {
           ...(options['agent'] !== undefined && { agent: await checkAgentName(here, String(options['agent'])) }),
           ...(options['model'] !== undefined && { model: String(options['model']) }),
           ...(options['from'] !== undefined && { from: String(options['from']) }),
+          ...(options['persona'] !== undefined && { persona: String(options['persona']) }),
+          ...(options['think'] !== undefined && { thinking: { level: thinkingLevel(String(options['think'])) } }),
           // A waiting user is asked when a budget is spent; a question that is only queued fails then.
           ...(options['wait'] !== false && { waitsForBudget: true }),
           // Makes a retry after the daemon died idempotent.

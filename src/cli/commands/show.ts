@@ -4,6 +4,7 @@ import type { TurnView } from '../../api/views/turn.ts'
 import { describePart } from '../../domain/attachment.ts'
 import { tail } from '../../domain/id.ts'
 import type { Message } from '../../domain/message.ts'
+import type { ModelSettings } from '../../domain/persona.ts'
 import { wholeQuestion } from '../approvals/question-page.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { callStatus } from '../live/call-line.ts'
@@ -53,7 +54,8 @@ function page(here: CommandContext, shown: Shown): string {
         ['folder', printable(shown.folder)],
         ['head', shown.headTurnId ? `turn:${shown.headTurnId}` : 'no turn yet'],
         ['turns', String(shown.depth)],
-        ['persona', shown.persona],
+        ['persona', personaWords(shown.persona, shown.boundBy)],
+        ['prompt', shown.ownSystemPrompt && printable(shown.ownSystemPrompt, { lines: true })],
         ['used', ago(shown.updatedAt, here.clock.now()) + (shown.archived ? ', archived' : '')],
         ['next', `heddle log ${printable(shown.label)}`],
       ])
@@ -63,6 +65,8 @@ function page(here: CommandContext, shown: Shown): string {
         ['allow', shown.permissions.tools.allow?.join(', ') ?? 'every tool'],
         ['deny', shown.permissions.tools.deny?.join(', ') || null],
         ['model', shown.defaultModelConfig?.model ?? null],
+        ['thinking', shown.defaultModelConfig?.thinking?.level ?? null],
+        ['settings', settingsWords(shown.defaultModelConfig ?? {})],
         ['soul', printable(shown.identity.soul, { lines: true })],
       ])
   }
@@ -82,8 +86,11 @@ function turnPage(here: CommandContext, turn: TurnView): string {
         : turn.status,
     ],
     ['sessions', turn.sessions.map((label) => printable(label)).join(', ') || null],
-    ['persona', turn.thread.persona],
+    ['persona', personaWords(turn.thread.persona, turn.thread.boundBy)],
+    ['prompt', turn.thread.ownSystemPrompt && printable(turn.thread.ownSystemPrompt, { lines: true })],
     ['model', turn.model.actual && printable(turn.model.actual)],
+    ['thinking', turn.thinkingConfig?.level ?? null],
+    ['settings', settingsWords(turn.settings ?? {})],
     ['trust', turn.label.integrity === 'untrusted' ? `untrusted: ${printable(turn.label.sources.join(', '))}` : null],
     ['run', `run:${turn.runId}`],
     ['at', turn.timestamp],
@@ -108,6 +115,20 @@ function turnPage(here: CommandContext, turn: TurnView): string {
     : []
   const messages = turn.query.map((message) => messageText(here, message))
   return [head, ...messages, ...summary, ...reminders, ...calls, messageText(here, turn.response)].join('\n\n')
+}
+
+/** The persona of a thread, and those that bind it besides. */
+function personaWords(persona: string | null, boundBy: readonly string[]): string | null {
+  if (boundBy.length === 0) return persona
+  return `${persona ?? 'none'}, within the permissions of ${boundBy.join(', ')}`
+}
+
+function settingsWords({ maxTokens, temperature }: Omit<ModelSettings, 'thinking'>): string | null {
+  const words = [
+    ...(maxTokens === undefined ? [] : [`at most ${maxTokens} tokens a reply`]),
+    ...(temperature === undefined ? [] : [`temperature ${temperature}`]),
+  ]
+  return words.join(', ') || null
 }
 
 function messageText(here: CommandContext, message: Message): string {

@@ -2,6 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Model } from '../../domain/model.ts'
+import type { ModelSettings } from '../../domain/persona.ts'
 import type { Step } from '../../domain/run.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
@@ -12,7 +13,7 @@ import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
 import { withoutCalls, withUniqueCallIds } from '../model/model-messages.ts'
-import { type ModelInput, toolSpecs } from '../model/model-request.ts'
+import { type ModelInput, settingsFor, toolSpecs } from '../model/model-request.ts'
 import { roleOf } from '../model/role.ts'
 import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
@@ -78,6 +79,8 @@ export class ActiveRun implements RunHandle<Engine> {
   tries: number
   /** The model call under way, or the one whose failure ends the run. */
   modelCall: InFlightCall | undefined
+  /** Settings of the last model call for a reply; undefined before the first of this claim. */
+  sent: ModelSettings | undefined
   readonly #since: Millis
   #calls: number
   #reserved: number | undefined
@@ -90,7 +93,8 @@ export class ActiveRun implements RunHandle<Engine> {
     }))
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
-    const scope = { persona: claimed.persona, folder: claimed.session.folder, access: claimed.access }
+    const { persona, session, access, threadPrompt } = claimed
+    const scope = { persona, folder: session.folder, access, threadPrompt }
     const prompt = storable(await engine.prompt(claimed.run, scope))
     const notes = await engine.moments.onStart(engine, claimed, prompt)
     return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls }, pool)
@@ -140,6 +144,11 @@ export class ActiveRun implements RunHandle<Engine> {
   /** The model to ask next. */
   get model(): Model {
     return this.chain.at(this.tries)
+  }
+
+  /** How it shall reply. */
+  get settings(): ModelSettings {
+    return settingsFor(this.claimed.run, this.claimed.persona, this.model)
   }
 
   /** Input of the next model call: prompt, context, and everything the run has done so far. */

@@ -19,8 +19,9 @@ import {
 } from '../../store/rows/queue.ts'
 import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
+import { promptText } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
-import { maxOutput, modelFor, toolSpecs } from '../model/model-request.ts'
+import { maxOutput, modelFor, settingsFor, toolSpecs } from '../model/model-request.ts'
 import { roleOf } from '../model/role.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
 import type { Engine, RunScope } from '../runtime.ts'
@@ -107,7 +108,8 @@ async function claimRun(
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
   const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
   const access = await accessOf(tx, run, session)
-  const scope = { persona, folder: session.folder, access, ...(parent && { parent }) }
+  const threadPrompt = await readThreadPrompt(tx, session)
+  const scope = { persona, folder: session.folder, access, threadPrompt, ...(parent && { parent }) }
   const resolved = resolveAgent(engine, withRunOptions(run, items), scope)
   const claimed = { ...resolved, effectiveTools: engine.toolsFor(resolved, scope) }
   await assignRun(tx, claimed, ownerId)
@@ -123,9 +125,12 @@ async function claimRun(
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
     persona,
+    threadPrompt,
     access,
     items,
-    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, persona, items }) : undefined,
+    reserved: mayReserve
+      ? await reserveFirst(tx, engine, claimed, { session, persona, threadPrompt, items })
+      : undefined,
   }
 }
 
@@ -137,13 +142,21 @@ async function reserveFirst(
   tx: Tx,
   engine: Engine,
   run: Run,
-  { session, persona, items }: Pick<ClaimedRun, 'session' | 'persona' | 'items'>,
+  { session, persona, threadPrompt, items }: Pick<ClaimedRun, 'session' | 'persona' | 'threadPrompt' | 'items'>,
 ): Promise<number | undefined> {
   const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, run, persona)
   if (!model) return undefined
   const bytes =
-    (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(toolSpecs(engine, run))
-  const max = maxUsage(bytes, maxOutput(engine, model, run), model)
+    (await contextBytes(tx, engine, session, items)) +
+    engine.promptBytes(run) +
+    Buffer.byteLength(threadPrompt ?? '') +
+    bytesOfTools(toolSpecs(engine, run))
+  // The first call may be a summary instead, which can be longer than the answers that are asked for.
+  const output = Math.max(
+    maxOutput(engine, model, run, settingsFor(run, persona, model)),
+    maxOutput(engine, model, run),
+  )
+  const max = maxUsage(bytes, output, model)
   const first = 1
   const call = {
     runId: run.id,
@@ -153,6 +166,10 @@ async function reserveFirst(
     principal: run.principal,
   }
   return (await reserve(tx, engine, call, max)) ? undefined : first
+}
+
+async function readThreadPrompt(tx: Tx, { systemPromptHash }: Session): Promise<string | null> {
+  return systemPromptHash === null ? null : ((await promptText(tx, systemPromptHash)) ?? null)
 }
 
 function findModel(engine: Engine, run: Run, persona: Persona | null): Model | undefined {

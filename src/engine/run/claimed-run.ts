@@ -11,6 +11,8 @@ export interface ClaimedRun {
   run: Run
   session: Session
   persona: Persona | null
+  /** The own system prompt of its thread; null without one. */
+  threadPrompt: string | null
   /** Rights of the run's principal. */
   access: RunAccess
   /** Inputs that this run answers, in order of arrival. */

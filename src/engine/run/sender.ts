@@ -60,6 +60,19 @@ export async function senderLabel(rows: Reading, principal: Principal): Promise<
   return { integrity: user?.isTrusted ? 'trusted' : 'untrusted', sources: [text] }
 }
 
+/**
+ * Only whom the owner trusts may write a system prompt: a model takes it for the owner's word, and nothing in a later run
+ * would show that it is not.
+ */
+export async function assertMayWritePrompt(rows: Reading, principal: Principal): Promise<void> {
+  if ((await senderLabel(rows, principal)).integrity === 'trusted') return
+  throw new HeddleError(
+    'not_trusted',
+    'only the owner, and users whom the owner trusts, may write a system prompt',
+    'ask the owner to write it, or to trust you: heddle users set NAME --trusted',
+  )
+}
+
 function removedUser(text: string): HeddleError {
   return new HeddleError('forbidden', `${text} was removed`, 'ask the owner for access: heddle users add')
 }

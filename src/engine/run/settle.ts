@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Message } from '../../domain/message.ts'
 import type { Ending } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
+import type { TurnSettings } from '../../domain/turn.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { consumeItems, waitingItems } from '../../store/rows/inbox.ts'
@@ -9,6 +10,7 @@ import { isWaitingForChildren } from '../../store/rows/joins.ts'
 import { markDelivered, markProcessed } from '../../store/rows/results.ts'
 import { childrenOf, finishRun, lockRun } from '../../store/rows/runs.ts'
 import { moveHead } from '../../store/rows/sessions.ts'
+import { toolCallsOf } from '../../store/rows/steps.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
 import { isAnswer, savePrompt } from '../../store/rows/turns.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
@@ -44,6 +46,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedRepl
       prompt: run.prompt,
       model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
       label: run.label,
+      ...(run.sent && { settings: run.sent }),
     })
     const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
     const own = { ...sessions.session, headTurnId: settlement.turnId }
@@ -74,11 +77,12 @@ export async function endRun(end: Settlement): Promise<Session[]> {
 async function writeTurn(end: Settlement): Promise<number> {
   const { tx, run, session, ending, items, journal, turnId, now } = end
   const queryMessages = items.map(messageOf)
+  const { entries } = journal
   const responseMessage: Message = { id: turnId, role: 'assistant', content: ending.text, timestamp: now }
   const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
   const { depth } = await insertPlacedTurn(
     tx,
-    { segmentId: session.segmentId, parent, personaId: session.personaId },
+    { segmentId: session.segmentId, parent, config: session },
     {
       id: turnId,
       type: 'normal',
@@ -86,9 +90,10 @@ async function writeTurn(end: Settlement): Promise<number> {
       queryMessages,
       responseMessage,
       model: { requested: run.modelRequested, actual: end.model },
-      thinkingConfig: run.options.thinking ?? null,
-      toolCalls: journal.entries,
-      tokenCount: estimateTokens([...queryMessages, responseMessage]),
+      thinkingConfig: (end.settings ?? run.options).thinking ?? null,
+      settings: notedSettings(end),
+      toolCalls: entries,
+      tokenCount: estimateTokens([...queryMessages, responseMessage], toolCallsOf(entries, journal.steps)),
       usage: await spendingBy(tx, { runId: run.id }),
       compaction: null,
       promptHash: end.prompt === null ? null : await storePrompt(tx, end.prompt),
@@ -98,6 +103,12 @@ async function writeTurn(end: Settlement): Promise<number> {
     },
   )
   return depth
+}
+
+/** Settings of the run's last model call, besides thinking; null where they are the defaults. */
+function notedSettings({ settings = {} }: Settlement): TurnSettings | null {
+  const { thinking: _, ...noted } = settings
+  return Object.keys(noted).length === 0 ? null : noted
 }
 
 function finish({ tx, run, ending, now }: Settlement): Promise<void> {

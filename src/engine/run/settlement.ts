@@ -1,5 +1,6 @@
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { labelOf } from '../../domain/message.ts'
+import type { ModelSettings } from '../../domain/persona.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
@@ -23,6 +24,8 @@ export interface Settlement extends RunEnd<Engine> {
   prompt: string | null
   /** The model that answered, as its provider names it. */
   model: string | null
+  /** Settings of the last model call; undefined if none was made in this claim. */
+  settings?: ModelSettings
   /** Notes that the model was shown. */
   notes?: RunNotes
   /** Undefined if the process that ends the run does not execute it. */
@@ -46,7 +49,8 @@ export async function lockRunSessions(
 export async function beginSettlement(
   tx: Tx,
   engine: Engine,
-  end: RunSessions & Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model'> & { label: Label },
+  end: RunSessions &
+    Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'settings'> & { label: Label },
 ): Promise<Settlement> {
   const { label, run, ...rest } = end
   const items = await itemsOfRun(tx, run.id)

@@ -91,6 +91,7 @@ export async function beginChild(
     label: subagentLabel(work.agent, runId),
     kind: 'agent',
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
+    boundBy: parentSession.boundBy,
     principalId: parent.principal,
     now,
   })

@@ -50,6 +50,7 @@ export function turnFrom(row: TurnRow, parentTurnId: string | null): Turn {
     responseMessage: JSON.parse(row.response_message_json),
     model: { requested: row.model_requested, actual: row.model },
     thinkingConfig: row.thinking_config_json === null ? null : JSON.parse(row.thinking_config_json),
+    settings: row.settings_json === null ? null : JSON.parse(row.settings_json),
     toolCalls: row.tool_calls_json === '[]' ? [] : JSON.parse(row.tool_calls_json),
     tokenCount: row.token_count,
     usage: {
@@ -90,6 +91,7 @@ function turnRow(turn: TurnContent): TurnRow {
     sources_json: JSON.stringify(turn.label.sources),
     timestamp: turn.timestamp,
     unsure_json: unsureJson(turn.usage),
+    settings_json: turn.settings && JSON.stringify(turn.settings),
   }
 }
 
@@ -127,5 +129,6 @@ const insert = statement((db, row: TurnRow) =>
     sources_json: row.sources_json,
     timestamp: row.timestamp,
     unsure_json: row.unsure_json,
+    settings_json: row.settings_json,
   }),
 )

@@ -106,7 +106,8 @@ function egressNote({ tool }: ReadyCall): string {
 /** Why a call needs approval: by the lists of owner, persona and agent, or by the tool's own check of its input. */
 async function approvalReasonFor(run: ActiveRun, { call, tool, value }: ReadyCall): Promise<string | undefined> {
   const { engine, claimed } = run
-  const scope = { persona: claimed.persona, folder: claimed.session.folder, access: claimed.access }
+  const { persona, session, access, threadPrompt } = claimed
+  const scope = { persona, folder: session.folder, access, threadPrompt }
   return engine.mustAsk(call.name, claimed.run, scope) ?? (await tool.asks?.(value, run.contextOf(call.id)))
 }
 

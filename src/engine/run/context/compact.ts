@@ -48,8 +48,8 @@ export async function compactIfFull(run: ActiveRun): Promise<NoReply | undefined
 }
 
 /** Max tokens of a model request's input. */
-function maxInputTokens({ engine, model, claimed }: ActiveRun): number {
-  return model.window - maxOutput(engine, model, claimed.run)
+function maxInputTokens({ engine, model, claimed, settings }: ActiveRun): number {
+  return model.window - maxOutput(engine, model, claimed.run, settings)
 }
 
 async function compactPath(run: ActiveRun, maxTokens: number): Promise<NoReply | undefined> {
@@ -74,7 +74,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
     await run.fence(tx)
     const parent = session?.headTurnId ? await findThread(tx, session.headTurnId) : undefined
     if (!session || !parent) throw new Error(`run ${claimed.run.id} has nothing to compact`)
-    const spot = { segmentId: session.segmentId, parent, personaId: session.personaId }
+    const spot = { segmentId: session.segmentId, parent, config: session }
     const { depth } = await insertPlacedTurn(tx, spot, {
       id,
       type: 'compaction',
@@ -83,6 +83,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
       responseMessage,
       model: { requested: claimed.run.modelRequested, actual: last.reply.model },
       thinkingConfig: null,
+      settings: null,
       toolCalls: [],
       tokenCount: estimateTokens([responseMessage]),
       // The cost is part of the turn that the run writes at its end.
