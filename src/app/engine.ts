@@ -9,14 +9,12 @@ import type { Tool } from '../domain/tools/tool.ts'
 import { memoryTools } from '../engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
-import { roleOf } from '../engine/model/role.ts'
 import { planTasks } from '../engine/plans/plan-tasks.ts'
 import { projectTools } from '../engine/plans/project-tools.ts'
 import { listAgents, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
-import { approvalReason, effectiveTools } from '../engine/run/policy.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
 import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
@@ -88,14 +86,6 @@ export function engineOf(
   const made = new Map<string, Model>()
   /** Estimated prompt size of the next run, by agent. */
   const promptBytes = new Map<string, number>()
-  const policy = {
-    ...config.tools,
-    ask: askFirst(
-      config.tools,
-      tools.map(({ name }) => name),
-    ),
-    maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
-  }
   const knowsModel = (name: string) => given.has(name) || Object.hasOwn(config.models, name)
   const spawn = sessionsSpawn(runtime, { children: config.tools.subagents.maxChildrenPerAgent, knowsModel })
   const known = new Map([...fileTools(runtime.clock), webFetch, ...tools, spawn].map((tool) => [tool.name, tool]))
@@ -113,15 +103,18 @@ export function engineOf(
     memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
-    toolsFor(run, { persona, folder, access, parent }) {
-      const rights = { role: roleOf(engine, run, folder), persona, access, ...(parent && { parent }) }
-      return effectiveTools(policy, known, run, rights)
+    policy: {
+      ...(config.tools.allow && { allow: config.tools.allow }),
+      deny: config.tools.deny,
+      ask: askFirst(
+        config.tools,
+        tools.map(({ name }) => name),
+      ),
+      maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
+      programTools: [],
     },
-    mustAsk: (tool, run, { persona, folder }) =>
-      approvalReason(policy, tool, { role: roleOf(engine, run, folder), persona }),
-    async prompt(run, { persona, folder, access, threadPrompt }) {
+    async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
       const files = await identityFiles()
-      const role = roleOf(engine, run, folder)
       // Reading agent files has a cost: only runs that delegate need the list.
       const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
       const text = systemPrompt({
@@ -182,6 +175,8 @@ export function engineOf(
     ...narrativeTools(runtime),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
+  // A tool of ours takes the place of a program's with the same name.
+  engine.policy.programTools = tools.filter((tool) => known.get(tool.name) === tool).map(({ name }) => name)
   return engine
 
   /** Adds exec if the sandbox works or is turned off, unless the caller gave a tool of that name. */

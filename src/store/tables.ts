@@ -92,6 +92,7 @@ export interface Tables {
     wake_at: number | null
     cancel_reason: string | null
     effective_tools_json: string
+    ceiling_json: Generated<string>
     integrity: Integrity
     sources_json: string
     error_json: string | null
@@ -324,6 +325,7 @@ export interface Tables {
     unsure_json: string | null
     /** Settings of its model calls and its permissions; null where they are the defaults. */
     settings_json: string | null
+    model_clamp_json: string | null
   }
   threads: {
     segment_id: string

@@ -102,7 +102,6 @@ export async function newEngine(
     model: () => model,
     fallbacks: [],
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
-    toolsFor: () => (options.tools ?? []).map(({ name }) => name),
     prompt: async () => options.systemPrompt ?? 'You are brief.',
     promptBytes: () => 100,
     crash: () => undefined,
@@ -112,7 +111,11 @@ export async function newEngine(
     defaultAgent: 'general',
     scheduling: 'auto',
     memory: { recall: true, files: true },
-    mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
+    policy: {
+      ask: options.ask ?? [],
+      maxSpawnDepth: 10,
+      programTools: (options.tools ?? []).map(({ name }) => name),
+    },
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }
   const until: TestEngine['until'] = async (question) => {

@@ -109,8 +109,8 @@ describe.each(databases)('the configuration of a thread on %s', (database) => {
       const model = scriptedModel(() => ({ text: 'fine' }))
       under = await newEngine(database, model)
       const seen: (string | null)[] = []
-      under.engine.prompt = async (_, scope) => {
-        seen.push(scope.threadPrompt)
+      under.engine.prompt = async ({ threadPrompt }) => {
+        seen.push(threadPrompt)
         return 'You are brief.'
       }
       expect(await prompt('review', 'Be strict.')).toMatchObject({ label: 'review', ownSystemPrompt: 'Be strict.' })
