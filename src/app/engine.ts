@@ -33,7 +33,7 @@ const pace = { shortest: 150, longest: 400 }
 interface EngineSettings {
   config: Pick<
     Config,
-    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
+    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory' | 'credentials'
   >
   models?: Model[]
   tools?: Tool[]
@@ -185,6 +185,7 @@ export function engineOf(
     const found = await execTool(config.tools.exec, {
       clock: runtime.clock,
       env,
+      credentials: Object.fromEntries(Object.entries(config.credentials).map(([name, key]) => [name, key.reveal()])),
       crash,
       ...(guardRecords !== undefined && { guardRecords }),
     })

@@ -22,6 +22,7 @@ import { findTask } from '../store/rows/tasks.ts'
 import type { AppAgents } from './agents.ts'
 import type { Caller } from './caller.ts'
 import type { AppEngine } from './engine.ts'
+import { assertPermissions, type PermissionNames } from './permission-names.ts'
 import type { ProcessWorker } from './process-worker.ts'
 
 /** Context of runs besides the engine. */
@@ -30,6 +31,8 @@ interface RunAppContext {
   worker: ProcessWorker
   /** The default model and the daily budget, as `status` shows them. */
   defaults: { model: string | null; dayLimitUsd: number }
+  /** Names that permissions can use. */
+  known: PermissionNames
   /** Notes that runs may work in this folder. */
   noteFolder(folder: string): void
   caller: Caller
@@ -63,9 +66,9 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
 /** Checks a question before anything is stored: an unknown agent, model or attachment is an error. */
 async function toSubmission(
   engine: AppEngine,
-  { agents, noteFolder, caller }: RunAppContext,
+  { agents, known, noteFolder, caller }: RunAppContext,
   folder: string,
-  { session, content: text, from, persona, timeoutSeconds, dedupeKey, ...options }: Question,
+  { session, content: text, from, persona, permissions, timeoutSeconds, dedupeKey, ...options }: Question,
 ): Promise<Submission> {
   const askable = agents.askable(folder)
   const { content, ...more } = { ...options, ...parseAddress(text, options.agent, askable) }
@@ -74,6 +77,7 @@ async function toSubmission(
   if (noDefault) throw noDefault
   if (more.agent !== undefined) assertAgentUsable(more.agent, askable)
   for (const part of more.parts ?? []) assertPartSupported(part, model)
+  if (permissions) assertPermissions(permissions, known)
   noteFolder(folder)
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
   const submission: Submission = {
@@ -84,6 +88,7 @@ async function toSubmission(
     ...more,
     ...(parent && { parentTurnId: parent.turnId }),
     ...(persona !== undefined && { personaId: persona }),
+    ...(permissions && { permissions: [permissions] }),
     ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
     ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }

@@ -7,7 +7,7 @@ import { archive, listSessions, rename, setPersona, setSystemPrompt } from '../e
 import { listPersonas } from '../store/rows/personas.ts'
 import { countSessions } from '../store/rows/session-lists.ts'
 import type { Caller } from './caller.ts'
-import { assertPersonaNames, type PermissionNames } from './permission-names.ts'
+import { assertPersona, type PermissionNames } from './permission-names.ts'
 
 export function sessionApp(runtime: Runtime, known: PermissionNames, caller: Caller): SessionApp {
   const { store, clock } = runtime
@@ -26,7 +26,7 @@ export function sessionApp(runtime: Runtime, known: PermissionNames, caller: Cal
     },
     personas: () => store.read(listPersonas),
     async setPersona(persona) {
-      assertPersonaNames(persona, known)
+      assertPersona(persona, known)
       await setPersona(runtime, persona)
     },
   }

@@ -9,10 +9,10 @@ import { keysAt, knownPart } from './schema.ts'
 
 /** The effective configuration for display: defaults filled in, references as written, keys redacted. */
 export function configShow(config: Config): Record<string, unknown> {
-  const { warnings: _, written, ...settings } = config
+  const { warnings: _, credentials, written, ...settings } = config
   const { embedder } = config.memory
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
-  const keys = endpoints.flatMap(({ apiKey }) => apiKey ?? [])
+  const keys = [...endpoints.flatMap(({ apiKey }) => apiKey ?? []), ...Object.values(credentials)]
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
   return redactTree(asWritten(settings, [], written), hide) as Record<string, unknown>
 }

@@ -8,12 +8,30 @@ export interface Identity {
   emoji?: string
 }
 
+const names = z.array(z.string().max(200)).max(1000)
+
+/** Limits on commands. Each can only narrow what `tools.exec` allows. */
+export const sandboxPermissions = z.strictObject({
+  /** Off, whatever `tools.exec.network` says; nothing here can turn it on. */
+  network: z.literal(false, 'can only be false: tools.exec.network in heddle.yaml turns it on').exactOptional(),
+  timeoutSeconds: z.int().min(1).exactOptional(),
+  memoryMB: z.int().min(64).exactOptional(),
+  processes: z.int().min(8).exactOptional(),
+})
+export type SandboxPermissions = z.infer<typeof sandboxPermissions>
+
 /** Permissions of an agent: a denial wins, no `allow` means everything, and `ask` adds tools that need approval. */
-export interface Permissions {
-  tools: { allow?: string[]; deny?: string[]; ask?: string[] }
-  sandbox?: Record<string, unknown>
-  credentials?: string[]
-}
+export const permissions = z.strictObject({
+  tools: z.strictObject({
+    allow: names.exactOptional(),
+    deny: names.exactOptional(),
+    ask: names.exactOptional(),
+  }),
+  sandbox: sandboxPermissions.exactOptional(),
+  /** The only ones of `tools.exec.credentials` that commands see; left out, all of them. */
+  credentials: names.exactOptional(),
+})
+export type Permissions = z.infer<typeof permissions>
 
 /** How a model replies; may differ from turn to turn. */
 export const modelSettings = z.strictObject({

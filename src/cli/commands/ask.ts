@@ -11,6 +11,7 @@ import { markSeen } from '../chat/last-visit.ts'
 import { userNotifier } from '../chat/notify.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { answeredJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
+import { commaNames } from '../input/comma-names.ts'
 import { secondsFrom } from '../input/counts.ts'
 import { checkAgentName, readPrompt } from '../input/read-prompt.ts'
 import { chooseSession } from '../input/smart-session.ts'
@@ -34,6 +35,8 @@ export const registerAsk: Register = (program, run) => {
     .option('-m, --model <name>', 'a model from heddle.yaml')
     .option('--think <level>', 'off, low, medium or high, where the model can')
     .option('--agent <name>', 'the agent that answers, like @name at the beginning')
+    .option('--allow <tools>', 'the only tools for this, of those it has; separated by commas')
+    .option('--deny <tools>', 'tools it may not use for this, separated by commas')
     .option('--file <path>', 'a file to attach, like @path in the text; may be repeated', appendPath)
     .option('--from <turn>', 'start a new session from this turn')
     .option('--timeout <seconds>', 'wait at most this long; the work continues')
@@ -54,6 +57,7 @@ export const registerAsk: Register = (program, run) => {
           ...(options['from'] !== undefined && { from: String(options['from']) }),
           ...(options['persona'] !== undefined && { persona: String(options['persona']) }),
           ...(options['think'] !== undefined && { thinking: { level: thinkingLevel(String(options['think'])) } }),
+          ...permissionsFrom(options),
           // A waiting user is asked when a budget is spent; a question that is only queued fails then.
           ...(options['wait'] !== false && { waitsForBudget: true }),
           // Makes a retry after the daemon died idempotent.
@@ -81,6 +85,14 @@ export const registerAsk: Register = (program, run) => {
         }
       }),
     )
+}
+
+/** Permissions that narrow what this question may do. */
+function permissionsFrom(options: Record<string, unknown>): Pick<Question, 'permissions'> {
+  const lists = (['allow', 'deny'] as const).flatMap((list) =>
+    options[list] === undefined ? [] : [[list, commaNames(String(options[list]))] as const],
+  )
+  return lists.length === 0 ? {} : { permissions: { tools: Object.fromEntries(lists) } }
 }
 
 async function handIn(here: CommandContext, question: Question): Promise<Answered> {

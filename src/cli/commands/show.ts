@@ -4,7 +4,7 @@ import type { TurnView } from '../../api/views/turn.ts'
 import { describePart } from '../../domain/attachment.ts'
 import { tail } from '../../domain/id.ts'
 import type { Message } from '../../domain/message.ts'
-import type { ModelSettings } from '../../domain/persona.ts'
+import type { ModelSettings, Permissions, SandboxPermissions } from '../../domain/persona.ts'
 import { wholeQuestion } from '../approvals/question-page.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { callStatus } from '../live/call-line.ts'
@@ -64,6 +64,8 @@ function page(here: CommandContext, shown: Shown): string {
         ['name', printable(shown.identity.name) + (shown.identity.emoji ? ` ${printable(shown.identity.emoji)}` : '')],
         ['allow', shown.permissions.tools.allow?.join(', ') ?? 'every tool'],
         ['deny', shown.permissions.tools.deny?.join(', ') || null],
+        ['commands', sandboxWords(shown.permissions.sandbox)],
+        ['sees', shown.permissions.credentials ? shown.permissions.credentials.join(', ') || 'no credentials' : null],
         ['model', shown.defaultModelConfig?.model ?? null],
         ['thinking', shown.defaultModelConfig?.thinking?.level ?? null],
         ['settings', settingsWords(shown.defaultModelConfig ?? {})],
@@ -91,6 +93,7 @@ function turnPage(here: CommandContext, turn: TurnView): string {
     ['model', turn.model.actual && printable(turn.model.actual)],
     ['thinking', turn.thinkingConfig?.level ?? null],
     ['settings', settingsWords(turn.settings ?? {})],
+    ['may use', permissionsWords(turn.settings?.permissions)],
     ['trust', turn.label.integrity === 'untrusted' ? `untrusted: ${printable(turn.label.sources.join(', '))}` : null],
     ['run', `run:${turn.runId}`],
     ['at', turn.timestamp],
@@ -121,6 +124,31 @@ function turnPage(here: CommandContext, turn: TurnView): string {
 function personaWords(persona: string | null, boundBy: readonly string[]): string | null {
   if (boundBy.length === 0) return persona
   return `${persona ?? 'none'}, within the permissions of ${boundBy.join(', ')}`
+}
+
+function sandboxWords(sandbox: SandboxPermissions = {}): string | null {
+  const { network, timeoutSeconds, memoryMB, processes } = sandbox
+  const words = [
+    ...(network === false ? ['no network'] : []),
+    ...(timeoutSeconds === undefined ? [] : [`at most ${timeoutSeconds} s`]),
+    ...(memoryMB === undefined ? [] : [`${memoryMB} MB`]),
+    ...(processes === undefined ? [] : [`${processes} processes`]),
+  ]
+  return words.join(', ') || null
+}
+
+/** Permissions that held for a turn, each in one line. */
+function permissionsWords(all: readonly Permissions[] = []): string | null {
+  const lines = all.map(({ tools, sandbox, credentials }) =>
+    [
+      ...(tools.allow ? [`only ${tools.allow.join(', ') || 'no tool'}`] : []),
+      ...(tools.deny?.length ? [`not ${tools.deny.join(', ')}`] : []),
+      ...(tools.ask?.length ? [`asks for ${tools.ask.join(', ')}`] : []),
+      ...(sandbox ? [`commands: ${sandboxWords(sandbox) ?? 'no limit'}`] : []),
+      ...(credentials ? [`sees ${credentials.join(', ') || 'no credentials'}`] : []),
+    ].join('; '),
+  )
+  return lines.map((line) => printable(line)).join('\n            ') || null
 }
 
 function settingsWords({ maxTokens, temperature }: Omit<ModelSettings, 'thinking'>): string | null {

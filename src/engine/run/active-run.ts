@@ -185,8 +185,10 @@ export class ActiveRun implements RunHandle<Engine> {
   contextOf(callId: string): CallContext {
     const { engine, claimed, signal } = this
     const { folder } = claimed.session
+    const { sandbox, credentials } = claimed.actor.ceiling
     const reach = { folder, protect: engine.protect, network: engine.network }
-    return { runId: claimed.run.id, callId, signal, label: this.label, ...reach }
+    const limits = { ...(sandbox && { sandbox }), ...(credentials && { credentials }) }
+    return { runId: claimed.run.id, callId, signal, label: this.label, ...reach, ...limits }
   }
 
   /** The number of the next model call of this run, over all claims. */

@@ -47,6 +47,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedRepl
       model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
       label: run.label,
       ...(run.sent && { settings: run.sent }),
+      permissions: claimed.actor.permissions,
     })
     const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
     const own = { ...sessions.session, headTurnId: settlement.turnId }
@@ -105,9 +106,11 @@ async function writeTurn(end: Settlement): Promise<number> {
   return depth
 }
 
-/** Settings of the run's last model call, besides thinking; null where they are the defaults. */
-function notedSettings({ settings = {} }: Settlement): TurnSettings | null {
-  const { thinking: _, ...noted } = settings
+/** Settings of the run's last model call besides thinking, and its permissions; null where they are the defaults. */
+function notedSettings({ settings = {}, permissions = [] }: Settlement): TurnSettings | null {
+  const { thinking: _, ...sent } = settings
+  const limits = permissions.filter((each) => Object.values({ ...each, ...each.tools, tools: undefined }).some(Boolean))
+  const noted = { ...sent, ...(limits.length > 0 && { permissions: limits }) }
   return Object.keys(noted).length === 0 ? null : noted
 }
 

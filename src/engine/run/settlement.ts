@@ -1,6 +1,6 @@
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { labelOf } from '../../domain/message.ts'
-import type { ModelSettings } from '../../domain/persona.ts'
+import type { ModelSettings, Permissions } from '../../domain/persona.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
@@ -26,6 +26,8 @@ export interface Settlement extends RunEnd<Engine> {
   model: string | null
   /** Settings of the last model call; undefined if none was made in this claim. */
   settings?: ModelSettings
+  /** Permissions that held; undefined if the process that ends the run does not execute it. */
+  permissions?: readonly Permissions[]
   /** Notes that the model was shown. */
   notes?: RunNotes
   /** Undefined if the process that ends the run does not execute it. */
@@ -50,7 +52,7 @@ export async function beginSettlement(
   tx: Tx,
   engine: Engine,
   end: RunSessions &
-    Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'settings'> & { label: Label },
+    Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'settings' | 'permissions'> & { label: Label },
 ): Promise<Settlement> {
   const { label, run, ...rest } = end
   const items = await itemsOfRun(tx, run.id)

@@ -1,23 +1,14 @@
 import { z } from 'zod'
 import type { SessionApp } from '../../api/sessions.ts'
-import { modelSettings } from '../../domain/persona.ts'
+import { modelSettings, permissions } from '../../domain/persona.ts'
 import { sessionKinds } from '../../domain/session.ts'
 import { flag, folder, label, ownPrompt, page, target } from './fields.ts'
 import { get, post, type RoutesOf } from './route.ts'
 
-const names = z.array(z.string().max(200)).max(1000)
 const persona = z.strictObject({
   id: z.string().max(100),
   identity: z.strictObject({ name: label, soul: z.string().max(100_000), emoji: z.string().max(100).exactOptional() }),
-  permissions: z.strictObject({
-    tools: z.strictObject({
-      allow: names.exactOptional(),
-      deny: names.exactOptional(),
-      ask: names.exactOptional(),
-    }),
-    sandbox: z.record(z.string().max(200), z.json()).exactOptional(),
-    credentials: names.exactOptional(),
-  }),
+  permissions,
   defaultModelConfig: z.strictObject({ model: label.exactOptional(), ...modelSettings.shape }).exactOptional(),
 })
 
