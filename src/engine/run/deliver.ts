@@ -43,7 +43,11 @@ export async function deliverResult(end: Delivery): Promise<Session[]> {
   const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run))) && (await mayWake(end, requester))
   const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
   const content = [resultLine(result, who), ...effects.remarks, ...(end.written?.remarks ?? [])].join(' ')
-  const item = { ...notice(end, requester, { kind: 'result', content, wake: wakes }), resultId: result.id }
+  const item: InboxItem = {
+    ...notice(end, requester, { kind: 'result', content, wake: wakes }),
+    resultId: result.id,
+    ...(run.toolCallId !== null && { toolCallId: run.toolCallId }),
+  }
   await insertItem(tx, item, `result:${run.id}`)
   if (join) {
     await finishMember(tx, run.sessionId ?? '', now)

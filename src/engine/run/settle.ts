@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Message } from '../../domain/message.ts'
+import { linkMessages } from '../../domain/message.ts'
 import type { Ending } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { TurnSettings } from '../../domain/turn.ts'
@@ -77,9 +77,15 @@ export async function endRun(end: Settlement): Promise<Session[]> {
 
 async function writeTurn(end: Settlement): Promise<number> {
   const { tx, run, session, ending, items, journal, turnId, now } = end
-  const queryMessages = items.map(messageOf)
   const { entries } = journal
-  const responseMessage: Message = { id: turnId, role: 'assistant', content: ending.text, timestamp: now }
+  const thinkingConfig = (end.settings ?? run.options).thinking ?? null
+  const messages = linkMessages({
+    parentTurnId: session.headTurnId,
+    queryMessages: items.map(messageOf),
+    responseMessage: { id: turnId, role: 'assistant', content: ending.text, timestamp: now },
+    model: end.model,
+    thinkingConfig,
+  })
   const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
   const { depth } = await insertPlacedTurn(
     tx,
@@ -88,13 +94,15 @@ async function writeTurn(end: Settlement): Promise<number> {
       id: turnId,
       type: 'normal',
       status: ending.state,
-      queryMessages,
-      responseMessage,
+      ...messages,
       model: { requested: run.modelRequested, actual: end.model },
-      thinkingConfig: (end.settings ?? run.options).thinking ?? null,
+      thinkingConfig,
       settings: notedSettings(end),
       toolCalls: entries,
-      tokenCount: estimateTokens([...queryMessages, responseMessage], toolCallsOf(entries, journal.steps)),
+      tokenCount: estimateTokens(
+        [...messages.queryMessages, messages.responseMessage],
+        toolCallsOf(entries, journal.steps),
+      ),
       usage: await spendingBy(tx, { runId: run.id }),
       compaction: null,
       promptHash: end.prompt === null ? null : await storePrompt(tx, end.prompt),
