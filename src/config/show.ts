@@ -14,7 +14,10 @@ export function configShow(config: Config): Record<string, unknown> {
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
   const keys = [...endpoints.flatMap(({ apiKey }) => apiKey ?? []), ...Object.values(credentials)]
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
-  return redactTree(asWritten(settings, [], written), hide) as Record<string, unknown>
+  const shown = redactTree(asWritten(settings, [], written), hide) as Record<'tools', Record<'exec', object>>
+  // Names only, whatever the key is called.
+  const exec = { ...shown.tools.exec, credentials: config.tools.exec.credentials.map(hide) }
+  return { ...shown, tools: { ...shown.tools, exec } }
 }
 
 /** One effective value as in `configShow`; undefined for a known key without a value. */

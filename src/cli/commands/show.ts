@@ -69,7 +69,7 @@ function page(here: CommandContext, shown: Shown): string {
         ['model', shown.defaultModelConfig?.model ?? null],
         ['thinking', shown.defaultModelConfig?.thinking?.level ?? null],
         ['settings', settingsWords(shown.defaultModelConfig ?? {})],
-        ['soul', printable(shown.identity.soul, { lines: true })],
+        ['soul', printable(shown.identity.soul, { lines: true }) || null],
       ])
   }
 }
