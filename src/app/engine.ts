@@ -33,7 +33,17 @@ const pace = { shortest: 150, longest: 400 }
 interface EngineSettings {
   config: Pick<
     Config,
-    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory' | 'credentials'
+    | 'models'
+    | 'allowedModels'
+    | 'agent'
+    | 'agents'
+    | 'engine'
+    | 'budgets'
+    | 'tools'
+    | 'scheduling'
+    | 'plans'
+    | 'memory'
+    | 'credentials'
   >
   models?: Model[]
   tools?: Tool[]
@@ -86,9 +96,7 @@ export function engineOf(
   const made = new Map<string, Model>()
   /** Estimated prompt size of the next run, by agent. */
   const promptBytes = new Map<string, number>()
-  const knowsModel = (name: string) => given.has(name) || Object.hasOwn(config.models, name)
-  const spawn = sessionsSpawn(runtime, { children: config.tools.subagents.maxChildrenPerAgent, knowsModel })
-  const known = new Map([...fileTools(runtime.clock), webFetch, ...tools, spawn].map((tool) => [tool.name, tool]))
+  const known = new Map([...fileTools(runtime.clock), webFetch, ...tools].map((tool) => [tool.name, tool]))
   let prepared: Promise<void> | undefined
   const engine: AppEngine = {
     ...runtime,
@@ -112,6 +120,8 @@ export function engineOf(
       ),
       maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
       programTools: [],
+      // Rehearsal is a script, not a model: it costs nothing and sends nothing.
+      ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
     },
     async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
       const files = await identityFiles()
@@ -154,10 +164,11 @@ export function engineOf(
       perRequest: { usd: config.budgets.perRequest.usd, tokens: config.budgets.perRequest.tokens },
       perDayUsd: config.budgets.perDay.usd,
     },
+    // Rehearsal answers only if no model is configured, or if it was chosen itself.
+    defaultModel: config.agent.model ?? models[0]?.name ?? rehearsalName,
     fallbacks: config.agent.fallbacks,
-    model(asked) {
-      // Rehearsal answers only if no model is configured, or if it was chosen itself.
-      const name = asked ?? config.agent.model ?? models[0]?.name ?? rehearsalName
+    knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
+    model(name) {
       const known = given.get(name) ?? made.get(name)
       if (known) return known
       const model = name === rehearsalName ? standIn() : configured(name)
@@ -166,7 +177,8 @@ export function engineOf(
     },
   }
   const delegating = [
-    spawnAgent(engine, { knowsModel }),
+    sessionsSpawn(engine, { children: config.tools.subagents.maxChildrenPerAgent }),
+    spawnAgent(engine),
     planTasks(engine),
     ...projectTools(engine, config),
     readResult(engine),

@@ -4,10 +4,12 @@ import type { Question } from '../api/views/question.ts'
 import { rankOf } from '../domain/access/authorize.ts'
 import { builtInAgents } from '../domain/agent.ts'
 import { clientKey } from '../domain/inbox.ts'
+import type { Model } from '../domain/model.ts'
 import { asUserCancellation } from '../domain/plan.ts'
 import { parseReference } from '../domain/reference.ts'
 import { clampRunOptions } from '../domain/run-options.ts'
 import { undo } from '../engine/files/undo.ts'
+import { chooseModel } from '../engine/model/choose-model.ts'
 import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
 import { cancelPlan, cancelTask, changeTask } from '../engine/plans/steer-plan.ts'
 import { answer } from '../engine/run/answer.ts'
@@ -72,7 +74,7 @@ async function toSubmission(
 ): Promise<Submission> {
   const askable = agents.askable(folder)
   const { content, ...more } = { ...options, ...parseAddress(text, options.agent, askable) }
-  const model = engine.model(more.model ?? null)
+  const model = modelToAsk(engine, more.model)
   const noDefault = more.agent === undefined ? defaultAgentProblem(engine.defaultAgent, askable) : undefined
   if (noDefault) throw noDefault
   if (more.agent !== undefined) assertAgentUsable(more.agent, askable)
@@ -93,6 +95,13 @@ async function toSubmission(
     ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }
   return clampRunOptions(submission, rankOf(caller.principal), engine.limits.timeoutMs)
+}
+
+/** The model that will answer; throws if the one that is asked for is unknown, although another would take its place. */
+function modelToAsk(engine: AppEngine, requested: string | undefined): Model {
+  const { name, clamped } = chooseModel(engine, { requested: requested ?? null, allow: engine.policy.models })
+  const isUnknown = clamped && requested !== undefined && !engine.knowsModel(requested)
+  return engine.model(isUnknown || name === null ? (requested ?? engine.defaultModel) : name)
 }
 
 async function cancelByReference(engine: AppEngine, reference: string, reason: string) {

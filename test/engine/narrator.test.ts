@@ -365,7 +365,7 @@ describe.each(databases)('where a talk stands on %s', (database) => {
       ...office.engine,
       model(name) {
         models.push(name)
-        return office.engine.model(null)
+        return office.engine.model(office.engine.defaultModel)
       },
     }
     await office.stop()

@@ -70,12 +70,24 @@ export interface OfficeOptions {
   window?: number
   /** Who answers everything, instead of those who play a role. */
   model?: ScriptedModel
+  /** Models besides the one that plays the roles, which is the default. */
+  others?: ScriptedModel[]
 }
 
 export async function newOffice(
   database: Database,
   plays: Record<string, Play>,
-  { agents = staff, config: configure, tools = [], clock, home, embedder, window, model: given }: OfficeOptions = {},
+  {
+    agents = staff,
+    config: configure,
+    tools = [],
+    clock,
+    home,
+    embedder,
+    window,
+    model: given,
+    others = [],
+  }: OfficeOptions = {},
 ): Promise<Office> {
   const runtime = await newTestRuntime(database, clock ? { clock } : {})
   if (embedder) runtime.meaning = createSemanticIndex(embedder, runtime)
@@ -101,7 +113,7 @@ export async function newOffice(
     { crash: () => undefined, live: () => undefined },
     {
       config,
-      models: [model],
+      models: [model, ...others],
       tools,
       env: {},
       agents: { find: (name) => known.get(name), list: live },

@@ -1,3 +1,4 @@
+import type { Ceiling } from '../../domain/access/ceiling.ts'
 import type { Label } from '../../domain/label.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
@@ -17,6 +18,8 @@ export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'te
   crashes: number
   tries: number
   effectiveTools: string[]
+  /** The most that it and everything below it may have; what is left out is not limited. */
+  ceiling: Ceiling
   label: Label
   usage: Spending
   /** Budget of its whole request and the cost so far; `request` has every figure. */

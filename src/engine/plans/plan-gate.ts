@@ -9,6 +9,7 @@ import { findSessions } from '../../store/rows/sessions.ts'
 import { tasksOf } from '../../store/rows/tasks.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading, Tx } from '../../store/store.ts'
+import { chooseModel } from '../model/choose-model.ts'
 import { tokensOfText } from '../model/weight.ts'
 import { recordAnswer } from '../run/approvals/decide.ts'
 import { hashOfCall } from '../run/approvals/frozen-call.ts'
@@ -123,7 +124,8 @@ function costLine(engine: Engine, tasks: Task[], folder: string): string {
 
 function priceOf(engine: Engine, model: string | null): number {
   try {
-    return engine.model(model).price.input
+    const { name } = chooseModel(engine, { requested: model, allow: engine.policy.models })
+    return name === null ? 0 : engine.model(name).price.input
   } catch {
     return 0
   }

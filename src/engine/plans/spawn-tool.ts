@@ -4,18 +4,18 @@ import { countChildren } from '../../store/rows/runs.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { spawnChild } from '../run/spawn.ts'
-import type { Runtime } from '../runtime.ts'
+import type { Engine } from '../runtime.ts'
 
 /**
  * Tool that starts an agent which knows nothing but its task. Returns at once; the results are delivered when all started
  * agents have ended.
  */
-export function sessionsSpawn(runtime: Runtime, limits: { children: number; knowsModel(name: string): boolean }): Tool {
+export function sessionsSpawn(engine: Engine, limits: { children: number }): Tool {
   const input = z.strictObject({
     task: z.string().min(1),
     model: z
       .string()
-      .refine((name) => limits.knowsModel(name), { error: ({ input }) => `there is no model "${input}"` })
+      .refine((name) => engine.knowsModel(name), { error: ({ input }) => `there is no model "${input}"` })
       .optional()
       .describe('another of the configured models'),
   })
@@ -34,7 +34,7 @@ export function sessionsSpawn(runtime: Runtime, limits: { children: number; know
           status: 'forbidden',
           output: { status: 'forbidden', error: `you have started ${started} agents, which is the limit` },
         }
-      return spawnChild(tx as Tx, runtime, call, {
+      return spawnChild(tx as Tx, engine, call, {
         content: task,
         via: 'sessions_spawn',
         agent: 'general',

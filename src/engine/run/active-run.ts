@@ -124,7 +124,7 @@ export class ActiveRun implements RunHandle<Engine> {
   }
 
   get chain(): Chain {
-    return new Chain(this.engine, this.claimed.actor, this.journal)
+    return new Chain(this.engine, this.claimed.actor.model, this.journal)
   }
 
   /** Throws if the run's agent file is gone. */

@@ -8,7 +8,7 @@ import type { Tool } from '../../domain/tools/tool.ts'
 import { delegatingTools, isMemoryWriter } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
-/** The owner's rules about tools. */
+/** The owner's rules about tools and models. */
 export interface ToolPolicy extends NameLists {
   /** Tools that ask the user before each call. */
   ask: readonly string[]
@@ -16,6 +16,8 @@ export interface ToolPolicy extends NameLists {
   maxSpawnDepth: number
   /** Tools that the program brings along besides ours: `general` has them. */
   programTools: readonly string[]
+  /** Models that may be used; all if it is left out. */
+  models?: readonly string[]
 }
 
 /** What limits a run besides the owner's rules. */
@@ -51,10 +53,14 @@ export function ceilingOf(
       ? name
       : [],
   )
-  // Credentials are the owner's: no command of anyone else sees one.
-  const own: Ceiling = { tools, ...(!access.isPrivate && { credentials: [] }) }
+  const now: Ceiling = {
+    tools,
+    ...(policy.models && { models: policy.models }),
+    // Credentials are the owner's: no command of anyone else sees one.
+    ...(!access.isPrivate && { credentials: [] }),
+  }
   const given = [run.options.ceiling ?? {}, ...permissions.map(commandCeiling), parent ? ceilingBelow(parent) : {}]
-  return intersectCeilings(own, run.ceiling, ...given)
+  return intersectCeilings(now, run.ceiling, ...given)
 }
 
 function commandCeiling({ sandbox, credentials }: Permissions): Ceiling {

@@ -3,6 +3,7 @@ import { labelOf } from '../../domain/message.ts'
 import type { ModelSettings, Permissions } from '../../domain/persona.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
+import type { ModelClamp } from '../../domain/turn.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
 import { lockSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
@@ -28,6 +29,8 @@ export interface Settlement extends RunEnd<Engine> {
   settings?: ModelSettings
   /** Permissions that held; undefined if the process that ends the run does not execute it. */
   permissions?: readonly Permissions[]
+  /** Why another model than the chosen one was asked. */
+  clamped?: ModelClamp | undefined
   /** Notes that the model was shown. */
   notes?: RunNotes
   /** Undefined if the process that ends the run does not execute it. */
@@ -52,7 +55,9 @@ export async function beginSettlement(
   tx: Tx,
   engine: Engine,
   end: RunSessions &
-    Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'settings' | 'permissions'> & { label: Label },
+    Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'clamped' | 'settings' | 'permissions'> & {
+      label: Label
+    },
 ): Promise<Settlement> {
   const { label, run, ...rest } = end
   const items = await itemsOfRun(tx, run.id)

@@ -4,12 +4,14 @@ import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/ru
 import { childRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { type Session, subagentLabel } from '../../domain/session.ts'
 import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
+import type { ModelClamp } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
 import { insertRun, lockRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
-import type { Runtime } from '../runtime.ts'
+import { chooseModel } from '../model/choose-model.ts'
+import type { Engine, Runtime } from '../runtime.ts'
 import { startSession } from '../turns/append.ts'
 
 /** Heading between a task and its brief. */
@@ -59,19 +61,28 @@ export async function findSpawner(tx: Tx, { runId }: Pick<CallContext, 'runId'>)
 /** Queues a child in the transaction of the tool call that asks for it. */
 export async function spawnChild(
   tx: Tx,
-  runtime: Runtime,
+  engine: Engine,
   call: CallContext,
   work: Omit<SpawnRequest, 'callId'>,
 ): Promise<ToolOutcome> {
   const spawner = await findSpawner(tx, call)
   if (!spawner) return stoppingOutcome
   const label = joinLabels([...(call.label ? [call.label] : []), ...(work.label ? [work.label] : [])])
-  const { runId, session } = await beginChild(tx, runtime, spawner, { ...work, label, callId: call.callId })
-  const model = work.options?.model
-  return {
-    status: 'ok',
-    output: { status: 'accepted', run_id: runId, session_key: session.label, ...(model !== undefined && { model }) },
-  }
+  const { runId, session } = await beginChild(tx, engine, spawner, { ...work, label, callId: call.callId })
+  const answer = { status: 'accepted', run_id: runId, session_key: session.label }
+  return { status: 'ok', output: { ...answer, ...childModel(engine, spawner, work) } }
+}
+
+/** The model that the child will have, if the call or its agent's file names one: another if that one is not allowed. */
+function childModel(
+  engine: Engine,
+  { parent, parentSession: { folder } }: Spawner,
+  { agent, options }: Pick<SpawnRequest, 'agent' | 'options'>,
+): { model?: string; clamped?: ModelClamp } {
+  const requested = options?.model ?? engine.agents.find(agent, folder)?.model ?? null
+  const { name, clamped } = chooseModel(engine, { requested, allow: parent.ceiling.models })
+  if (name === null || (options?.model === undefined && !clamped)) return {}
+  return { model: name, ...(clamped && { clamped }) }
 }
 
 /** Queues a child run with its own session and input; its result goes to the parent's session. */
