@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path'
-import { type Agent, type AgentDiagnostic, isLive } from '../domain/agent.ts'
+import { type Agent, type AgentDiagnostic, agentDirectories, isLive } from '../domain/agent.ts'
 import type { Millis } from '../domain/clock.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { type AgentDirectory, type AgentScan, type WatchedDirectory, watchedDirectory } from './agent-directory.ts'
@@ -36,12 +36,6 @@ export interface Agents {
 
 /** For so long a change in another agent's file may go unseen when one agent is looked up by its name. */
 const maxScanAge: Millis = 10_000
-
-/** Agent directories of a folder: Heddle's first, then those of other programs. */
-const folderPlaces = [
-  ...['.heddle/agents', '.heddle/skills', '.agents/skills', '.claude/agents', '.claude/skills'],
-  ...['.opencode/agent', '.opencode/agents'],
-]
 
 interface Watched extends WatchedDirectory {
   /** The directory as configured, before links are resolved. */
@@ -119,7 +113,7 @@ export function agentsOf(settings: AgentsSettings): Agents {
 function placesIn(folder: string, directories: readonly AgentDirectory[]): AgentDirectory[] {
   // A home inside the folder is still the home.
   const owned = new Set(directories.map(({ path }) => realPathOf(path)))
-  return folderPlaces
+  return agentDirectories
     .map((place): AgentDirectory => ({ path: join(folder, place), source: 'folder', within: folder }))
     .filter(({ path }) => !owned.has(realPathOf(path) ?? path))
 }

@@ -111,6 +111,7 @@ export function engineOf(
     memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
+    allowedOrigins: config.tools.fetch.allow.map((origin) => new URL(origin).origin),
     policy: {
       ...(config.tools.allow && { allow: config.tools.allow }),
       deny: config.tools.deny,

@@ -77,6 +77,8 @@ export interface Engine extends Runtime, KnownModels {
   protect: ProtectedPlaces
   /** Network access of tools. */
   network: SafeFetch
+  /** Origins that the owner named in the configuration: sending there needs no question. */
+  allowedOrigins: readonly string[]
   /** Builds the system prompt. */
   prompt(claimed: Pick<ClaimedRun, 'run' | 'session' | 'actor' | 'threadPrompt'>): Promise<string>
   /** Approximate size of a run's prompt, to reserve its first call before the prompt is built. */

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import type { Act, Passes, Said } from './act.ts'
+import type { Act } from './act.ts'
+import type { Passes, Said } from './said.ts'
 
 const patience = 120_000
 

@@ -119,6 +119,7 @@ export async function newEngine(
       programTools: (options.tools ?? []).map(({ name }) => name),
     },
     network: () => Promise.reject(new Error('nothing is fetched here')),
+    allowedOrigins: [],
   }
   const until: TestEngine['until'] = async (question) => {
     let changed = Promise.withResolvers<void>()

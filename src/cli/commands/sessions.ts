@@ -1,4 +1,4 @@
-import { type SessionDetails, type SessionView, sessionCursor } from '../../api/views/session.ts'
+import type { SessionDetails, SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
@@ -123,10 +123,9 @@ async function list(here: CommandContext, options: Record<string, unknown>) {
   const all = options['all'] === true
   const scope = all ? {} : { folder: here.folder, ...talks }
   const page = pageOptions(options, here.json ? 0 : screenSessions, 'sessions')
-  const { rows, ...more } = await readPages<SessionView>((part) => client.sessions({ ...scope, ...part }), {
+  const { rows, ...more } = await readPages((part) => client.sessions({ ...scope, ...part }), {
     ...page,
     newest: 'first',
-    cursorOf: sessionCursor,
   })
   const json = { sessions: rows, ...more }
   if (rows.length === 0) return { json, text: await nothing(here, all) }

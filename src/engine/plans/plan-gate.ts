@@ -67,7 +67,7 @@ export async function matchesApproval(
   if (!approval) return true
   const { frozen } = await planPreview(rows, engine, plan, run.rootRunId)
   const call = { name: gateTool, input: approval.input }
-  return hashOfCall(call, folder, frozen, approval.isAskedAgain) === approval.hash
+  return hashOfCall(call, folder, frozen, approval) === approval.hash
 }
 
 /** Updates a plan's open approval after the plan changed: the answer must be about what is shown. */
@@ -79,7 +79,7 @@ export async function refreshQuestion(tx: Tx, engine: Engine, plan: Plan): Promi
     const [session] = await findSessions(tx, { id: run?.sessionId ?? '' })
     const { facts, change, frozen } = await planPreview(tx, engine, plan, run?.rootRunId ?? plan.rootRunId)
     const call = { name: gateTool, input: approval.input }
-    const hash = hashOfCall(call, session?.folder ?? '', frozen, approval.isAskedAgain)
+    const hash = hashOfCall(call, session?.folder ?? '', frozen, approval)
     await reviseApproval(tx, approval.id, { facts, change, hash })
   }
 }

@@ -34,7 +34,7 @@ const input = z
 export function spawnAgent(engine: Engine): Tool<z.output<typeof input>> {
   return defineTool(input, {
     name: 'spawn_agent',
-    sink: 'agents',
+    startsAgent: true,
     description:
       'Starts an agent on one task; it sees only task and context. In both, [agent_result:ID] is replaced by that full ' +
       'result. Returns immediately; the result is delivered when the agent is done. Or pass only task_id to start a ' +

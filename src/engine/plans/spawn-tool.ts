@@ -21,7 +21,7 @@ export function sessionsSpawn(engine: Engine, limits: { children: number }): Too
   })
   return defineTool(input, {
     name: 'sessions_spawn',
-    sink: 'agents',
+    startsAgent: true,
     description:
       'Starts another agent on a task, in a new session that sees only the task: include everything it needs. Returns ' +
       'immediately; end your turn, and you are called again with the results when all that you started have ended.',

@@ -1,4 +1,11 @@
-import { checkLimit, cursorFrom, maxPage, type PageOptions, positionOfCursor } from '../../api/views/page.ts'
+import {
+  checkLimit,
+  cursorFrom,
+  type ListPage,
+  maxPage,
+  type PageOptions,
+  positionOfCursor,
+} from '../../api/views/page.ts'
 import type { RunFilter, RunLine, SpendingKey, UsageReport } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
@@ -26,9 +33,12 @@ export async function listRuns(
   rows: Reading,
   now: Millis,
   { all = false, limit = defaultRuns, after, ...sessions }: OwnedBy & RunFilter = {},
-): Promise<RunLine[]> {
-  const page = { limit: checkLimit(limit), ...(after !== undefined && { after: checkRunCursor(after) }) }
-  return runLines(rows, await listedRuns(rows, { live: !all, sessions }, page), now)
+): Promise<ListPage<RunLine>> {
+  const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: checkRunCursor(after) }) }
+  const found = await listedRuns(rows, { live: !all, sessions }, page)
+  const shown = found.slice(-limit)
+  const oldest = found.length > limit ? shown[0]?.run.id : undefined
+  return { rows: await runLines(rows, shown, now), ...(oldest !== undefined && { next: oldest }) }
 }
 
 /** The cursor of a list of runs: a whole id. */
@@ -121,6 +131,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),
       ...(run.taskId !== null && { taskId: run.taskId }),
       via: run.via,
+      lane: run.lane,
       model: { requested: run.modelRequested, actual: model, ...clampOfRun(run) },
       doing: doing.get(run.id) ?? run.error?.message ?? run.state,
       silentForSeconds: seconds(now - (run.finishedAt ?? activeAt ?? run.createdAt)),

@@ -4,7 +4,7 @@ import { type Confinement, type Coverage, lapses } from '../../domain/approval.t
 import type { Clock } from '../../domain/clock.ts'
 import type { CrashPoint } from '../../domain/crash-points.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import type { Label } from '../../domain/label.ts'
+import { isUntrusted, type Label } from '../../domain/label.ts'
 import { shownPath, visible } from '../../domain/text/visible.ts'
 import type { PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import type { Call, Tool } from '../../domain/tools/tool.ts'
@@ -47,7 +47,8 @@ export function exec(
     name: 'exec',
     description: describe(settings),
     effect: 'unsafe',
-    ...(settings.network && { sink: 'network' as const }),
+    touchesFolder: true,
+    ...(hasNetwork(settings) && { sink: () => ({ sink: 'network' as const }) }),
     paths: ['cwd'],
     deadlineMs: (maxTimeoutSeconds + 30) * 1000,
     preview: async ({ command, timeout_seconds = defaultSeconds }, call) => {
@@ -86,7 +87,7 @@ export function exec(
       return { tool: 'exec', folder, ...commandCoverage(command, path, within(settings, call)) }
     },
     async run({ command, timeout_seconds = defaultSeconds }, call) {
-      const { handle, folder, protect, signal, sandbox } = call
+      const { handle, folder, protect, signal, sandbox, label } = call
       const own = within(settings, call)
       const { path: cwd } = await directoryAt(handle('cwd'))
       const timeoutMs = Math.min(timeout_seconds, own.maxTimeoutSeconds) * 1000
@@ -96,7 +97,9 @@ export function exec(
         runner({ command, folder, protect, mounts, unsure, cwd, timeoutMs, signal, ...limits })
       const { clock, records, isConfined, crash = () => undefined } = settings
       const coverage = commandCoverage(command, cwd, own)
-      const place = { folder: address, signal, ...(lapses(coverage) && { hiddenBy: coverage }) }
+      // Every file that an untrusted run has changed must be recognised later.
+      const watchesHidden = lapses(coverage) || (label !== undefined && isUntrusted(label))
+      const place = { folder: address, signal, ...(watchesHidden && { hiddenBy: coverage }) }
       const { done, touched } = await reportTouched(threads, place, async () =>
         isConfined
           ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), signal, crash }, run)
@@ -106,7 +109,7 @@ export function exec(
         withoutValues(renderExit(done.done), own.credentials),
         ...(isConfined ? guardNotes(done) : []),
       ].join('\n')
-      return { status: 'ok', output, touched, ...(own.network && { label: fromNetwork }) }
+      return { status: 'ok', output, touched, ...(hasNetwork(own) && { label: fromNetwork }) }
     },
   })
 }
@@ -144,6 +147,11 @@ function withoutValues(text: string, credentials: Readonly<Record<string, string
 
 /** Label of a command with network access. */
 const fromNetwork: Label = { integrity: 'untrusted', sources: ['exec:network'] }
+
+/** Without a sandbox a command reaches the network, whatever the setting says. */
+function hasNetwork({ network, isConfined }: ExecSettings): boolean {
+  return network || !isConfined
+}
 
 function reachOf({ isConfined, network }: ExecSettings): string {
   if (!isConfined) return 'WITHOUT A SANDBOX: it can do whatever you can'

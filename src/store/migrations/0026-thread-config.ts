@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts'
  * forked from theirs. A turn notes the settings that its model was called with and the permissions that held.
  */
 export const threadConfig: Migration = {
-  id: 25,
+  id: 26,
   name: 'thread_config',
   up: ({ text }) => [
     `ALTER TABLE sessions ADD COLUMN system_prompt_hash ${text} REFERENCES prompts (hash) DEFERRABLE`,
