@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Family, families, type Planted } from './corrupt.ts'
 import { type Cycle, liveThrough, writeEvidence } from './cycle.ts'
 import type { ProviderLine } from './evidence.ts'
@@ -30,7 +30,7 @@ let ground: Ground
 let copies = 0
 
 beforeAll(async () => {
-  ground = await layGround()
+  ground = await layGround(inject('runFolder'))
   for (const family of families) await live(family)
 }, patience)
 afterAll(async () => {

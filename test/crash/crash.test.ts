@@ -14,7 +14,7 @@ const postgres = () => inject('postgresUrl')
 let ground: Ground
 
 beforeAll(async () => {
-  ground = await layGround()
+  ground = await layGround(inject('runFolder'))
 }, patience)
 afterAll(() => ground.remove())
 
