@@ -44,6 +44,7 @@ interface EngineSettings {
     | 'scheduling'
     | 'plans'
     | 'memory'
+    | 'credentials'
     | 'cron'
   >
   models?: Model[]
@@ -125,7 +126,7 @@ export function engineOf(
       // Rehearsal is a script, not a model: it costs nothing and sends nothing.
       ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
     },
-    async prompt({ run, session: { folder }, actor: { role, persona, access } }) {
+    async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
       const files = await identityFiles()
       // Reading agent files has a cost: only runs that delegate need the list.
       const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
@@ -136,9 +137,10 @@ export function engineOf(
         isChild: run.depth > 0,
         files,
         tools: run.effectiveTools,
+        threadPrompt,
         agents: givesWork ? agents.list(folder) : [],
       })
-      promptBytes.set(run.agent ?? '', Buffer.byteLength(text))
+      promptBytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
       return text
     },
     promptBytes: ({ agent }) => promptBytes.get(agent ?? '') ?? defaultPromptBytes,
@@ -199,6 +201,7 @@ export function engineOf(
     const found = await execTool(config.tools.exec, {
       clock: runtime.clock,
       env,
+      credentials: Object.fromEntries(Object.entries(config.credentials).map(([name, key]) => [name, key.reveal()])),
       crash,
       ...(guardRecords !== undefined && { guardRecords }),
     })

@@ -1,13 +1,14 @@
 import type { Config } from './config.ts'
 import { redacted } from './redact.ts'
 
-/** All secrets in the loaded configuration: keys of models, embedder and webhooks, passwords in addresses. */
+/** All secrets in the loaded configuration: keys of models, embedder and webhooks, credentials, passwords in addresses. */
 export function knownSecrets({
   models,
   database,
   memory,
+  credentials,
   webhooks,
-}: Pick<Config, 'models' | 'database' | 'memory' | 'webhooks'>): string[] {
+}: Pick<Config, 'models' | 'database' | 'memory' | 'credentials' | 'webhooks'>): string[] {
   const hooks = Object.values(webhooks).map(({ url, secret }) => ({ baseURL: url, apiKey: secret }))
   const endpoints = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : []), ...hooks]
   const addresses = [database, ...endpoints.map(({ baseURL }) => baseURL)]
@@ -19,7 +20,10 @@ export function knownSecrets({
       return []
     }
   })
-  const found = [...keys, ...addresses.flatMap((address) => secretsIn(address ?? ''))].filter((each) => each !== '')
+  const given = Object.values(credentials).map((key) => key.reveal())
+  const found = [...keys, ...given, ...addresses.flatMap((address) => secretsIn(address ?? ''))].filter(
+    (each) => each !== '',
+  )
   // Longest first: one secret may be a prefix of another.
   return [...new Set(found.flatMap(spellings))].sort((a, b) => b.length - a.length)
 }

@@ -25,8 +25,9 @@ import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
 import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
 import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
-import { jobs } from './migrations/0026-jobs.ts'
-import { outbox } from './migrations/0027-outbox.ts'
+import { threadConfig } from './migrations/0026-thread-config.ts'
+import { jobs } from './migrations/0027-jobs.ts'
+import { outbox } from './migrations/0028-outbox.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -55,6 +56,7 @@ export const migrations: readonly Migration[] = [
   ceilings,
   compatibilityViews,
   untrustedFiles,
+  threadConfig,
   jobs,
   outbox,
 ]

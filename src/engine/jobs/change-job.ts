@@ -3,11 +3,12 @@ import { HeddleError, UsageError } from '../../domain/errors.ts'
 import type { Job } from '../../domain/jobs/job.ts'
 import { checkActiveHours, checkSchedule, nextTime } from '../../domain/jobs/schedule.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
+import { parseReference } from '../../domain/reference.ts'
 import { pickRunOptions } from '../../domain/run-options.ts'
 import { checkLabel } from '../../domain/session.ts'
 import { insertJob, listJobs, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import type { Tx } from '../../store/store.ts'
-import { targetLabel } from '../turns/persona-session.ts'
+import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
 
 /** What somebody decides about a job. */
@@ -146,5 +147,8 @@ async function checkSession(tx: Tx, { session, payload, folder }: JobDraft): Pro
     if (session.fromTurn === undefined) return session
     return { ...session, fromTurn: (await routeToThread(tx, session.fromTurn, folder)).turnId }
   }
-  return { kind: 'label', label: checkLabel(await targetLabel(tx, session.label)) }
+  const { kind, id } = parseReference(session.label)
+  if (kind !== 'persona') return { kind: 'label', label: checkLabel(kind === 'session' ? id : session.label) }
+  await assertPersonaExists(tx, id)
+  return session
 }

@@ -145,7 +145,8 @@ async function ownSession(tx: Tx, run: Run, draft: Omit<JobDraft, 'folder'>): Pr
   const [session] = await findSessions(tx, { id: run.sessionId ?? '' })
   if (draft.session === undefined && draft.payload === 'systemEvent')
     return { kind: 'label', label: session?.label ?? 'main' }
-  return { kind: 'isolated', ...(session?.personaId && { personaId: session.personaId }) }
+  const { personaId = null, boundBy = [] } = session ?? {}
+  return { kind: 'isolated', ...(personaId !== null && { personaId }), ...(boundBy.length > 0 && { boundBy }) }
 }
 
 /** Lets the job fire at once. Not here: the fire locks sessions, which come before this run's row. */

@@ -123,7 +123,9 @@ async function lockFireSession(tx: Tx, { job, now, ids }: Firing & { ids: InputI
   if (!(await mayNow(tx, job.principal, 'job.change', { principal: job.principal })))
     throw new HeddleError('forbidden', `${job.principal} may have no jobs any more`, 'the owner can remove it')
   if (job.session.kind === 'label') {
-    const label = labelFor(job.principal, job.session.label)
+    const target = job.session.label
+    // Whose main session a persona's is, is decided where all targets are.
+    const label = target.startsWith('persona:') ? target : labelFor(job.principal, target)
     return lockInputSession(tx, { folder: job.folder, label, ids, now }, sender)
   }
   const own = await lockSessionByLabel(tx, job.folder, jobLabel(job.id))
@@ -183,7 +185,7 @@ async function beginSession(
     if (!locked) throw new Error(`job ${job.id} has no session`)
     return locked
   }
-  const { fromTurn, personaId } = target
+  const { fromTurn, personaId, boundBy } = target
   const fresh = { segmentId: ids.segmentId, now, ...(fromTurn !== undefined && { parentTurnId: fromTurn }) }
   if (locked) return restartSession(tx, locked, fresh)
   return startSession(tx, {
@@ -194,6 +196,7 @@ async function beginSession(
     kind: 'cron',
     principalId: job.principal,
     ...(personaId !== undefined && { personaId }),
+    ...(boundBy && { boundBy }),
   })
 }
 

@@ -6,7 +6,7 @@ import { oneOf } from './one-of.ts'
 
 /** Jobs that start by themselves, and each time at which one did or did not. */
 export const jobs: Migration = {
-  id: 26,
+  id: 27,
   name: 'jobs',
   up: ({ int, text, sequenceKey, strict }) => [
     `CREATE TABLE cron_jobs (

@@ -5,7 +5,7 @@ import { oneOf } from './one-of.ts'
 
 /** Messages that leave the runtime, written in the transaction that ends what they report. */
 export const outbox: Migration = {
-  id: 27,
+  id: 28,
   name: 'outbox',
   up: ({ int, text, sequenceKey, strict }) => [
     `CREATE TABLE outbox (
