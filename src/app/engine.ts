@@ -15,8 +15,10 @@ import { projectTools } from '../engine/plans/project-tools.ts'
 import { listAgents, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
+import type { SubagentSettings } from '../engine/plans/subagent-targets.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
 import { approvalReason, effectiveTools } from '../engine/run/policy.ts'
+import { readSubagentBrief } from '../engine/run/subagent-brief.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
 import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
@@ -95,10 +97,10 @@ export function engineOf(
       tools.map(({ name }) => name),
     ),
     maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
+    subagents: config.tools.subagents.tools,
   }
   const knowsModel = (name: string) => given.has(name) || Object.hasOwn(config.models, name)
-  const spawn = sessionsSpawn(runtime, { children: config.tools.subagents.maxChildrenPerAgent, knowsModel })
-  const known = new Map([...fileTools(runtime.clock), webFetch, ...tools, spawn].map((tool) => [tool.name, tool]))
+  const known = new Map([...fileTools(runtime.clock), webFetch, ...tools].map((tool) => [tool.name, tool]))
   let prepared: Promise<void> | undefined
   const engine: AppEngine = {
     ...runtime,
@@ -122,6 +124,7 @@ export function engineOf(
     async prompt(run, { persona, folder, access }) {
       const files = await identityFiles()
       const role = roleOf(engine, run, folder)
+      const subagent = run.subagent ? await runtime.store.read((rows) => readSubagentBrief(rows, run)) : undefined
       // Reading agent files has a cost: only runs that delegate need the list.
       const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
       const text = systemPrompt({
@@ -132,6 +135,7 @@ export function engineOf(
         files,
         tools: run.effectiveTools,
         agents: givesWork ? agents.list(folder) : [],
+        subagent,
       })
       promptBytes.set(run.agent ?? '', Buffer.byteLength(text))
       return text
@@ -171,7 +175,9 @@ export function engineOf(
       return model
     },
   }
+  const subagents = subagentSettings(config, knowsModel)
   const delegating = [
+    sessionsSpawn(engine, subagents),
     spawnAgent(engine, { knowsModel }),
     planTasks(engine),
     ...projectTools(engine, config),
@@ -206,6 +212,21 @@ export function engineOf(
     const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined
     if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
     return makeModel(name, settings, runtime.clock)
+  }
+}
+
+/** What the owner's two sections about sub-agents say together. */
+function subagentSettings(
+  { tools: { subagents }, agents: { defaults } }: Pick<Config, 'tools' | 'agents'>,
+  knowsModel: (name: string) => boolean,
+): SubagentSettings {
+  return {
+    maxChildren: subagents.maxChildrenPerAgent,
+    allowAgents: [subagents.allowAgents, defaults.subagents.allowAgents].filter((list) => list !== undefined),
+    model: subagents.model ?? defaults.subagents.model,
+    thinking: subagents.thinking,
+    shareMode: subagents.memoryShareMode,
+    knowsModel,
   }
 }
 

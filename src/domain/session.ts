@@ -25,6 +25,8 @@ export interface Session {
   personaId: string | null
   updatedAt: Millis
   archivedAt: Millis | null
+  /** When its transcript was removed; from then on it takes no input. */
+  removedAt: Millis | null
   /** Text form of the principal whose session it is. */
   principalId: string
 }

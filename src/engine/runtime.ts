@@ -91,7 +91,7 @@ export interface Engine extends Runtime {
   /** Network access of tools. */
   network: SafeFetch
   /** Builds the system prompt. */
-  prompt(run: Pick<Run, 'agent' | 'depth' | 'effectiveTools'>, scope: RunScope): Promise<string>
+  prompt(run: Run, scope: RunScope): Promise<string>
   /** Approximate size of a run's prompt, to reserve its first call before the prompt is built. */
   promptBytes(run: Pick<Run, 'agent'>): number
   /** Hooks of plans, knowledge and files. */

@@ -99,7 +99,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # exec.network: can commands reach the network? exec.sandbox: off lets them
 # reach everything that you can.
 # fetch.allow: servers to fetch from although they are not public.
-# subagents.memoryShareMode: not used yet.
+# subagents: agents that an agent starts with sessions_spawn (see the guide).
 #tools:
 #  #allow: [read_file, list_dir, search_files]
 #  deny: []
@@ -117,6 +117,11 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    maxChildrenPerAgent: 5
 #    maxPerTurn: 12
 #    maxConcurrent: 8
+#    archiveAfterMinutes: 60
+#    #allowAgents: [general, researcher]
+#    #model: local
+#    #thinking: low
+#    tools: { deny: [] }
 #    memoryShareMode: handoff
 
 # Days for which the log of events is kept. Turns and results stay.

@@ -22,6 +22,7 @@ import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
 import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
+import { subagents } from './migrations/0023-subagents.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -47,6 +48,7 @@ export const migrations: readonly Migration[] = [
   kindsAndScopes,
   principals,
   idempotency,
+  subagents,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

@@ -17,7 +17,7 @@ const defaults = {
   durability: 'full',
   models: {},
   agent: { fallbacks: [], default: '@coordinator' },
-  agents: { maxConcurrent: 3, defaultTimeout: 300 },
+  agents: { maxConcurrent: 3, defaultTimeout: 300, defaults: { subagents: {} } },
   engine: { maxRunning: 16, leaseSeconds: 10 },
   scheduling: 'auto',
   plans: 'ask',
@@ -41,6 +41,8 @@ const defaults = {
       maxChildrenPerAgent: 5,
       maxPerTurn: 12,
       maxConcurrent: 8,
+      archiveAfterMinutes: 60,
+      tools: { deny: [] },
       memoryShareMode: 'handoff',
     },
   },
@@ -280,6 +282,8 @@ test('the guide documents every key with its default, and its examples are valid
   ]
   const optional = [
     'agent.model',
+    ...['allowAgents', 'model'].map((key) => `agents.defaults.subagents.${key}`),
+    ...['allowAgents', 'model', 'thinking', 'tools.allow'].map((key) => `tools.subagents.${key}`),
     'memory.narrator',
     'notify.command',
     'tools.allow',

@@ -1,7 +1,7 @@
 import { type Model, ModelFailure, type ModelRequest } from '../../src/domain/model.ts'
 import type { Effect, Tool } from '../../src/domain/tools/tool.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
-import type { Runtime } from '../../src/engine/runtime.ts'
+import type { Engine } from '../../src/engine/runtime.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/scripted.ts'
 import type { Tx } from '../../src/store/store.ts'
 import { providerRequestOf, toScriptedReply } from '../../src/testing/hall-model.ts'
@@ -72,7 +72,7 @@ export function thinker(life: Life, outside: Outside, maxOutputTokens: number): 
   }
 }
 
-export function toolsOf(life: Life, outside: Outside, runtime: Runtime): Tool[] {
+export function toolsOf(life: Life, outside: Outside, engine: () => Engine): Tool[] {
   return [
     acting('look', 'pure', life, outside),
     acting('put', 'idempotent', life, outside),
@@ -82,7 +82,7 @@ export function toolsOf(life: Life, outside: Outside, runtime: Runtime): Tool[] 
       ...described('spawn'),
       effect: 'transactional',
       write: (tx, task, call) =>
-        spawnChild(tx as Tx, runtime, call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
+        spawnChild(tx as Tx, engine(), call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
     },
   ]
 }

@@ -7,7 +7,7 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Embedder } from '../../src/domain/embedder.ts'
-import type { ModelRequest } from '../../src/domain/model.ts'
+import type { Model, ModelRequest } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { answer } from '../../src/engine/run/answer.ts'
 import { type Submission, submit } from '../../src/engine/run/submit.ts'
@@ -70,12 +70,24 @@ export interface OfficeOptions {
   window?: number
   /** Who answers everything, instead of those who play a role. */
   model?: ScriptedModel
+  /** Models besides that one. */
+  otherModels?: Model[]
 }
 
 export async function newOffice(
   database: Database,
   plays: Record<string, Play>,
-  { agents = staff, config: configure, tools = [], clock, home, embedder, window, model: given }: OfficeOptions = {},
+  {
+    agents = staff,
+    config: configure,
+    tools = [],
+    clock,
+    home,
+    embedder,
+    window,
+    model: given,
+    otherModels = [],
+  }: OfficeOptions = {},
 ): Promise<Office> {
   const runtime = await newTestRuntime(database, clock ? { clock } : {})
   if (embedder) runtime.meaning = createSemanticIndex(embedder, runtime)
@@ -101,7 +113,7 @@ export async function newOffice(
     { crash: () => undefined, live: () => undefined },
     {
       config,
-      models: [model],
+      models: [model, ...otherModels],
       tools,
       env: {},
       agents: { find: (name) => known.get(name), list: live },

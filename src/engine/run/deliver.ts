@@ -8,7 +8,7 @@ import { insertItem } from '../../store/rows/inbox.ts'
 import { finishMember, fireJoin, insertJoin, isWorkingForParent, joinOver } from '../../store/rows/joins.ts'
 import { listPlans } from '../../store/rows/plans.ts'
 import { insertResult } from '../../store/rows/results.ts'
-import { countChildren, findRun } from '../../store/rows/runs.ts'
+import { findRun, hasJoinedChildren } from '../../store/rows/runs.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { preview } from '../turns/history.ts'
@@ -115,7 +115,7 @@ function describeEnding({ state, text, error, said = '' }: Ending): { output: st
 /** Opens one join over the children that this run started, or some of them; if all are done already, it fires at once. */
 export async function joinChildren(end: Settlement, only?: readonly string[]): Promise<void> {
   const { tx, engine, run, session, now } = end
-  if (only?.length === 0 || (only === undefined && (await countChildren(tx, run.id)) === 0)) return
+  if (only?.length === 0 || (only === undefined && !(await hasJoinedChildren(tx, run.id)))) return
   const join = { id: engine.newId(), sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
   await insertJoin(tx, join, run.id, only)
   await fireIfMet(end, join.id, session)

@@ -4,7 +4,7 @@ import type { Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
-import { isMemoryWriter } from '../../domain/tools/tool-names.ts'
+import { isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
 /** The owner's rules about tools. */
@@ -13,6 +13,8 @@ interface ToolPolicy extends NameLists {
   ask: readonly string[]
   /** Runs at this depth and below start no others with `sessions_spawn`. */
   maxSpawnDepth: number
+  /** Tools of agents that `sessions_spawn` starts. */
+  subagents: NameLists
 }
 
 /** A run whose rights are decided: its role, its persona, its principal and the run that started it. */
@@ -32,14 +34,16 @@ type KnownTools = ReadonlyMap<string, Pick<Tool, 'effect' | 'action'>>
 export function effectiveTools(
   policy: ToolPolicy,
   known: KnownTools,
-  run: Pick<Run, 'depth' | 'parentRunId'>,
+  run: Pick<Run, 'depth' | 'parentRunId' | 'lane'>,
   { role, persona, access, parent }: RunRights,
 ): string[] {
   const isChild = run.depth > 0 || run.parentRunId !== null
   return toolsOf(role, [...known.keys()]).filter(
     (name) =>
       mayUse(access, name, known.get(name)) &&
-      (name !== 'sessions_spawn' || run.depth < policy.maxSpawnDepth) &&
+      (!subagentTools.includes(name) || run.depth < policy.maxSpawnDepth) &&
+      // Below the first sub-agent a parent's tools are the limit, which these lists have narrowed already.
+      (run.lane !== 'subagents' || isAllowed(name, subagentLists(name, policy.subagents))) &&
       // Children write no memory and no narrative: only an agent that talks with the user does.
       !(isChild && isMemoryWriter(name)) &&
       isAllowed(name, listsFor(role, name, policy)) &&
@@ -78,6 +82,11 @@ function mayUse(
   if (tools !== null) return matchesToolPattern(name, tools)
   const rank = rankOf(principal)
   return rank === 'owner' || rank === 'admin' || (rank === 'operator' && tool?.effect === 'pure')
+}
+
+/** A sub-agent reads the rest of an answer that was cut, whatever its `allow` list says. */
+function subagentLists(tool: string, { allow, deny }: NameLists): NameLists {
+  return { ...(deny && { deny }), ...(allow && tool !== readResultTool && { allow }) }
 }
 
 /** `allow` lists do not apply to the coordinator and to `read_result`: only `deny` does. */

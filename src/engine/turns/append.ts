@@ -117,6 +117,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     personaId: start.personaId ?? below?.personaId ?? (await personaOfLabel(tx, start.label)),
     updatedAt: start.now,
     archivedAt: null,
+    removedAt: null,
     principalId: start.principalId,
   }
   await insertSegment(tx, { id: session.segmentId, below })

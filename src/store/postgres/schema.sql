@@ -495,12 +495,17 @@ CREATE TABLE runs (
   options_json text COLLATE "C" NOT NULL DEFAULT '{}'::text,
   lane text COLLATE "C" NOT NULL DEFAULT 'main'::text,
   principal text COLLATE "C" NOT NULL DEFAULT 'owner'::text,
+  title text COLLATE "C",
+  cleanup text COLLATE "C",
+  share_mode text COLLATE "C",
   CONSTRAINT runs_check CHECK ((finished_at IS NULL) = (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text)),
   CONSTRAINT runs_check1 CHECK ((state = 'running'::text) = (owner_id IS NOT NULL)),
   CONSTRAINT runs_check2 CHECK ((state = 'waiting'::text) = (waiting_for IS NOT NULL)),
+  CONSTRAINT runs_cleanup_check CHECK (cleanup = 'delete'::text OR cleanup = 'keep'::text),
   CONSTRAINT runs_integrity_check CHECK (integrity = 'trusted'::text OR integrity = 'untrusted'::text),
   CONSTRAINT runs_kind_check CHECK (kind = 'turn'::text OR kind = 'task'::text OR kind = 'spawn'::text OR kind = 'delegate'::text OR kind = 'cron'::text OR kind = 'import'::text),
   CONSTRAINT runs_lane_check CHECK (lane = 'main'::text OR lane = 'agents'::text OR lane = 'subagents'::text OR lane = 'cron'::text OR lane = 'background'::text),
+  CONSTRAINT runs_share_mode_check CHECK (share_mode = 'isolated'::text OR share_mode = 'handoff'::text OR share_mode = 'inherit-readonly'::text),
   CONSTRAINT runs_state_check CHECK (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text OR state = 'completed'::text OR state = 'failed'::text OR state = 'timeout'::text OR state = 'cancelled'::text),
   CONSTRAINT runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) DEFERRABLE,
   CONSTRAINT runs_pkey PRIMARY KEY (id)
@@ -508,11 +513,15 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_by_parent ON runs USING btree (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
+CREATE INDEX runs_by_requester ON runs USING btree (requester_session_id) WHERE requester_session_id IS NOT NULL;
+
 CREATE INDEX runs_by_task ON runs USING btree (task_id) WHERE task_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs USING btree (session_id) WHERE finished_at IS NULL;
 
 CREATE INDEX runs_of_children ON runs USING btree (session_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_of_subagents ON runs USING btree (id) WHERE share_mode IS NOT NULL;
 
 CREATE INDEX runs_owned ON runs USING btree (owner_id) WHERE owner_id IS NOT NULL;
 
@@ -523,6 +532,8 @@ CREATE INDEX runs_unfinished ON runs USING btree (root_run_id) WHERE finished_at
 CREATE INDEX runs_waking ON runs USING btree (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE INDEX runs_with_deadline ON runs USING btree (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
+
+CREATE INDEX runs_working_for ON runs USING btree (requester_session_id) WHERE requester_session_id IS NOT NULL AND finished_at IS NULL;
 
 CREATE TABLE segments (
   id text COLLATE "C" NOT NULL,
@@ -548,6 +559,8 @@ CREATE TABLE sessions (
   kind text COLLATE "C" NOT NULL DEFAULT 'person'::text,
   narrates_id text COLLATE "C",
   principal_id text COLLATE "C" NOT NULL DEFAULT 'owner'::text,
+  tidy_at bigint,
+  removed_at bigint,
   CONSTRAINT sessions_check CHECK (narrates_id IS NULL OR kind = 'narrator'::text),
   CONSTRAINT sessions_kind_check CHECK (kind = 'person'::text OR kind = 'agent'::text OR kind = 'narrator'::text OR kind = 'cron'::text OR kind = 'hook'::text),
   CONSTRAINT sessions_head_turn_id_fkey FOREIGN KEY (head_turn_id) REFERENCES threads(turn_id) DEFERRABLE,
@@ -561,6 +574,8 @@ CREATE TABLE sessions (
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions USING btree (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE INDEX sessions_by_principal ON sessions USING btree (principal_id, updated_at) WHERE principal_id <> 'owner'::text;
+
+CREATE INDEX sessions_to_tidy ON sessions USING btree (tidy_at) WHERE tidy_at IS NOT NULL;
 
 CREATE TABLE steps (
   run_id text COLLATE "C" NOT NULL,
@@ -678,6 +693,7 @@ CREATE TABLE turns (
   sources_json text COLLATE "C" NOT NULL,
   timestamp bigint NOT NULL,
   unsure_json text COLLATE "C",
+  removed_at bigint,
   CONSTRAINT turns_cached_tokens_check CHECK (cached_tokens >= 0),
   CONSTRAINT turns_check CHECK ((type = 'compaction'::text) = (compaction_json IS NOT NULL)),
   CONSTRAINT turns_cost_usd_check CHECK (cost_usd >= 0::double precision),

@@ -176,9 +176,9 @@ export async function countRetrying(rows: Reading, rootRunId: string): Promise<n
   return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
 }
 
-/** Number of child sessions of a run, tasks excluded. */
-export async function countChildren(rows: Reading, parentRunId: string): Promise<number> {
-  return Number((await rows.first(children({ parentRunId })))?.count ?? 0)
+/** Whether a run started children whose end wakes its session: not tasks, and not isolated ones. */
+export async function hasJoinedChildren(rows: Reading, parentRunId: string): Promise<boolean> {
+  return (await rows.first(joinedChildren({ parentRunId }))) !== undefined
 }
 
 /** Child runs of a run, oldest first, including those after results of their own children. */
@@ -232,6 +232,9 @@ const insert = statement((db, row: RunRow) =>
     error_json: row.error_json,
     task_id: row.task_id,
     principal: row.principal,
+    title: row.title,
+    cleanup: row.cleanup,
+    share_mode: row.share_mode,
   }),
 )
 
@@ -276,12 +279,14 @@ const unfinished = statement((db, arg: { rootRunId: string }) =>
     .limit(sql.lit(1)),
 )
 
-const children = statement((db, arg: { parentRunId: string }) =>
+const joinedChildren = statement((db, arg: { parentRunId: string }) =>
   db
     .selectFrom('runs')
-    .select(sql<number>`count(DISTINCT session_id)`.as('count'))
+    .select('id')
     .where('parent_run_id', '=', arg.parentRunId)
-    .where('kind', '!=', sql.lit('task')),
+    .where('kind', '!=', sql.lit('task'))
+    .where(sql<boolean>`(share_mode IS NULL OR share_mode <> 'isolated')`)
+    .limit(sql.lit(1)),
 )
 
 const ofParent = statement((db, arg: { parentRunId: string }) =>

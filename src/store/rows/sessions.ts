@@ -217,6 +217,8 @@ function sessionRow(session: Session): SessionRow {
     principal_id: session.principalId,
     kind: session.kind,
     narrates_id: session.narratesId,
+    tidy_at: null,
+    removed_at: session.removedAt,
   }
 }
 
@@ -232,6 +234,7 @@ export function sessionFrom(row: SessionRow): Session {
     personaId: row.persona_id,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
+    removedAt: row.removed_at,
     principalId: row.principal_id,
   }
 }

@@ -5,6 +5,7 @@ import type { ToolOutcome } from '../../../domain/tools/tool.ts'
 import { coverageOf, prepareCall, type ReadyCall, toErrorOutcome } from '../../../tools/call.ts'
 import type { ActiveRun } from '../active-run.ts'
 import { mayNow } from '../sender.ts'
+import { nestedSpawnRefusal } from '../spawn.ts'
 import { limitRefusal } from '../tool-execution.ts'
 import { type FrozenCall, freezeCall } from './frozen-call.ts'
 import { grantFor, type LapsedGrant, lapsedFact } from './grants.ts'
@@ -40,7 +41,10 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
   for (const call of calls) {
     const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
     if ('refused' in prepared) {
-      triaged.refused.push({ call, outcome: prepared.refused })
+      const nested = claimed.run.effectiveTools.includes(call.name)
+        ? undefined
+        : nestedSpawnRefusal(claimed.run, call.name)
+      triaged.refused.push({ call, outcome: nested ?? prepared.refused })
       continue
     }
     if (!(await mayAct(run, prepared))) {
