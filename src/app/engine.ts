@@ -157,6 +157,7 @@ export function engineOf(
       leaseMs: config.engine.leaseSeconds * 1000,
       maxSteps: config.budgets.perRequest.steps,
       maxSpawnsPerTurn: config.tools.subagents.maxPerTurn,
+      archiveAfterMs: config.tools.subagents.archiveAfterMinutes * 60_000,
       maxTries: 5,
       maxCrashes: 3,
       timeoutMs: config.agents.defaultTimeout * 1000,

@@ -24,6 +24,7 @@ const limits: Limits = {
   leaseMs: 10_000,
   maxSteps: 1000,
   maxSpawnsPerTurn: 1000,
+  archiveAfterMs: 0,
   maxTries: 3,
   maxCrashes: 3,
   timeoutMs: 60_000,

@@ -160,7 +160,7 @@ export async function endUnowned(
 /** Locks a run and the sessions that its end touches. Sessions are locked before runs. */
 export async function lockRunWithSessions(
   tx: Tx,
-  known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>,
+  known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
 ): Promise<(RunSessions & { run: Run }) | undefined> {
   const sessions = await lockRunSessions(tx, known)
   const run = await lockRun(tx, known.id)
