@@ -16,6 +16,7 @@ import { listAgents, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
 import type { SubagentSettings } from '../engine/plans/subagent-targets.ts'
+import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
 import { approvalReason, effectiveTools } from '../engine/run/policy.ts'
 import { readSubagentBrief } from '../engine/run/subagent-brief.ts'
@@ -179,6 +180,8 @@ export function engineOf(
   const subagents = subagentSettings(config, knowsModel)
   const delegating = [
     sessionsSpawn(engine, subagents),
+    subagentsTool(engine),
+    agentsList(engine, subagents),
     spawnAgent(engine, { knowsModel }),
     planTasks(engine),
     ...projectTools(engine, config),

@@ -94,7 +94,7 @@ interface InputIds {
   segmentId: string
 }
 
-function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
+export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
   return { itemId: newId(), runId: newId(), sessionId: newId(), segmentId: newId() }
 }
 
@@ -102,7 +102,7 @@ function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
  * Accepts an input in the caller's transaction, so that the caller's own rows commit with it. The only way into an inbox
  * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
  */
-async function acceptInput(
+export async function acceptInput(
   tx: Tx,
   input: Omit<Submission, keyof RunOptions> & { options: RunOptions; ids: InputIds; now: Millis },
 ): Promise<AcceptedInput> {

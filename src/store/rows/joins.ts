@@ -111,7 +111,7 @@ const membersOf = ({ joinId, now }: Members) => sql`
   FROM runs AS child`
 
 /** Condition: the session has an unfinished run for a requester, or an open join of such a run. */
-const workAt = (sessionId: RawBuilder<unknown>) => sql`(
+export const workAt = (sessionId: RawBuilder<unknown>) => sql<boolean>`(
   EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ${sessionId} AND runs.finished_at IS NULL
             AND runs.requester_session_id IS NOT NULL)
   OR EXISTS (SELECT 1 FROM joins JOIN runs ON runs.id = joins.run_id WHERE joins.session_id = ${sessionId}
