@@ -9,7 +9,6 @@ import type { Tool } from '../domain/tools/tool.ts'
 import { memoryTools } from '../engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
-import { roleOf } from '../engine/model/role.ts'
 import { planTasks } from '../engine/plans/plan-tasks.ts'
 import { projectTools } from '../engine/plans/project-tools.ts'
 import { listAgents, readResult } from '../engine/plans/result-tools.ts'
@@ -18,7 +17,6 @@ import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
 import type { SubagentSettings } from '../engine/plans/subagent-targets.ts'
 import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
-import { approvalReason, effectiveTools } from '../engine/run/policy.ts'
 import { readSubagentBrief } from '../engine/run/subagent-brief.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
@@ -91,15 +89,6 @@ export function engineOf(
   const made = new Map<string, Model>()
   /** Estimated prompt size of the next run, by agent. */
   const promptBytes = new Map<string, number>()
-  const policy = {
-    ...config.tools,
-    ask: askFirst(
-      config.tools,
-      tools.map(({ name }) => name),
-    ),
-    maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
-    subagents: config.tools.subagents.tools,
-  }
   const knowsModel = (name: string) => given.has(name) || Object.hasOwn(config.models, name)
   const known = new Map([...fileTools(runtime.clock), webFetch, ...tools].map((tool) => [tool.name, tool]))
   let prepared: Promise<void> | undefined
@@ -116,15 +105,19 @@ export function engineOf(
     memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
-    toolsFor(run, { persona, folder, access, parent }) {
-      const rights = { role: roleOf(engine, run, folder), persona, access, ...(parent && { parent }) }
-      return effectiveTools(policy, known, run, rights)
+    policy: {
+      ...(config.tools.allow && { allow: config.tools.allow }),
+      deny: config.tools.deny,
+      ask: askFirst(
+        config.tools,
+        tools.map(({ name }) => name),
+      ),
+      maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
+      subagents: config.tools.subagents.tools,
+      programTools: [],
     },
-    mustAsk: (tool, run, { persona, folder }) =>
-      approvalReason(policy, tool, { role: roleOf(engine, run, folder), persona }),
-    async prompt(run, { persona, folder, access }) {
+    async prompt({ run, session: { folder }, actor: { role, persona, access } }) {
       const files = await identityFiles()
-      const role = roleOf(engine, run, folder)
       const subagent = run.subagent ? await runtime.store.read((rows) => readSubagentBrief(rows, run)) : undefined
       // Reading agent files has a cost: only runs that delegate need the list.
       const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
@@ -191,6 +184,8 @@ export function engineOf(
     ...narrativeTools(runtime),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
+  // A tool of ours takes the place of a program's with the same name.
+  engine.policy.programTools = tools.filter((tool) => known.get(tool.name) === tool).map(({ name }) => name)
   return engine
 
   /** Adds exec if the sandbox works or is turned off, unless the caller gave a tool of that name. */

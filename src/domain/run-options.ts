@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Rank } from './access/actions.ts'
+import { ceiling, intersectCeilings } from './access/ceiling.ts'
 import { UsageError } from './errors.ts'
 import { thinkingLevels } from './message.ts'
 import { isStorable } from './text/storable.ts'
@@ -21,6 +22,8 @@ export const runOptions = z.strictObject({
   /** The moment at which the run ends, running or not. */
   deadline: z.int().exactOptional(),
   thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
+  /** The most that the run may have, given by whoever starts it for another, such as a job for its author. */
+  ceiling: ceiling.exactOptional(),
 })
 export type RunOptions = z.infer<typeof runOptions>
 
@@ -47,17 +50,19 @@ export function clampRunOptions<T extends RunOptions>(input: T, rank: Rank, maxT
 }
 
 /**
- * The options of a run that answers these inputs: the last of each counts, and the highest priority. `before` are those of
- * the run that it continues, which hold where no input says otherwise.
+ * The options of a run that answers these inputs: the last of each counts, the highest priority, and what all ceilings
+ * leave. `before` are those of the run that it continues, which hold where no input says otherwise.
  */
 export function mergeRunOptions(inputs: readonly { options: RunOptions }[], before: RunOptions = {}): RunOptions {
   const { timeoutMs, ...options }: RunOptions = Object.assign({}, before, ...inputs.map((input) => input.options))
   const floor = before.priority ?? 0
   const priorities = inputs.map((input) => input.options.priority ?? floor)
+  const ceilings = [before, ...inputs.map((input) => input.options)].flatMap((each) => each.ceiling ?? [])
   return {
     ...options,
     // Earlier versions stored fractions of a millisecond, which no row of a run can hold.
     ...(timeoutMs !== undefined && { timeoutMs: Math.ceil(timeoutMs) }),
+    ...(ceilings.length > 0 && { ceiling: intersectCeilings(...ceilings) }),
     priority: inputs.length === 0 ? floor : Math.max(...priorities),
   }
 }
@@ -72,6 +77,8 @@ const isForRequest: Record<keyof RunOptions, boolean> = {
   timeoutMs: false,
   deadline: true,
   thinking: false,
+  // A child is limited by what its parent may delegate.
+  ceiling: false,
 }
 
 /** The options of a child: those of its parent's request, and its own. */

@@ -1,3 +1,4 @@
+import type { Ceiling } from './access/ceiling.ts'
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 import type { RunOptions } from './run-options.ts'
@@ -142,7 +143,10 @@ export interface Run {
   /** Earliest time at which it may be claimed. */
   wakeAt: Millis | null
   cancelReason: string | null
+  /** Its tools; all others do not exist for it. Narrowed at each claim. */
   effectiveTools: string[]
+  /** The most that it and everything below it may have. Narrowed at each claim. */
+  ceiling: Ceiling
   label: Label
   error: RunError | null
   /** The plan task that it works on. */
@@ -190,6 +194,7 @@ export function newRun(begin: {
     wakeAt: null,
     cancelReason: null,
     effectiveTools: [],
+    ceiling: {},
     label: { integrity: 'trusted', sources: [] },
     error: null,
     taskId: null,

@@ -57,6 +57,20 @@ export interface Usage extends Partial<UnreportedUsage> {
   isPriceAssumed?: true
 }
 
+/** The model that was asked for, and why another one answers. */
+interface ModelClamp {
+  from: string
+  why: string
+}
+
+/** The model that was asked for, and the one that answered, as its provider names it. */
+export interface TurnModel {
+  requested: string | null
+  actual: string | null
+  /** Why another model than the chosen one was asked. */
+  clamped?: ModelClamp
+}
+
 /** The turns that a compaction turn replaces, by depth; later ones before it are kept word for word. */
 export interface Compaction {
   fromDepth: number
@@ -71,7 +85,7 @@ export interface Turn {
   status: Outcome
   queryMessages: Message[]
   responseMessage: Message
-  model: { requested: string | null; actual: string | null }
+  model: TurnModel
   thinkingConfig: ThinkingConfig | null
   toolCalls: ToolCallEntry[]
   /** Tokens of this turn only. */

@@ -1,9 +1,7 @@
-import type { RunAccess } from '../domain/access/principal.ts'
 import type { Agent } from '../domain/agent.ts'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { CrashPoint } from '../domain/crash-points.ts'
 import type { Model } from '../domain/model.ts'
-import type { Persona } from '../domain/persona.ts'
 import type { Lane, Run } from '../domain/run.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { SafeFetch } from '../domain/tools/fetch.ts'
@@ -11,8 +9,10 @@ import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import type { SemanticIndex } from '../memory/semantic-index.ts'
 import type { Store } from '../store/store.ts'
+import type { ClaimedRun } from './run/claimed-run.ts'
 import type { KnownPaths } from './run/context/known-paths.ts'
 import type { RunMoments } from './run/moments.ts'
+import type { ToolPolicy } from './run/policy.ts'
 
 /** Dependencies of every engine function: store, clock, ids, and semantic search. */
 export interface Runtime {
@@ -56,16 +56,6 @@ export interface AgentIndex {
   list(folder: string): readonly Agent[]
 }
 
-/** Surroundings of a run that decide its rights. */
-export interface RunScope {
-  persona: Persona | null
-  folder: string
-  /** Rights of its principal. */
-  access: RunAccess
-  /** The run that started this one: a child gets no tool that its parent could not delegate. */
-  parent?: Run
-}
-
 /** Dependencies of executing runs: models, tools, agents, policy and limits. */
 export interface Engine extends Runtime {
   limits: Limits
@@ -84,16 +74,14 @@ export interface Engine extends Runtime {
   memory: { recall: boolean; files: boolean; home?: string }
   /** Whether a plan's tasks start as soon as they are ready, or when the coordinator starts them. */
   scheduling: 'auto' | 'coordinator'
-  /** Tools of a run; all others do not exist for it. */
-  toolsFor(run: Run, scope: RunScope): string[]
-  /** Why the user must approve a call of this tool; undefined if no approval is needed. */
-  mustAsk(tool: string, run: Pick<Run, 'agent'>, scope: RunScope): string | undefined
+  /** The owner's rules about tools. */
+  policy: ToolPolicy
   /** Paths that no tool may change, since the runtime trusts them. */
   protect: ProtectedPlaces
   /** Network access of tools. */
   network: SafeFetch
   /** Builds the system prompt. */
-  prompt(run: Run, scope: RunScope): Promise<string>
+  prompt(claimed: Pick<ClaimedRun, 'run' | 'session' | 'actor'>): Promise<string>
   /** Approximate size of a run's prompt, to reserve its first call before the prompt is built. */
   promptBytes(run: Pick<Run, 'agent'>): number
   /** Hooks of plans, knowledge and files. */

@@ -22,7 +22,8 @@ import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
 import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
-import { subagents } from './migrations/0023-subagents.ts'
+import { ceilings } from './migrations/0023-ceilings.ts'
+import { subagents } from './migrations/0024-subagents.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -48,6 +49,7 @@ export const migrations: readonly Migration[] = [
   kindsAndScopes,
   principals,
   idempotency,
+  ceilings,
   subagents,
 ]
 

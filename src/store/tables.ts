@@ -93,6 +93,7 @@ export interface Tables {
     wake_at: number | null
     cancel_reason: string | null
     effective_tools_json: string
+    ceiling_json: Generated<string>
     integrity: Integrity
     sources_json: string
     error_json: string | null
@@ -327,6 +328,7 @@ export interface Tables {
     timestamp: number
     /** Estimated and lost parts of the cost; null when all of it is known. */
     unsure_json: string | null
+    model_clamp_json: string | null
   }
   threads: {
     segment_id: string

@@ -60,7 +60,7 @@ describe.each(databases)('a call that asks first on %s', (database) => {
       request: 'push it',
       tool: 'push',
       input: { to: 'origin' },
-      reason: 'push asks first',
+      reason: 'push asks first (tools.ask)',
       scopes: ['once', 'session', 'agent'],
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
     })

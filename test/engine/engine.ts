@@ -103,7 +103,6 @@ export async function newEngine(
     model: () => model,
     fallbacks: [],
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
-    toolsFor: () => (options.tools ?? []).map(({ name }) => name),
     prompt: async () => options.systemPrompt ?? 'You are brief.',
     promptBytes: () => 100,
     crash: () => undefined,
@@ -113,7 +112,12 @@ export async function newEngine(
     defaultAgent: 'general',
     scheduling: 'auto',
     memory: { recall: true, files: true },
-    mustAsk: (tool) => (options.ask?.includes(tool) ? `${tool} asks first` : undefined),
+    policy: {
+      ask: options.ask ?? [],
+      maxSpawnDepth: 10,
+      subagents: {},
+      programTools: (options.tools ?? []).map(({ name }) => name),
+    },
     network: () => Promise.reject(new Error('nothing is fetched here')),
   }
   const until: TestEngine['until'] = async (question) => {

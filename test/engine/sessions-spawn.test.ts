@@ -83,6 +83,19 @@ describe.each(databases)('sessions_spawn on %s', (database) => {
     expect(child?.options).toMatchObject({ model: 'cheap', thinking: { level: 'high' }, timeoutMs: 0 })
   })
 
+  test('tells which model answers instead of one that this run may not use', async () => {
+    const cheap = scriptedModel(() => ({ text: 'cheap' }), { name: 'cheap' })
+    const spawn = spawns({ task: 'Think.', model: 'cheap' })
+    nest = await newSpawning(database, { parent: spawn, child: done }, { otherModels: [cheap] })
+    await nest.ask('go', { ceiling: { models: ['scripted'] } })
+    expect(answered(nest.parentRequests()[1] as ModelRequest)).toMatchObject({
+      model: 'scripted',
+      clamped: { from: 'cheap', why: 'this run may use only scripted' },
+    })
+    expect(nest.childRequests()).toHaveLength(1)
+    expect(cheap.requests).toEqual([])
+  })
+
   test('starts another agent by its name, with its own instructions and no tool that its parent lacks', async () => {
     const researcher = agentNamed('researcher', { tools: ['read_file', 'web_fetch'], model: null })
     const config = (all: { tools: { deny: string[] } }) => void all.tools.deny.push('web_fetch')

@@ -8,13 +8,8 @@ import { agentNamed } from './test-team.ts'
 /** Room for a plan whose tasks are tried again and again. */
 export const planLimits: Partial<Limits> = { maxSteps: 150, perRequest: { usd: 5, tokens: 600_000 } }
 
-const pool: Record<string, string[]> = {
-  coordinator: ['spawn_agent', 'run_project', 'project_status', 'wait', 'task_list', 'task_update'],
-  'project-planner': ['plan_tasks', 'look'],
-  researcher: ['look'],
-}
-
-const agents = ['project-planner', 'researcher'].map((name) => agentNamed(name))
+const teamTools: Record<string, string[]> = { 'project-planner': ['plan_tasks', 'look'], researcher: ['look'] }
+const agents = Object.keys(teamTools).map((name) => agentNamed(name, { tools: teamTools[name] ?? [] }))
 const index = { find: (name: string) => agents.find((agent) => agent.name === name), list: () => agents }
 
 /** The engine of a process in which a coordinator answers, who has plans made and carried out. */
@@ -25,7 +20,6 @@ export function withPlans(engine: Engine): Engine {
     tools,
     agents: index,
     defaultAgent: 'coordinator',
-    toolsFor: ({ agent }) => pool[agent ?? ''] ?? [],
   }
   const added = [
     planTasks(planning),

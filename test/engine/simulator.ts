@@ -264,8 +264,7 @@ export class Simulation {
       limits: this.limits,
       model: () => model,
       tools: new Map(tools.map((tool) => [tool.name, tool])),
-      toolsFor: () => tools.map(({ name }) => name),
-      mustAsk: (tool) => (tool === asking ? 'it asks first' : undefined),
+      policy: { ask: [asking], maxSpawnDepth: 10, subagents: {}, programTools: tools.map(({ name }) => name) },
     }
     return this.#isPlanned ? withPlans(engine) : engine
   }

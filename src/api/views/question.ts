@@ -1,10 +1,10 @@
 import type { Part } from '../../domain/message.ts'
 import type { Outcome, RunError } from '../../domain/run.ts'
 import type { RunOptions } from '../../domain/run-options.ts'
-import type { Usage } from '../../domain/turn.ts'
+import type { TurnModel, Usage } from '../../domain/turn.ts'
 
 /** An input for a session, with the options of the run that answers. */
-export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline'> {
+export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline' | 'ceiling'> {
   session: string
   content: string
   /** Images and files; refused if the model cannot take one. */
@@ -40,7 +40,7 @@ export interface Answered {
   runId: string | null
   session: string
   folder: string
-  model: { requested: string | null; actual: string | null }
+  model: TurnModel
   usage: Usage
   error?: RunError
   /** Plans that were proposed and not started when the request was over. */

@@ -2,6 +2,7 @@ import type { Label } from '../../domain/label.ts'
 import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
 import type { UnsafeCall } from '../../domain/tools/touched.ts'
+import type { TurnModel } from '../../domain/turn.ts'
 import type { PageOptions } from './page.ts'
 
 /** All of a run. */
@@ -52,7 +53,7 @@ export interface RunLine {
   /** The session that it summarises, for a narrator run. */
   tellsOf?: string
   via: RunOrigin
-  model: { requested: string | null; actual: string | null }
+  model: TurnModel
   /** Current activity: the last step of its journal. */
   doing: string
   /** Time since its last record: a start, a step, a pause, its end. */

@@ -1,7 +1,7 @@
 import type { Label } from '../../domain/label.ts'
 import type { Message, ThinkingConfig } from '../../domain/message.ts'
 import type { Outcome } from '../../domain/run.ts'
-import type { Compaction, ToolCall, TurnType, Usage } from '../../domain/turn.ts'
+import type { Compaction, ToolCall, TurnModel, TurnType, Usage } from '../../domain/turn.ts'
 import type { RecalledMemoryView, RecalledPassageView } from './memory.ts'
 
 /** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
@@ -32,7 +32,7 @@ export interface TurnView {
   query: Message[]
   response: Message
   toolCalls: ToolCall[]
-  model: { requested: string | null; actual: string | null }
+  model: TurnModel
   thinkingConfig: ThinkingConfig | null
   tokenCount: number
   usage: Usage

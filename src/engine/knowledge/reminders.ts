@@ -7,7 +7,6 @@ import { type MemoryRecall, recordMemoryRecalls } from '../../store/knowledge/me
 import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
 import { type PassageRecall, recordPassageRecalls } from '../../store/knowledge/passage-recalls.ts'
 import type { Reading } from '../../store/store.ts'
-import { roleOf } from '../model/role.ts'
 import type { ClaimedRun } from '../run/claimed-run.ts'
 import type { RunNotes } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
@@ -50,9 +49,9 @@ export async function notesFor(engine: Engine, claimed: ClaimedRun, prompt: stri
 
 /** A run that works for another run has its brief instead. */
 async function remindersFor(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<Reminders> {
-  const { run, session, items, access } = claimed
-  const { kind } = roleOf(engine, run, session.folder)
-  if (!access.isPrivate) return none
+  const { run, session, items, actor } = claimed
+  const { kind } = actor.role
+  if (!actor.access.isPrivate) return none
   if (!engine.memory.recall || run.parentRunId !== null || (kind !== 'coordinator' && kind !== 'general')) return none
   const inputs = items.filter((item) => item.kind === 'message' || item.kind === 'trigger')
   const question = inputs

@@ -12,14 +12,17 @@ const narrativeTokens = 2000
 export type ModelInput = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'stablePrefix' | 'note'>
 
 /** Model of a run: the requested one, else its persona's, else the default. */
-export function modelFor(engine: Engine, run: Pick<Run, 'modelRequested'>, persona: Persona | null): Model {
-  return engine.model(run.modelRequested ?? persona?.defaultModelConfig?.model ?? null)
+export function modelFor(
+  engine: Engine,
+  { modelRequested, persona }: { modelRequested: string | null; persona: Persona | null },
+): Model {
+  return engine.model(modelRequested ?? persona?.defaultModelConfig?.model ?? null)
 }
 
-/** The tools of a run as its model sees them. */
-export function toolSpecs(engine: Engine, run: Pick<Run, 'effectiveTools'>): ToolSpec[] {
-  return run.effectiveTools.flatMap((name) => {
-    const tool = engine.tools.get(name)
+/** Tools as a model sees them. */
+export function toolSpecs(known: Engine['tools'], names: readonly string[]): ToolSpec[] {
+  return names.flatMap((name) => {
+    const tool = known.get(name)
     return tool ? [{ name, description: tool.description, inputSchema: tool.inputSchema }] : []
   })
 }

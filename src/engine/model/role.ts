@@ -1,7 +1,6 @@
 import { type Agent, type BuiltInAgent, builtInAgents, isLive } from '../../domain/agent.ts'
 import type { Run } from '../../domain/run.ts'
-import { delegatingTools, forbiddenForAgents } from '../../domain/tools/tool-names.ts'
-import type { Engine } from '../runtime.ts'
+import { delegatingTools, forbiddenForAgents, subagentTools } from '../../domain/tools/tool-names.ts'
 
 /** Background agent that summarizes a session after its turns; it cannot be addressed. */
 export const narratorName = 'narrator'
@@ -19,21 +18,27 @@ const coordinatorTools: readonly string[] = [
   ...['memory_update', 'memory_reinforce', 'memory_demote', 'narrative_update', 'narrative_search'],
 ]
 
-/** Tools that `general`, which works alone, does not get: plans, and aliases of other tools. */
-const notForGeneral: readonly string[] = [
-  ...delegatingTools,
-  ...['project_status', 'plan_tasks', 'memory_store', 'memory_query'],
-]
-
 /**
  * Every worker has this tool: a brief or answer that is too long is cut, with a pointer to the rest. It shows only what its
  * run or its requester was given.
  */
 export const readResultTool = 'read_result'
 
-/** Role of a run, looked up again at each claim because agent files change. */
-export function roleOf({ agents, defaultAgent }: Engine, { agent }: Pick<Run, 'agent'>, folder: string): AgentRole {
-  const name = agent ?? defaultAgent
+/** Tools of `general`, which works alone. A new tool is added here on purpose, or it does not have it. */
+const generalTools: readonly string[] = [
+  ...['read_file', 'list_dir', 'resolve_path', 'search_files', 'write_file', 'edit_file', 'exec', 'web_fetch'],
+  ...subagentTools,
+  readResultTool,
+  ...['remember', 'recall', 'memory_update', 'memory_reinforce', 'memory_demote'],
+  ...['narrative_update', 'narrative_search'],
+]
+
+/** Role of an agent. Reads its file: once per claim, since files change. */
+export function roleOf(
+  agents: { find(name: string, folder: string): Agent | undefined },
+  name: string,
+  folder: string,
+): AgentRole {
   if (isBuiltIn(name) || name === narratorName) return { kind: name }
   const found = agents.find(name, folder)
   return found && isLive(found) ? { kind: 'worker', agent: found } : { kind: 'gone', name }
@@ -48,13 +53,13 @@ export function isBuiltIn(name: string): name is BuiltInAgent {
   return builtInAgents.some((each) => each.name === name)
 }
 
-/** Tools of a role, before configuration, persona and parent narrow them. */
-export function toolsOf(role: AgentRole, known: readonly string[]): string[] {
+/** Tools of a role, before its ceiling narrows them. `programTools` are those that the program brings along. */
+export function toolsOf(role: AgentRole, known: readonly string[], programTools: readonly string[] = []): string[] {
   switch (role.kind) {
     case 'coordinator':
       return known.filter((name) => coordinatorTools.includes(name))
     case 'general':
-      return known.filter((name) => !notForGeneral.includes(name))
+      return known.filter((name) => generalTools.includes(name) || programTools.includes(name))
     case 'worker':
       return known.filter(
         (name) => name === readResultTool || (role.agent.tools.includes(name) && !forbiddenForAgents.includes(name)),

@@ -7,6 +7,7 @@ import type { Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { countLiveChildren } from '../../store/rows/joins.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { clampModel } from '../run/policy.ts'
 import { accessOf } from '../run/sender.ts'
 import { beginCalledChild, childModel, findSpawner, stoppingOutcome } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
@@ -79,13 +80,15 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
         engine.limits.timeoutMs,
       )
       const title = subagentTitle(value.label ?? '') ?? subagentTitle(value.task) ?? agent
+      const wanted = await childModel(tx, engine, parentSession, { agent, requested: options.model ?? null })
+      const { model, clamped } = clampModel(parent.ceiling, wanted)
       const head = shareMode === 'inherit-readonly' ? parentSession.headTurnId : null
       const { runId, session } = await beginCalledChild(tx, engine, spawner, {
-        ...{ content: value.task, via: 'sessions_spawn', agent, options, call },
+        ...{ content: value.task, via: 'sessions_spawn', agent, call },
+        options: { ...options, ...(clamped && { model }) },
         subagent: { title, cleanup: value.cleanup ?? 'keep', shareMode },
         ...(head !== null && { parentTurnId: head }),
       })
-      const model = await childModel(tx, engine, session, { agent, requested: options.model ?? null })
       return {
         status: 'ok',
         output: {
@@ -93,6 +96,7 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
           runId,
           sessionKey: session.label,
           model,
+          ...(clamped && { clamped }),
           ...(options.thinking && { thinking: options.thinking.level }),
           memoryShareMode: shareMode,
         },

@@ -12,8 +12,7 @@ import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
 import { withoutCalls, withUniqueCallIds } from '../model/model-messages.ts'
-import { type ModelInput, toolSpecs } from '../model/model-request.ts'
-import { roleOf } from '../model/role.ts'
+import type { ModelInput } from '../model/model-request.ts'
 import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
@@ -90,8 +89,7 @@ export class ActiveRun implements RunHandle<Engine> {
     }))
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
-    const scope = { persona: claimed.persona, folder: claimed.session.folder, access: claimed.access }
-    const prompt = storable(await engine.prompt(claimed.run, scope))
+    const prompt = storable(await engine.prompt(claimed))
     const notes = await engine.moments.onStart(engine, claimed, prompt)
     return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls }, pool)
   }
@@ -123,12 +121,12 @@ export class ActiveRun implements RunHandle<Engine> {
   }
 
   get chain(): Chain {
-    return new Chain(this.engine, this.claimed.run, this.claimed.persona, this.journal)
+    return new Chain(this.engine, this.claimed.actor, this.journal)
   }
 
   /** Throws if the run's agent file is gone. */
   assertAgentExists(): void {
-    const role = roleOf(this.engine, this.claimed.run, this.claimed.session.folder)
+    const { role } = this.claimed.actor
     if (role.kind === 'gone')
       throw new HeddleError(
         'agent_gone',
@@ -145,7 +143,7 @@ export class ActiveRun implements RunHandle<Engine> {
   /** Input of the next model call: prompt, context, and everything the run has done so far. */
   get modelInput(): ModelInput {
     const before = contextMessages(this.context)
-    const tools = toolSpecs(this.engine, this.claimed.run)
+    const { tools } = this.claimed.actor
     const messages = withUniqueCallIds([...before, ...this.journal.messages])
     return {
       system: this.prompt,

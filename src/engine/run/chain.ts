@@ -1,9 +1,8 @@
 import { HeddleError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
-import type { Persona } from '../../domain/persona.ts'
-import type { Run } from '../../domain/run.ts'
 import { modelFor } from '../model/model-request.ts'
 import type { Engine } from '../runtime.ts'
+import type { Actor } from './claimed-run.ts'
 import type { Journal } from './context/journal.ts'
 
 /** Attempts per model that has a fallback. */
@@ -17,10 +16,10 @@ export class Chain {
   readonly #models: Model[]
   readonly #lastTries: number
 
-  constructor(engine: Engine, run: Pick<Run, 'modelRequested'>, persona: Persona | null, journal: Journal) {
-    const first = modelFor(engine, run, persona)
+  constructor(engine: Engine, actor: Pick<Actor, 'modelRequested' | 'persona'>, journal: Journal) {
+    const first = modelFor(engine, actor)
     // No fallbacks for an explicitly named model: the prompt may not be meant for other vendors.
-    const isDefault = (run.modelRequested ?? persona?.defaultModelConfig?.model ?? null) === null
+    const isDefault = (actor.modelRequested ?? actor.persona?.defaultModelConfig?.model ?? null) === null
     const others = isDefault ? engine.fallbacks.filter((name) => name !== first.name) : []
     const models = [first, ...others.flatMap((name) => usable(engine, name))]
     // Start with the model that answered last, so that no call waits for one that is known to be down.

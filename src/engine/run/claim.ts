@@ -1,14 +1,11 @@
-import { rankOf } from '../../domain/access/authorize.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Model, recordedName } from '../../domain/model.ts'
-import type { Persona } from '../../domain/persona.ts'
 import { lanes, type Run, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItems, itemsOfRun, unbindItems } from '../../store/rows/inbox.ts'
 import { isRegistered } from '../../store/rows/owners.ts'
-import { findPersona } from '../../store/rows/personas.ts'
 import {
   countRunning,
   firstQueued,
@@ -20,15 +17,14 @@ import {
 import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
-import { maxOutput, modelFor, toolSpecs } from '../model/model-request.ts'
-import { roleOf } from '../model/role.ts'
+import { maxOutput, modelFor } from '../model/model-request.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
-import type { Engine, RunScope } from '../runtime.ts'
+import type { Engine } from '../runtime.ts'
+import { resolveActor } from './actor.ts'
 import { reserve, tryLockPool } from './budget.ts'
-import type { Claimant, ClaimedRun } from './claimed-run.ts'
+import type { Actor, Claimant, ClaimedRun } from './claimed-run.ts'
 import { contextBytes } from './context/context.ts'
 import { freeSlots, runningShare } from './lanes.ts'
-import { accessOf } from './sender.ts'
 
 /** Claims the next run (`bestQueued`). Undefined if no run is claimable or no slot is free. */
 export async function claimNext(engine: Engine, claimant: Claimant): Promise<ClaimedRun | undefined> {
@@ -104,12 +100,9 @@ async function claimRun(
   // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
   if (run.epoch === 0) await bindItems(tx, run, session.id)
   const items = await deferUnrelatedResults(tx, run, await itemsOfRun(tx, run.id))
-  const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
-  const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
-  const access = await accessOf(tx, run, session)
-  const scope = { persona, folder: session.folder, access, ...(parent && { parent }) }
-  const resolved = resolveAgent(engine, withRunOptions(run, items), scope)
-  const claimed = { ...resolved, effectiveTools: engine.toolsFor(resolved, scope) }
+  const asked = withRunOptions(run, items)
+  const actor = await resolveActor(tx, engine, asked, session)
+  const claimed = asActor(asked, actor)
   await assignRun(tx, claimed, ownerId)
   await recordEvent(tx, {
     at: engine.clock.now(),
@@ -122,10 +115,9 @@ async function claimRun(
     claim: { runId: run.id, ownerId, epoch: run.epoch + 1 },
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
-    persona,
-    access,
+    actor,
     items,
-    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, persona, items }) : undefined,
+    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, actor, items }) : undefined,
   }
 }
 
@@ -137,12 +129,11 @@ async function reserveFirst(
   tx: Tx,
   engine: Engine,
   run: Run,
-  { session, persona, items }: Pick<ClaimedRun, 'session' | 'persona' | 'items'>,
+  { session, actor, items }: Pick<ClaimedRun, 'session' | 'actor' | 'items'>,
 ): Promise<number | undefined> {
-  const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, run, persona)
+  const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, actor)
   if (!model) return undefined
-  const bytes =
-    (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(toolSpecs(engine, run))
+  const bytes = (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(actor.tools)
   const max = maxUsage(bytes, maxOutput(engine, model, run), model)
   const first = 1
   const call = {
@@ -155,9 +146,9 @@ async function reserveFirst(
   return (await reserve(tx, engine, call, max)) ? undefined : first
 }
 
-function findModel(engine: Engine, run: Run, persona: Persona | null): Model | undefined {
+function findModel(engine: Engine, actor: Actor): Model | undefined {
   try {
-    return modelFor(engine, run, persona)
+    return modelFor(engine, actor)
   } catch {
     return undefined
   }
@@ -181,14 +172,9 @@ async function deferUnrelatedResults(tx: Tx, run: Run, items: InboxItem[]): Prom
   return items.filter((item) => !isUnrelated(item))
 }
 
-/** Fixes agent and model at the first claim; an agent's file may name its model. */
-function resolveAgent(engine: Engine, run: Run, { folder, access }: RunScope): Run {
-  if (run.epoch > 0) return run
-  // The coordinator only delegates: who may start no agents talks with one that works alone.
-  const fallback = rankOf(access.principal) === 'public' || rankOf(access.principal) === 'operator'
-  const withAgent = { ...run, agent: run.agent ?? (fallback ? 'general' : engine.defaultAgent) }
-  const role = roleOf(engine, withAgent, folder)
-  return { ...withAgent, modelRequested: run.modelRequested ?? (role.kind === 'worker' ? role.agent.model : null) }
+/** The run as this claim stores it. */
+function asActor(run: Run, { agent, modelRequested, ceiling, tools }: Actor): Run {
+  return { ...run, agent, modelRequested, ceiling, effectiveTools: tools.map(({ name }) => name) }
 }
 
 /** Applies the options of all inputs that joined the run before its first claim. */

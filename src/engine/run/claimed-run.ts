@@ -1,18 +1,35 @@
+import type { Ceiling } from '../../domain/access/ceiling.ts'
 import type { RunAccess } from '../../domain/access/principal.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
+import type { ToolSpec } from '../../domain/model.ts'
 import type { Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'
+import type { AgentRole } from '../model/role.ts'
+
+/** Who a run is, fixed for the whole claim. */
+export interface Actor {
+  /** Name of its agent. */
+  agent: string
+  role: AgentRole
+  persona: Persona | null
+  /** Rights of its principal. */
+  access: RunAccess
+  /** The most that it and everything below it may have. */
+  ceiling: Ceiling
+  /** The model that was asked for; null for the persona's or the default. */
+  modelRequested: string | null
+  /** Its tools as its model sees them. */
+  tools: ToolSpec[]
+}
 
 /** A run that this process owns until it ends, parks, or loses its lease. */
 export interface ClaimedRun {
   claim: Claim
   run: Run
   session: Session
-  persona: Persona | null
-  /** Rights of the run's principal. */
-  access: RunAccess
+  actor: Actor
   /** Inputs that this run answers, in order of arrival. */
   items: InboxItem[]
   /** The model call whose budget was reserved together with the claim. */

@@ -1,62 +1,92 @@
 import { authorize, rankOf } from '../../domain/access/authorize.ts'
+import { type Ceiling, intersectCeilings } from '../../domain/access/ceiling.ts'
 import type { RunAccess } from '../../domain/access/principal.ts'
 import type { Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
-import { isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
+import { delegatingTools, isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
 /** The owner's rules about tools. */
-interface ToolPolicy extends NameLists {
+export interface ToolPolicy extends NameLists {
   /** Tools that ask the user before each call. */
   ask: readonly string[]
   /** Runs at this depth and below start no others with `sessions_spawn`. */
   maxSpawnDepth: number
   /** Tools of agents that `sessions_spawn` starts. */
   subagents: NameLists
+  /** Tools that the program brings along besides ours: `general` has them. */
+  programTools: readonly string[]
 }
 
-/** A run whose rights are decided: its role, its persona, its principal and the run that started it. */
-interface RunRights {
-  role: AgentRole
+/** What limits a run besides the owner's rules. */
+interface RunLimits {
   persona: Persona | null
   access: RunAccess
-  parent?: Run
+  /** The run that started this one. */
+  parent: Run | undefined
 }
 
 type KnownTools = ReadonlyMap<string, Pick<Tool, 'effect' | 'action'>>
+type ClaimableRun = Pick<Run, 'depth' | 'parentRunId' | 'epoch' | 'ceiling' | 'effectiveTools' | 'options' | 'subagent'>
 
 /**
- * Tools of a run: the intersection of its role, what its principal may use, what its parent may delegate, and the lists of
- * owner and persona.
+ * The most that a run and everything below it may have: what the owner's rules, its persona, its principal and its depth
+ * leave now, within what it was given, what its parent may delegate, and what an earlier claim left.
  */
-export function effectiveTools(
+export function ceilingOf(
   policy: ToolPolicy,
   known: KnownTools,
-  run: Pick<Run, 'depth' | 'parentRunId' | 'lane'>,
-  { role, persona, access, parent }: RunRights,
-): string[] {
+  run: ClaimableRun,
+  { persona, access, parent }: RunLimits,
+): Ceiling {
   const isChild = run.depth > 0 || run.parentRunId !== null
-  return toolsOf(role, [...known.keys()]).filter(
-    (name) =>
-      mayUse(access, name, known.get(name)) &&
-      (!subagentTools.includes(name) || run.depth < policy.maxSpawnDepth) &&
-      // Below the first sub-agent a parent's tools are the limit, which these lists have narrowed already.
-      (run.lane !== 'subagents' || isAllowed(name, subagentLists(name, policy.subagents))) &&
-      // Children write no memory and no narrative: only an agent that talks with the user does.
-      !(isChild && isMemoryWriter(name)) &&
-      isAllowed(name, listsFor(role, name, policy)) &&
-      isAllowed(name, listsFor(role, name, persona?.permissions.tools ?? {})) &&
-      (parent === undefined || mayDelegate(parent, name)),
+  const tools = [...known].flatMap(([name, tool]) =>
+    mayUse(access, name, tool) &&
+    (!subagentTools.includes(name) || run.depth < policy.maxSpawnDepth) &&
+    (run.subagent === null || isAllowed(name, listsFor(name, policy.subagents))) &&
+    // Children write no memory and no narrative: only an agent that talks with the user does.
+    !(isChild && isMemoryWriter(name)) &&
+    isAllowed(name, listsFor(name, policy)) &&
+    isAllowed(name, listsFor(name, persona?.permissions.tools ?? {}))
+      ? name
+      : [],
   )
+  return intersectCeilings({ tools }, run.ceiling, run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
+}
+
+/** What a run may delegate: its ceiling, but no more than its own tools if it does the work itself. */
+function ceilingBelow({ agent, ceiling, effectiveTools }: Pick<Run, 'agent' | 'ceiling' | 'effectiveTools'>): Ceiling {
+  return agent === 'general' ? intersectCeilings(ceiling, { tools: effectiveTools }) : ceiling
+}
+
+/** Tools of a run: those of its role within its ceiling. A later claim adds none. */
+export function effectiveTools(
+  { programTools }: Pick<ToolPolicy, 'programTools'>,
+  known: KnownTools,
+  { epoch, effectiveTools: before }: Pick<Run, 'epoch' | 'effectiveTools'>,
+  { role, ceiling }: { role: AgentRole; ceiling: Ceiling },
+): string[] {
+  const own: Ceiling = { tools: toolsOf(role, [...known.keys()], programTools) }
+  return [...(intersectCeilings(own, ceiling, epoch > 0 ? { tools: before } : {}).tools ?? [])]
+}
+
+/** The model that a ceiling leaves of the wanted one: itself, else the first that is allowed, with the reason. */
+export function clampModel(
+  { models }: Ceiling,
+  wanted: string,
+): { model: string; clamped?: { from: string; why: string } } {
+  const [first] = models ?? []
+  if (models === undefined || first === undefined || models.includes(wanted)) return { model: wanted }
+  return { model: first, clamped: { from: wanted, why: `this run may use only ${models.join(', ')}` } }
 }
 
 /** Why the user must approve a call of this tool; undefined if it needs no approval. */
 export function approvalReason(
   policy: Pick<ToolPolicy, 'ask'>,
   tool: string,
-  { role, persona }: Pick<RunRights, 'role' | 'persona'>,
+  { role, persona }: { role: AgentRole; persona: Persona | null },
 ): string | undefined {
   if (matchesToolPattern(tool, policy.ask)) return `${tool} asks first (tools.ask)`
   if (matchesToolPattern(tool, persona?.permissions.tools.ask ?? []))
@@ -75,26 +105,18 @@ export function defaultAsk({ sandbox, network }: { sandbox: string; network: boo
 function mayUse(
   { principal, tools, isPrivate }: RunAccess,
   name: string,
-  tool: Pick<Tool, 'effect' | 'action'> | undefined,
+  tool: Pick<Tool, 'effect' | 'action'>,
 ): boolean {
-  if (tool?.action && !authorize(principal, tool.action)) return false
-  if (!isPrivate && tool?.action?.startsWith('memory.')) return false
+  if (tool.action && !authorize(principal, tool.action)) return false
+  if (!isPrivate && tool.action?.startsWith('memory.')) return false
   if (tools !== null) return matchesToolPattern(name, tools)
   const rank = rankOf(principal)
-  return rank === 'owner' || rank === 'admin' || (rank === 'operator' && tool?.effect === 'pure')
+  return rank === 'owner' || rank === 'admin' || (rank === 'operator' && tool.effect === 'pure')
 }
 
-/** A sub-agent reads the rest of an answer that was cut, whatever its `allow` list says. */
-function subagentLists(tool: string, { allow, deny }: NameLists): NameLists {
-  return { ...(deny && { deny }), ...(allow && tool !== readResultTool && { allow }) }
-}
+/** Tools to which `allow` lists do not apply, only `deny` does: no agent can delegate or be told of results without them. */
+const keptByAllow: readonly string[] = [...delegatingTools, readResultTool]
 
-/** `allow` lists do not apply to the coordinator and to `read_result`: only `deny` does. */
-function listsFor({ kind }: AgentRole, tool: string, { allow, deny }: NameLists): NameLists {
-  return { ...(deny && { deny }), ...(allow && kind !== 'coordinator' && tool !== readResultTool && { allow }) }
-}
-
-/** A parent may delegate its own tools, or any tool if it has `spawn_agent`. */
-function mayDelegate(parent: Run, tool: string): boolean {
-  return parent.effectiveTools.includes('spawn_agent') || parent.effectiveTools.includes(tool)
+function listsFor(tool: string, { allow, deny }: NameLists): NameLists {
+  return { ...(deny && { deny }), ...(allow && !keptByAllow.includes(tool) && { allow }) }
 }

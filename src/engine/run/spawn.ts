@@ -105,7 +105,7 @@ export async function childModel(
   const persona = personaId === null ? null : ((await findPersona(rows, personaId)) ?? null)
   const modelRequested = requested ?? engine.agents.find(agent, folder)?.model ?? null
   try {
-    return modelFor(engine, { modelRequested }, persona).name
+    return modelFor(engine, { modelRequested, persona }).name
   } catch {
     // It is gone from the configuration, which must fail the child's run and not the call.
     return modelRequested ?? 'unknown'

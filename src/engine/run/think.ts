@@ -60,7 +60,7 @@ async function ask(
   run.modelCall = modelCall
   try {
     // The thinking option of an input overrides the persona's default.
-    const thinking = inputThinking ?? claimed.persona?.defaultModelConfig?.thinking
+    const thinking = inputThinking ?? claimed.actor.persona?.defaultModelConfig?.thinking
     const request = {
       id,
       ...input,

@@ -16,7 +16,7 @@ const question = z.strictObject({
   content: z.string(),
   parts: z.array(part).max(100).exactOptional(),
   kind: z.enum(['message', 'steer', 'interrupt']).exactOptional(),
-  ...runOptions.omit({ timeoutMs: true, deadline: true }).shape,
+  ...runOptions.omit({ timeoutMs: true, deadline: true, ceiling: true }).shape,
   priority: z.int().min(-1000).max(1000).exactOptional(),
   from: label.exactOptional(),
   timeoutSeconds: z.number().nonnegative().max(1_000_000).exactOptional(),

@@ -65,8 +65,8 @@ export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
 /** Assigns a queued run to an owner with its final settings; the new epoch fences off earlier claims. */
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
   const { id, agent, modelRequested: model } = run
-  const tools = JSON.stringify(run.effectiveTools)
-  await move(tx, id, 'running', assign({ id, ownerId, agent, tools, model, ...optionColumns(run.options) }))
+  const [tools, ceiling] = [JSON.stringify(run.effectiveTools), JSON.stringify(run.ceiling)]
+  await move(tx, id, 'running', assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options) }))
 }
 
 /** Notes that a user watches a run since it was claimed. */
@@ -227,6 +227,7 @@ const insert = statement((db, row: RunRow) =>
     wake_at: row.wake_at,
     cancel_reason: row.cancel_reason,
     effective_tools_json: row.effective_tools_json,
+    ceiling_json: row.ceiling_json,
     integrity: row.integrity,
     sources_json: row.sources_json,
     error_json: row.error_json,
@@ -333,6 +334,7 @@ interface Assignment extends ReturnType<typeof optionColumns> {
   ownerId: string
   agent: string | null
   tools: string
+  ceiling: string
   model: string | null
 }
 
@@ -345,6 +347,7 @@ const assign = statement((db, arg: Assignment) =>
       epoch: sql<number>`epoch + 1`,
       agent: arg.agent,
       effective_tools_json: arg.tools,
+      ceiling_json: arg.ceiling,
       model_requested: arg.model,
       options_json: arg.options_json,
       priority: arg.priority,

@@ -48,7 +48,11 @@ export function turnFrom(row: TurnRow, parentTurnId: string | null): Turn {
     status: row.status,
     queryMessages: JSON.parse(row.query_messages_json),
     responseMessage: JSON.parse(row.response_message_json),
-    model: { requested: row.model_requested, actual: row.model },
+    model: {
+      requested: row.model_requested,
+      actual: row.model,
+      ...(row.model_clamp_json !== null && { clamped: JSON.parse(row.model_clamp_json) }),
+    },
     thinkingConfig: row.thinking_config_json === null ? null : JSON.parse(row.thinking_config_json),
     toolCalls: row.tool_calls_json === '[]' ? [] : JSON.parse(row.tool_calls_json),
     tokenCount: row.token_count,
@@ -90,6 +94,7 @@ function turnRow(turn: TurnContent): TurnRow {
     sources_json: JSON.stringify(turn.label.sources),
     timestamp: turn.timestamp,
     unsure_json: unsureJson(turn.usage),
+    model_clamp_json: turn.model.clamped ? JSON.stringify(turn.model.clamped) : null,
   }
 }
 
@@ -127,5 +132,6 @@ const insert = statement((db, row: TurnRow) =>
     sources_json: row.sources_json,
     timestamp: row.timestamp,
     unsure_json: row.unsure_json,
+    model_clamp_json: row.model_clamp_json,
   }),
 )

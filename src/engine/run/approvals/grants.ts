@@ -28,11 +28,11 @@ interface GrantCheck {
  * would run files that the user has not seen.
  */
 export function grantFor({ engine, claimed }: ActiveRun, covered: Coverage): Promise<GrantCheck> {
-  const { run, session, persona } = claimed
+  const { run, session, actor } = claimed
   return engine.store.read(async (rows) => {
     const root = await findRun(rows, run.rootRunId)
     const sessionIds = [session.id, ...(root?.sessionId ? [root.sessionId] : [])]
-    const agent = agentOf(run, persona?.id ?? null)
+    const agent = agentOf(run, actor.persona?.id ?? null)
     const applies = (grant: Grant) =>
       grant.scope === 'session'
         ? sessionIds.includes(grant.sessionId ?? '')

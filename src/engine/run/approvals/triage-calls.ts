@@ -4,6 +4,7 @@ import type { RequestedCall } from '../../../domain/model.ts'
 import type { ToolOutcome } from '../../../domain/tools/tool.ts'
 import { coverageOf, prepareCall, type ReadyCall, toErrorOutcome } from '../../../tools/call.ts'
 import type { ActiveRun } from '../active-run.ts'
+import { approvalReason } from '../policy.ts'
 import { mayNow } from '../sender.ts'
 import { nestedSpawnRefusal } from '../spawn.ts'
 import { limitRefusal } from '../tool-execution.ts'
@@ -110,8 +111,7 @@ function egressNote({ tool }: ReadyCall): string {
 /** Why a call needs approval: by the lists of owner, persona and agent, or by the tool's own check of its input. */
 async function approvalReasonFor(run: ActiveRun, { call, tool, value }: ReadyCall): Promise<string | undefined> {
   const { engine, claimed } = run
-  const scope = { persona: claimed.persona, folder: claimed.session.folder, access: claimed.access }
-  return engine.mustAsk(call.name, claimed.run, scope) ?? (await tool.asks?.(value, run.contextOf(call.id)))
+  return approvalReason(engine.policy, call.name, claimed.actor) ?? (await tool.asks?.(value, run.contextOf(call.id)))
 }
 
 const tooManyQuestions: ToolOutcome = {

@@ -3,7 +3,7 @@ import { oneOf } from './one-of.ts'
 
 /** Sub-agents: their titles, how they share and what is cleaned up; sessions and turns whose transcript was removed. */
 export const subagents: Migration = {
-  id: 23,
+  id: 24,
   name: 'subagents',
   up: ({ int, text }) => [
     `ALTER TABLE runs ADD COLUMN title ${text}`,

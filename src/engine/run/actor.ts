@@ -1,0 +1,38 @@
+import { rankOf } from '../../domain/access/authorize.ts'
+import type { RunAccess } from '../../domain/access/principal.ts'
+import type { Run } from '../../domain/run.ts'
+import type { Session } from '../../domain/session.ts'
+import { findPersona } from '../../store/rows/personas.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import type { Tx } from '../../store/store.ts'
+import { toolSpecs } from '../model/model-request.ts'
+import { type AgentRole, roleOf } from '../model/role.ts'
+import type { Engine } from '../runtime.ts'
+import type { Actor } from './claimed-run.ts'
+import { ceilingOf, effectiveTools } from './policy.ts'
+import { accessOf } from './sender.ts'
+
+/** Resolves who a run is, once per claim and in its transaction; nothing looks it up again while the claim lasts. */
+export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Session): Promise<Actor> {
+  const { policy, tools: known } = engine
+  const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
+  const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
+  const access = await accessOf(tx, run, session)
+  const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
+  const role = roleOf(engine.agents, agent, session.folder)
+  const ceiling = ceilingOf(policy, known, run, { persona, access, parent })
+  const tools = effectiveTools(policy, known, run, { role, ceiling })
+  const modelRequested = requestedModel(run, role)
+  return { agent, role, persona, access, ceiling, modelRequested, tools: toolSpecs(known, tools) }
+}
+
+/** The coordinator only delegates: who may start no agents talks with one that works alone. */
+function defaultAgentFor({ principal }: RunAccess, configured: string): string {
+  const rank = rankOf(principal)
+  return rank === 'public' || rank === 'operator' ? 'general' : configured
+}
+
+/** The model that was asked for: by the spawning call or the input, else by the agent's file at the first claim. */
+function requestedModel({ modelRequested, epoch }: Run, role: AgentRole): string | null {
+  return modelRequested ?? (epoch === 0 && role.kind === 'worker' ? role.agent.model : null)
+}
