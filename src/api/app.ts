@@ -5,6 +5,7 @@ import type { EventApp } from './events.ts'
 import type { PlanApp } from './plans.ts'
 import type { RunApp } from './runs.ts'
 import type { SessionApp } from './sessions.ts'
+import type { SubagentApp } from './subagents.ts'
 import type { TurnApp } from './turns.ts'
 import type { FileSearch, MemoryApp } from './views/memory.ts'
 
@@ -15,6 +16,7 @@ export interface App
     RunApp,
     AgentApp,
     PlanApp,
+    SubagentApp,
     ApprovalApp,
     EventApp,
     MemoryApp,

@@ -33,6 +33,7 @@ const commands: readonly CommandModule[] = [
   { names: ['secret'], load: async () => (await import('./commands/secret.ts')).registerSecret },
   { names: ['tasks'], load: async () => (await import('./commands/tasks.ts')).registerTasks },
   { names: ['results'], load: async () => (await import('./commands/results.ts')).registerResults },
+  { names: ['subagent'], load: async () => (await import('./commands/subagent.ts')).registerSubagent },
   { names: ['append'], load: async () => (await import('./commands/append.ts')).registerAppend },
   { names: ['personas'], load: async () => (await import('./commands/personas.ts')).registerPersonas },
   { names: ['users'], load: async () => (await import('./commands/users.ts')).registerUsers },

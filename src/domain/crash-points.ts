@@ -21,6 +21,7 @@ export const writeAreas = [
   'index',
   'embed',
   'access',
+  'tidy',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

@@ -132,8 +132,17 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
   return session
 }
 
-/** Refuses input to the narrator's sessions: what it is told there comes from the session that it summarises. */
-export function assertTakesInput({ kind, label }: Session): void {
+/**
+ * Refuses input to the narrator's sessions, which are told of the session that they summarise, and to those whose transcript
+ * was removed: an answer would not know what was said.
+ */
+export function assertTakesInput({ kind, label, removedAt }: Session): void {
+  if (removedAt !== null)
+    throw new UsageError(
+      `the transcript of session "${label}" was removed after its result was read`,
+      'choose another session; heddle subagent show still has the result',
+      'session_removed',
+    )
   if (kind === 'narrator')
     throw new UsageError(`session "${label}" belongs to the narrator`, 'choose another session', 'bad_label')
 }

@@ -1,7 +1,7 @@
 import type { Migration } from '../migration.ts'
 import { oneOf } from './one-of.ts'
 
-/** Sub-agents: their titles, how they share and what is cleaned up; sessions and turns whose transcript was removed. */
+/** Sub-agents: their titles, how they share and when their sessions are tidied up, and whether a transcript was removed. */
 export const subagents: Migration = {
   id: 24,
   name: 'subagents',
@@ -22,6 +22,5 @@ export const subagents: Migration = {
     `ALTER TABLE sessions ADD COLUMN tidy_at ${int}`,
     `ALTER TABLE sessions ADD COLUMN removed_at ${int}`,
     `CREATE INDEX sessions_to_tidy ON sessions (tidy_at) WHERE tidy_at IS NOT NULL`,
-    `ALTER TABLE turns ADD COLUMN removed_at ${int}`,
   ],
 }

@@ -695,7 +695,6 @@ CREATE TABLE turns (
   timestamp bigint NOT NULL,
   unsure_json text COLLATE "C",
   model_clamp_json text COLLATE "C",
-  removed_at bigint,
   CONSTRAINT turns_cached_tokens_check CHECK (cached_tokens >= 0),
   CONSTRAINT turns_check CHECK ((type = 'compaction'::text) = (compaction_json IS NOT NULL)),
   CONSTRAINT turns_cost_usd_check CHECK (cost_usd >= 0::double precision),

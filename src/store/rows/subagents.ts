@@ -53,6 +53,11 @@ export async function listSubagents(
   rows: Reading,
   { live = false, limit, after, principal }: OwnedBy & { live?: boolean; limit: number; after?: string },
 ): Promise<SubagentRecord[]> {
+  const older = after === undefined ? sql`` : sql`AND id < ${after}`
+  const own =
+    principal === undefined
+      ? sql``
+      : sql`AND session_id IN (SELECT sessions.id FROM sessions WHERE sessions.principal_id = ${principal})`
   const which = live
     ? sql`session_id IN (
         SELECT session_id FROM runs WHERE root_run_id > '' AND finished_at IS NULL AND share_mode IS NOT NULL
@@ -60,12 +65,11 @@ export async function listSubagents(
         SELECT joins.session_id FROM joins JOIN runs ON runs.id = joins.run_id
         WHERE joins.fired_at IS NULL AND runs.share_mode IS NOT NULL)`
     : sql`session_id IN (
-        SELECT session_id FROM runs WHERE share_mode IS NOT NULL
-        ${after === undefined ? sql`` : sql`AND id < ${after}`}
+        SELECT session_id FROM runs WHERE share_mode IS NOT NULL ${older} ${own}
+        AND NOT EXISTS (SELECT 1 FROM runs AS before WHERE before.session_id = runs.session_id
+                          AND before.parent_run_id IS NOT NULL AND before.id < runs.id)
         ORDER BY id DESC LIMIT ${limit})`
-  const own = principal === undefined ? sql`` : sql`AND sessions.principal_id = ${principal}`
-  const older = after === undefined ? sql`` : sql`AND ends.first_id < ${after}`
-  return records(rows, which, { also: sql`${own} ${older}`, limit })
+  return records(rows, sql`${which} ${own}`, { also: sql``, limit })
 }
 
 /** The sub-agent that a run belongs to. */

@@ -529,7 +529,7 @@ CREATE TABLE turns (
   prompt_hash           TEXT REFERENCES prompts (hash) DEFERRABLE,
   integrity             TEXT NOT NULL CHECK (integrity IN ('trusted', 'untrusted')),
   sources_json          TEXT NOT NULL,
-  timestamp             INTEGER NOT NULL, unsure_json TEXT, model_clamp_json TEXT, removed_at INTEGER,
+  timestamp             INTEGER NOT NULL, unsure_json TEXT, model_clamp_json TEXT,
   CHECK ((type = 'compaction') = (compaction_json IS NOT NULL))
 ) STRICT;
 

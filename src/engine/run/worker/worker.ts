@@ -9,6 +9,7 @@ import { watchDue } from './due.ts'
 import { Lease } from './lease.ts'
 import { type RecoveryReport, recoverDead } from './recover.ts'
 import { RunPool } from './run-pool.ts'
+import { tidySessions } from './tidy.ts'
 import { timedRuns } from './timed-runs.ts'
 
 const sweepEvery: Millis = 1000
@@ -123,7 +124,7 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
 }
 
 function watchDueRuns({ engine, onError, stopped }: WorkerParts): Promise<void> {
-  return watchDue({ ...engine, onError }, timedRuns(engine), stopped)
+  return watchDue({ ...engine, onError }, [...timedRuns(engine), tidySessions(engine)], stopped)
 }
 
 /**
