@@ -38,6 +38,7 @@ const calls: Record<string, string[]> = {
   init: ['init'],
   tasks: ['tasks'],
   results: ['results'],
+  subagent: ['subagent', 'history'],
   append: ['append', '--user', 'one', '--assistant', 'two'],
   personas: ['personas'],
   users: ['users'],

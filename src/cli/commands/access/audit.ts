@@ -1,6 +1,6 @@
-import { UsageError } from '../../domain/errors.ts'
-import { type Register, rareGroup } from '../command.ts'
-import { printable, table } from '../terminal/screen.ts'
+import { UsageError } from '../../../domain/errors.ts'
+import { type Register, rareGroup } from '../../command.ts'
+import { printable, table } from '../../terminal/screen.ts'
 
 /** Who changed what. */
 export const registerAudit: Register = (program, run) => {
