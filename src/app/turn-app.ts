@@ -1,4 +1,4 @@
-import type { Shown, TurnApp } from '../api/turns.ts'
+import type { TurnApp } from '../api/turns.ts'
 import { isOwner } from '../domain/access/principal.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
@@ -11,6 +11,7 @@ import { show } from '../engine/views/show.ts'
 import { why } from '../engine/why/why.ts'
 import type { Store } from '../store/store.ts'
 import type { Caller } from './caller.ts'
+import { withoutPrivate, withoutPrivateLinks } from './private-views.ts'
 
 /** Context of the turn views. */
 interface TurnAppContext {
@@ -66,7 +67,10 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       const shown = await store.read((rows) => show(rows, reference, folder, looks))
       return isOwner(caller.principal) ? shown : withoutPrivate(shown)
     },
-    why: (folder, reference, options) => why({ store, protect, budget }, folder, reference, options),
+    async why(folder, reference, options) {
+      const view = await why({ store, protect, budget }, folder, reference, options)
+      return isOwner(caller.principal) ? view : withoutPrivateLinks(view)
+    },
     diff: (folder, a, b) =>
       store.read(async (rows) =>
         diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
@@ -74,13 +78,6 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     exportTurns: (folder, session) => linesOf(store, folder, session),
     importTurns: (lines) => importTurns(runtime, lines),
   }
-}
-
-/** Leaves out what is private to the owner: the prompt, which is made of the owner's files, and what was recalled. */
-function withoutPrivate(shown: Shown): Shown {
-  if (shown.kind !== 'turn') return shown
-  const thread = { ...shown.thread, systemPrompt: null }
-  return { ...shown, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
 }
 
 async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {

@@ -21,6 +21,8 @@ export interface NarrationRequest {
   previousId: number | null
   /** Memories that were stored in those turns or recalled by their runs. */
   memoryIds: number[]
+  /** Tasks of the plans that those turns carry out; missing in requests of earlier versions. */
+  taskIds?: number[]
 }
 
 /** An input that waits for a session: bound to the run that will take it, consumed with that run's turn. */
@@ -42,8 +44,9 @@ export interface InboxItem {
   createdAt: Millis
   /** Text form of the principal who sent it, or whose request it belongs to. */
   principal: string
-  /** The result that it reports. */
+  /** The result that it reports, and the call of the requester that started the agent. */
   resultId?: number
+  toolCallId?: string
   tells?: NarrationRequest
   /** Id of the message in the system that it came from: a chat, a mail, a hook. */
   outerRef?: string

@@ -24,6 +24,7 @@ export interface ThinkingConfig {
 /** One message. `content` is its text; `parts` follow it in order. */
 export interface Message {
   id: string
+  /** The message before it. Turns of earlier versions do not say it, nor the model. */
   parentId?: string
   role: Role
   source?: Source
@@ -35,7 +36,36 @@ export interface Message {
   outerRef?: string
   model?: string
   thinkingConfig?: ThinkingConfig
+  /** Of an agent's result: the call that started the agent. */
   toolCallId?: string
+}
+
+/**
+ * The messages of a turn, each with the one before it as its parent; the first follows the parent turn's answer, whose id is
+ * the turn's. The answer carries the model that wrote it and how that was asked to think.
+ */
+export function linkMessages(turn: {
+  parentTurnId: string | null
+  queryMessages: Message[]
+  responseMessage: Message
+  model: string | null
+  thinkingConfig: ThinkingConfig | null
+}): { queryMessages: Message[]; responseMessage: Message } {
+  let before = turn.parentTurnId
+  const link = (message: Message): Message => {
+    const { id, ...rest } = message
+    const linked = { id, ...(before !== null && { parentId: before }), ...rest }
+    before = id
+    return linked
+  }
+  const queryMessages = turn.queryMessages.map(link)
+  const { model, thinkingConfig } = turn
+  const responseMessage = {
+    ...link(turn.responseMessage),
+    ...(model !== null && { model }),
+    ...(thinkingConfig !== null && { thinkingConfig }),
+  }
+  return { queryMessages, responseMessage }
 }
 
 /** Joins the labels of messages; one without a label is from the owner or the runtime, and trusted. */

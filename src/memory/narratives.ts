@@ -2,6 +2,7 @@ import type { CitedMemory, NarrativeLine, NarrativeView } from '../api/views/nar
 import { HeddleError } from '../domain/errors.ts'
 import { isUntrusted } from '../domain/label.ts'
 import { memoryFatesOf, narrativesAfter, newestNarratives } from '../store/knowledge/narrative-chain.ts'
+import { tasksOfNarrative } from '../store/knowledge/narrative-tasks.ts'
 import { findNarrative, listNarratives, type Narrative } from '../store/knowledge/narratives.ts'
 import type { Reading } from '../store/store.ts'
 
@@ -20,7 +21,7 @@ export async function viewNarratives(
   return found.map(narrativeLine)
 }
 
-/** Full view of a narrative, with the current state of the memories it cites. */
+/** Full view of a narrative, with the current state of the memories it cites and the tasks it tells of. */
 export async function describeNarrative(rows: Reading, id: string): Promise<NarrativeView> {
   const narrative = await getNarrative(rows, id)
   const before = narrative.previousId === null ? undefined : await findNarrative(rows, narrative.previousId)
@@ -30,6 +31,7 @@ export async function describeNarrative(rows: Reading, id: string): Promise<Narr
     ...narrativeLine(narrative),
     label: narrative.label,
     memories: await restsOn(rows, narrative.memoryIds),
+    tasks: await tasksOfNarrative(rows, narrative.id),
     before: before ? { id: before.id, summary: before.summary } : null,
     after: after.map(({ id, summary }) => ({ id, summary })),
   }

@@ -13,7 +13,7 @@ import {
 import type { Millis } from '../domain/clock.ts'
 import type { Tables } from './tables.ts'
 
-/** Schema keywords that differ between the two databases. */
+/** Parts of the schema that differ between the two databases. */
 export interface ColumnTypes {
   int: string
   text: string
@@ -27,6 +27,16 @@ export interface ColumnTypes {
   /** Rows stored in the order of the primary key. */
   clustered: string
   strict: string
+  /** Whether ALTER TABLE changes defaults and adds foreign keys; otherwise the table is rebuilt. */
+  altersColumns: boolean
+  /** Stored JSON text as an operand of -> and ->>. */
+  json(text: string): string
+  /** The elements of a stored JSON array, as a source of rows: `entry.value`, and `entry.key` for the order. */
+  jsonEntries(text: string): string
+  /** A subquery that joins the items of all its rows, each a JSON text, into the text of a JSON array. */
+  jsonArray(list: { item: string; from: string; order: string }): string
+  /** Milliseconds as text such as 2026-02-21 09:30:00, in UTC. */
+  dateTime(millis: string): string
 }
 
 /** Builds queries; connections run them. */
@@ -85,6 +95,13 @@ export const sqlite: Dialect = {
     eventKey: '',
     clustered: ' STRICT, WITHOUT ROWID',
     strict: ' STRICT',
+    altersColumns: false,
+    // All of it must be known to the sqlite3 of older systems: one unknown word in a view, and it opens nothing.
+    json: (text) => text,
+    jsonEntries: (text) => `json_each(${text}) AS entry`,
+    jsonArray: ({ item, from, order }) =>
+      `(SELECT '[' || coalesce(group_concat(item), '') || ']' FROM (SELECT ${item} AS item FROM ${from} ORDER BY ${order}))`,
+    dateTime: (millis) => `datetime(${millis} / 1000, 'unixepoch')`,
   },
   builder: new Kysely<Tables>({
     dialect: {
@@ -124,6 +141,12 @@ export const postgres: Dialect = {
     eventKey: ', PRIMARY KEY (xid, seq)',
     clustered: '',
     strict: '',
+    altersColumns: true,
+    json: storedJson,
+    jsonEntries: (text) => `json_array_elements(${storedJson(text)}) WITH ORDINALITY AS entry (value, key)`,
+    jsonArray: ({ item, from, order }) =>
+      `(SELECT '[' || coalesce(string_agg(${item}, ',' ORDER BY ${order}), '') || ']' FROM ${from})`,
+    dateTime: (millis) => `to_char(to_timestamp(${millis} / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')`,
   },
   builder: new Kysely<Tables>({
     dialect: {
@@ -150,4 +173,9 @@ export const postgres: Dialect = {
     upTo: ({ xid, seq }) => sql<boolean>`(xid, seq) <= (${xid}::xid8, ${seq}::bigint)`,
     xidText: sql<string>`xid::text`,
   },
+}
+
+/** PostgreSQL parses neither NUL nor a lone surrogate; JSON.stringify escapes these two and writes all others as they are. */
+function storedJson(text: string): string {
+  return String.raw`regexp_replace(${text}, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'g')::json`
 }

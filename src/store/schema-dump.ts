@@ -11,24 +11,33 @@ async function dumpSqlite(rows: Reading): Promise<string> {
     rows,
     sql`SELECT sql FROM sqlite_schema
         WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-        ORDER BY tbl_name, type <> 'table', name`,
+        ORDER BY type = 'view', tbl_name, type <> 'table', name`,
   )
   return found.map(({ sql: text }) => `${outdented(text)};\n`).join('\n')
 }
 
 async function dumpPostgres(rows: Reading): Promise<string> {
-  const tables = await all<{ oid: number; relname: string }>(
-    rows,
-    sql`SELECT oid, relname FROM pg_class
-        WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' ORDER BY relname COLLATE "C"`,
-  )
   const texts: string[] = []
-  for (const { oid, relname } of tables) {
+  for (const { oid, relname } of await relationsOf(rows, 'r')) {
     const parts = [...(await columnsOf(rows, oid)), ...(await constraintsOf(rows, oid))]
     texts.push(`CREATE TABLE ${relname} (\n${parts.map((part) => `  ${part}`).join(',\n')}\n);\n`)
     texts.push(...(await indexesOf(rows, oid)).map((text) => `${text};\n`))
   }
+  for (const { oid, relname } of await relationsOf(rows, 'v')) {
+    const columns = (await columnsOf(rows, oid)).map((column) => `  ${column}`)
+    // Without the query: servers of different versions print it differently. SQLite's dump has it.
+    texts.push(`CREATE VIEW ${relname} (\n${columns.join(',\n')}\n);\n`)
+  }
   return texts.join('\n')
+}
+
+/** Tables (`r`) or views (`v`) of the schema. */
+function relationsOf(rows: Reading, kind: 'r' | 'v'): Promise<{ oid: number; relname: string }[]> {
+  return all(
+    rows,
+    sql`SELECT oid, relname FROM pg_class
+        WHERE relnamespace = current_schema()::regnamespace AND relkind = ${kind} ORDER BY relname COLLATE "C"`,
+  )
 }
 
 async function columnsOf(rows: Reading, table: number): Promise<string[]> {

@@ -23,7 +23,8 @@ import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
-import { subagents } from './migrations/0024-subagents.ts'
+import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
+import { subagents } from './migrations/0025-subagents.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   principals,
   idempotency,
   ceilings,
+  compatibilityViews,
   subagents,
 ]
 

@@ -23,7 +23,7 @@ export interface Reading {
 
 /** A consistent snapshot of the whole database, read table by table. */
 export interface Snapshot extends Reading {
-  /** Names of our tables, parents before children. */
+  /** Names of our tables, older ones first; views are not among them. */
   tables(): Promise<string[]>
   /** Every row of a table, a page at a time; does not block writers. */
   pages(table: string): AsyncIterable<Record<string, unknown>[]>

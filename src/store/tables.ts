@@ -177,6 +177,7 @@ export interface Tables {
   memory_words: { word: string; memory_id: number; hits: number }
   memory_recalls: { run_id: string; memory_id: number; rank: number; words: string }
   narrative_recalls: { run_id: string; narrative_id: number }
+  narrative_tasks: { narrative_id: number; task_id: number }
   /** `yardstick` is a list of vectors, `vector` one: a byte for each dimension, in base64. */
   embedders: { id: Generated<number>; name: string; dimensions: number; yardstick: string; used_at: number }
   memory_vectors: { seq: Generated<number>; embedder_id: number; memory_id: number; vector: string }

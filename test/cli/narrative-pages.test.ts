@@ -76,6 +76,7 @@ test('a list of narratives fits 80 columns, and nothing in it or in a page is ob
     kind: 'narrative',
     label: { integrity: 'untrusted', sources: ['url:\u0007'] },
     memories: [{ id: 4, content: hostile, state: 'counts' }],
+    tasks: [{ id: 6, title: hostile, status: 'completed' }],
     before: { id: 2, summary: hostile },
     after: [{ id: 5, summary: hostile }],
   })

@@ -51,11 +51,16 @@ describe.each(databases)('a nearly full window on %s', (database) => {
       type: 'compaction',
       runId,
       queryMessages: [],
-      responseMessage: { content: ships },
+      responseMessage: {
+        content: ships,
+        parentId: path.at(-3)?.turn.id,
+        model: compaction?.turn.model.actual,
+      },
       compaction: { fromDepth: 1 },
       label: { integrity: 'untrusted', sources: ['somewhere'] },
     })
     expect(last?.turn).toMatchObject({ type: 'normal', runId, responseMessage: { content: 'the answer' } })
+    expect(last?.turn.queryMessages).toMatchObject([{ parentId: compaction?.turn.id }])
     const toDepth = compaction?.turn.compaction?.toDepth ?? 0
     const [first, second, ...rest] = model.requests.at(-1)?.messages ?? []
     expect(first).toEqual({ role: 'user', content: `[summary of what came before]\n${ships}` })

@@ -1,4 +1,5 @@
 import type { Label } from '../../domain/label.ts'
+import type { TaskStatus } from '../../domain/plan.ts'
 
 /** A narrative in a list. Times are ISO 8601 UTC. */
 export interface NarrativeLine {
@@ -26,11 +27,13 @@ export interface CitedMemory {
   replacedBy?: number
 }
 
-/** All of a narrative: text, cited memories, predecessor and successors. */
+/** All of a narrative: text, cited memories, tasks, predecessor and successors. */
 export interface NarrativeView extends NarrativeLine {
   kind: 'narrative'
   label: Label
   memories: CitedMemory[]
+  /** Tasks that it tells of, as they are now. */
+  tasks: { id: number; title: string; status: TaskStatus }[]
   before: { id: number; summary: string } | null
   /** Narratives that continue it, oldest first. */
   after: { id: number; summary: string }[]

@@ -63,6 +63,8 @@ export interface TaskView extends TaskLine {
   lost?: string[]
   /** Results of all its attempts, oldest first. */
   results: ResultLine[]
+  /** Narratives that tell of it, oldest first. */
+  narratives: number[]
 }
 
 /** A result in a list: everything but the output itself. */

@@ -20,7 +20,7 @@ export function narrativeTable(screen: Screen, narratives: readonly NarrativeLin
   return table(screen, rows, 3)
 }
 
-/** Everything about a narrative: its text, the memories it is based on, and related narratives. */
+/** Everything about a narrative: its text, the memories it is based on, its tasks, and related narratives. */
 export function narrativePage(screen: Screen, narrative: NarrativeView): string {
   const { label, before, after, runId, turnId } = narrative
   const others = [
@@ -37,11 +37,13 @@ export function narrativePage(screen: Screen, narrative: NarrativeView): string 
     ['next', `heddle why narrative:${narrative.id}`],
   ])
   const memories = narrative.memories.map((memory) => [`  memory:${memory.id}`, fate(memory), oneLine(memory.content)])
+  const tasks = narrative.tasks.map(({ id, status, title }) => [`  task:${id}`, status, oneLine(title)])
   return [
     head,
     '',
     printable(narrative.summary, { lines: true }),
     ...(memories.length > 0 ? ['', 'based on', table(screen, memories, 2)] : []),
+    ...(tasks.length > 0 ? ['', 'tells of', table(screen, tasks, 2)] : []),
     ...(others.length > 0 ? ['', 'related', table(screen, others, 2)] : []),
   ].join('\n')
 }

@@ -46,6 +46,7 @@ export function taskPage(screen: Screen, task: TaskView): string {
     ['tried', task.attempts > 0 ? `${task.attempts} ${task.attempts === 1 ? 'time' : 'times'}` : null],
     ['run', task.runId === undefined ? null : `run:${task.runId}${task.doing ? `, ${printable(task.doing)}` : ''}`],
     ...(task.lost ?? []).map((line): [string, string] => ['lost', inside(screen, printable(line), 8)]),
+    ['told', task.narratives.map((id) => `narrative:${id}`).join(', ') || null],
     ['next', nextForTask(task)],
   ])
   const results = task.results.map(({ id, status, runId, summary }) => [

@@ -30,6 +30,7 @@ export async function keepNarrative(end: Omit<RunEnd<unknown>, 'engine'>): Promi
     folder: session.folder,
     sessionId: request.sessionId,
     memoryIds: [...new Set(memories.flatMap((memory) => memory?.id ?? []))],
+    taskIds: request.taskIds ?? [],
     previousId: request.previousId,
     runId: run.id,
     turnId: request.turnId,

@@ -4,6 +4,7 @@ import type { Session } from '../../domain/session.ts'
 import { aboutWords } from '../../domain/text/words.ts'
 import type { PlacedTurn } from '../../domain/turn.ts'
 import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
+import { tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
 import { latestOfSession, type Narrative } from '../../store/knowledge/narratives.ts'
 import { isUnanswered, itemsOfRun } from '../../store/rows/inbox.ts'
 import { findRun, hasUnfinished, liveRunOf } from '../../store/rows/runs.ts'
@@ -30,6 +31,8 @@ export interface News {
   label: Label
   /** Memories these turns are based on, besides those the narrative will cite. */
   memoryIds: number[]
+  /** Tasks of the plans that these turns carry out. */
+  taskIds: number[]
 }
 
 /**
@@ -67,6 +70,10 @@ export async function findNews(
       `## New in session "${session.label}"\n${text}`,
     ].join('\n\n'),
     memoryIds,
+    taskIds: await tasksOfRequests(
+      rows,
+      since.map(({ turn }) => turn.runId),
+    ),
     label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [labelOfStanding(before)] : [])]),
   }
 }

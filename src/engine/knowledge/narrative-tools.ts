@@ -4,6 +4,7 @@ import { joinLabels } from '../../domain/label.ts'
 import { wordsIn } from '../../domain/text/words.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import { getActiveMemory } from '../../memory/remember.ts'
+import { tasksInFolder, tasksOfNarrative, tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
 import {
   findNarrative,
   insertNarrative,
@@ -24,6 +25,7 @@ const maxFound = 5
 const updateInput = z.strictObject({
   summary: z.string().trim().min(1).max(4000),
   memory_ids: z.array(z.int().positive()).max(100).default([]),
+  task_ids: z.array(z.int().positive()).max(100).default([]),
   previous_narrative_id: z.int().positive().exactOptional(),
   topic: z.string().trim().min(1).max(100).exactOptional(),
 })
@@ -39,14 +41,19 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
     name: 'narrative_update',
     description:
       'Records the state of the work in a few sentences; the next session in this folder starts with it. memory_ids: ' +
-      'the memories it is based on. Continues the latest narrative of its topic unless previous_narrative_id says ' +
+      'the memories it is based on; task_ids: tasks it tells of, besides those of this request. Continues the latest narrative of its topic unless previous_narrative_id says ' +
       'otherwise.',
     effect: 'transactional',
     action: 'memory.write',
     guarded: true,
-    async write(transaction, { summary, memory_ids, previous_narrative_id, topic }, { folder, runId, label }) {
+    async write(transaction, { summary, memory_ids, task_ids, previous_narrative_id, topic }, call) {
+      const { folder, runId, label } = call
       const tx = transaction as Tx
       for (const id of memory_ids) await getActiveMemory(tx, id)
+      const known = await tasksInFolder(tx, task_ids, folder)
+      const unknown = task_ids.find((id) => !known.has(id))
+      if (unknown !== undefined)
+        throw new HeddleError('not_found', `there is no task ${unknown} here`, 'task_list has the tasks')
       const before =
         previous_narrative_id === undefined
           ? await latestNarrative(tx, folder, topic)
@@ -57,6 +64,7 @@ function narrativeUpdate({ clock }: Runtime): Tool<z.output<typeof updateInput>>
         folder,
         sessionId: (await findRun(tx, runId))?.sessionId ?? null,
         memoryIds: memory_ids,
+        taskIds: [...task_ids, ...(await tasksOfRequests(tx, [runId]))],
         previousId: before?.id ?? null,
         runId,
         turnId: null,
@@ -79,10 +87,16 @@ function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>>
         const known = await listNarratives(rows, folder, maxSearched)
         const one = id === undefined ? known.slice(0, 1) : [assertInFolder(await findNarrative(rows, id), folder, id)]
         const found = query === undefined ? one : searchNarratives(known, query)
-        const checked = await Promise.all(found.map(async (each) => ({ each, standing: await standingOf(rows, each) })))
+        const checked = await Promise.all(
+          found.map(async (each) => ({
+            each,
+            standing: await standingOf(rows, each),
+            taskIds: (await tasksOfNarrative(rows, each.id)).map((task) => task.id),
+          })),
+        )
         return {
           status: 'ok',
-          output: { narratives: checked.map(({ each, standing }) => narrativeRow(each, standing)) },
+          output: { narratives: checked.map(({ each, standing, taskIds }) => narrativeRow(each, taskIds, standing)) },
           label: joinLabels(checked.map(({ each, standing }) => (standing ? labelOfStanding(standing) : each.label))),
         }
       }),
@@ -112,12 +126,17 @@ function assertInFolder(found: Narrative | undefined, folder: string, id: number
   )
 }
 
-function narrativeRow({ id, topic, memoryIds, previousId, createdAt }: Narrative, standing: Standing | undefined) {
+function narrativeRow(
+  { id, topic, memoryIds, previousId, createdAt }: Narrative,
+  taskIds: number[],
+  standing: Standing | undefined,
+) {
   return {
     id,
     ...(topic !== null && { topic }),
     summary: standing ? standingText(standing) : '(no longer shown: it is based on something that was forgotten)',
     memory_ids: memoryIds,
+    task_ids: taskIds,
     previous_narrative_id: previousId,
     at: new Date(createdAt).toISOString(),
   }

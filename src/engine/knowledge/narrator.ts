@@ -123,7 +123,8 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
     )
   }
 
-  async function submitNarration(session: Session, { turnId, before, text, label, memoryIds }: News): Promise<void> {
+  async function submitNarration(session: Session, news: News): Promise<void> {
+    const { turnId, before, text, label, memoryIds, taskIds } = news
     await options.submit({
       folder: session.folder,
       label: narratorLabel(session.id),
@@ -142,6 +143,7 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
         turnId,
         previousId: before?.narrative.id ?? null,
         memoryIds,
+        taskIds,
       },
     })
   }

@@ -2,6 +2,7 @@ import type { PlanLine, PlanView, ResultLine, TaskLine, TaskView } from '../../a
 import type { Millis } from '../../domain/clock.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { Plan, Task, TaskStatus } from '../../domain/plan.ts'
+import { narrativesOfTask } from '../../store/knowledge/narrative-tasks.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
 import { findPlan, listPlans } from '../../store/rows/plans.ts'
@@ -82,6 +83,7 @@ export async function viewTask(rows: Reading, context: FileViewContext, text: st
     context: task.context,
     ...(lines.length > 0 && { lost: lines }),
     results: results.reverse().map(resultLine),
+    narratives: await narrativesOfTask(rows, task.id),
   }
 }
 

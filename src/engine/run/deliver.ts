@@ -58,7 +58,11 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> 
   const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
   const remarks = [...effects.remarks, ...(end.written?.remarks ?? [])]
   const what = announce({ run, ending, result, who, remarks, boundary: `=====${engine.newId()}=====` })
-  const item = { ...notice(end, requester, { ...what, wake: wakes }), resultId: result.id }
+  const item: InboxItem = {
+    ...notice(end, requester, { ...what, wake: wakes }),
+    resultId: result.id,
+    ...(run.toolCallId !== null && { toolCallId: run.toolCallId }),
+  }
   await insertItem(tx, item, `result:${run.id}`)
   if (join) {
     await finishMember(tx, run.sessionId ?? '', now)

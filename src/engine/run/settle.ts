@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Message } from '../../domain/message.ts'
+import { linkMessages } from '../../domain/message.ts'
 import type { Ending } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
@@ -73,8 +73,14 @@ export async function endRun(end: Settlement): Promise<Session[]> {
 
 async function writeTurn(end: Settlement): Promise<number> {
   const { tx, run, session, ending, items, journal, turnId, now } = end
-  const queryMessages = items.map(messageOf)
-  const responseMessage: Message = { id: turnId, role: 'assistant', content: ending.text, timestamp: now }
+  const thinkingConfig = run.options.thinking ?? null
+  const messages = linkMessages({
+    parentTurnId: session.headTurnId,
+    queryMessages: items.map(messageOf),
+    responseMessage: { id: turnId, role: 'assistant', content: ending.text, timestamp: now },
+    model: end.model,
+    thinkingConfig,
+  })
   const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
   const { depth } = await insertPlacedTurn(
     tx,
@@ -83,12 +89,11 @@ async function writeTurn(end: Settlement): Promise<number> {
       id: turnId,
       type: 'normal',
       status: ending.state,
-      queryMessages,
-      responseMessage,
+      ...messages,
       model: { requested: run.modelRequested, actual: end.model },
-      thinkingConfig: run.options.thinking ?? null,
+      thinkingConfig,
       toolCalls: journal.entries,
-      tokenCount: estimateTokens([...queryMessages, responseMessage]),
+      tokenCount: estimateTokens([...messages.queryMessages, messages.responseMessage]),
       usage: await spendingBy(tx, { runId: run.id }),
       compaction: null,
       promptHash: end.prompt === null ? null : await storePrompt(tx, end.prompt),

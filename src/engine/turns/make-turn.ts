@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Millis } from '../../domain/clock.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { UsageError } from '../../domain/errors.ts'
-import { labelOf, type Message } from '../../domain/message.ts'
+import { labelOf, linkMessages, type Message } from '../../domain/message.ts'
 import { newRun, type Step } from '../../domain/run.ts'
 import { noUsage, type Thread, type ToolCallEntry } from '../../domain/turn.ts'
 import { insertRun } from '../../store/rows/runs.ts'
@@ -69,7 +69,8 @@ export async function writeJournal(
   made: PreparedTurn,
   place: { sessionId: string | null; parent: Thread | null; principal: string },
 ): Promise<TurnContent> {
-  const { content, steps, prompt } = made
+  const { steps, prompt } = made
+  const content = { ...made.content, ...linkedMessages(made.content, place.parent) }
   await insertRun(tx, {
     ...newRun({
       id: content.runId,
@@ -86,6 +87,10 @@ export async function writeJournal(
   if (prompt) await savePrompt(tx, prompt.hash, prompt.text)
   if (made.compactsTo === null) return { ...content, type: 'normal', compaction: null }
   return { ...content, type: 'compaction', compaction: compactionBelow(place.parent, made.compactsTo) }
+}
+
+function linkedMessages({ model, ...content }: PreparedTurn['content'], parent: Thread | null) {
+  return linkMessages({ ...content, parentTurnId: parent?.turnId ?? null, model: model.actual })
 }
 
 /** Depths that a compaction at this position replaces; throws if there are no such turns. */

@@ -9,6 +9,7 @@ import {
   narrativesOfTurn,
   newestRunsRecallingNarrative,
 } from '../../store/knowledge/narrative-chain.ts'
+import { narrativesOfTask } from '../../store/knowledge/narrative-tasks.ts'
 import { findNarrative } from '../../store/knowledge/narratives.ts'
 import { findApproval } from '../../store/rows/approvals.ts'
 import { changesOf } from '../../store/rows/file-changes.ts'
@@ -161,7 +162,10 @@ async function ofPlan(rows: Reading, id: number): Promise<ForwardLink[]> {
 
 async function ofTask(rows: Reading, id: number): Promise<ForwardLink[]> {
   const runs = await runsOfTask(rows, id)
-  return Promise.all(runs.map((run) => runLink(rows, run, 'done in')))
+  return [
+    ...(await Promise.all(runs.map((run) => runLink(rows, run, 'done in')))),
+    ...(await narrativeLinks(rows, await narrativesOfTask(rows, id), 'told in')),
+  ]
 }
 
 /** Turns it was delivered to, runs it was given to, and tasks that needed it. */

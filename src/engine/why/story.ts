@@ -2,6 +2,7 @@ import type { WhyLink, WhyNote, WhyView } from '../../api/views/why.ts'
 import { restsOn } from '../../memory/narratives.ts'
 import { findMemory } from '../../store/knowledge/memories.ts'
 import { narrativesBy, narrativesOfTurn } from '../../store/knowledge/narrative-chain.ts'
+import { narrativesOfTask, tasksOfNarrative } from '../../store/knowledge/narrative-tasks.ts'
 import { findNarrative, narrativeRecalledBy } from '../../store/knowledge/narratives.ts'
 import { turnsOfRequest } from '../../store/rows/inbox.ts'
 import { findResult } from '../../store/rows/results.ts'
@@ -39,12 +40,14 @@ export async function storyOf(rows: Reading, chain: readonly WhyLink[]): Promise
   return links.length === 0 ? undefined : { told: links, isMore: next !== undefined }
 }
 
-/** The first narrative that cites it, else the last one that covers its request. */
+/** The last narrative that tells of a task, the first that cites a memory, else the last one that covers its request. */
 async function coveringNarrative(
   rows: Reading,
   first: WhyLink,
   chain: readonly WhyLink[],
 ): Promise<number | undefined> {
+  const ofTask = first.kind === 'task' ? (await narrativesOfTask(rows, Number(first.id))).at(-1) : undefined
+  if (ofTask !== undefined) return ofTask
   const memoryIds =
     first.kind === 'memory'
       ? [Number(first.id)]
@@ -82,8 +85,21 @@ async function narrativesAt(rows: Reading, turnId: string): Promise<number[]> {
   return [...(await narrativesOfTurn(rows, turnId)), ...(runId === undefined ? [] : await narrativesBy(rows, runId))]
 }
 
-/** Notes on the memories that a narrative is based on, and their state now. */
+/** Notes on the memories that a narrative is based on, and on the tasks that it tells of, as they are now. */
 export async function narrativeNotes(rows: Reading, id: number): Promise<WhyNote[]> {
+  return [...(await memoryNotes(rows, id)), ...(await taskNotes(rows, id))]
+}
+
+async function taskNotes(rows: Reading, narrativeId: number): Promise<WhyNote[]> {
+  const tasks = await tasksOfNarrative(rows, narrativeId)
+  const notes = tasks.slice(0, maxNamed).map(({ id, title, status }): WhyNote => {
+    return { topic: 'note', text: `it tells of task:${id}, ${status} "${preview(title)}"`, at: null, ref: `task:${id}` }
+  })
+  const more = tasks.length - notes.length
+  return more > 0 ? [...notes, { topic: 'note', text: `and of ${more} more tasks`, at: null }] : notes
+}
+
+async function memoryNotes(rows: Reading, id: number): Promise<WhyNote[]> {
   const memoryIds = (await findNarrative(rows, id))?.memoryIds ?? []
   const notes = (await restsOn(rows, memoryIds.slice(0, maxNamed))).map(
     ({ id, content, state, replacedBy }): WhyNote => {

@@ -51,16 +51,16 @@ export async function why(
   const read = await store.read((rows) => firstReads(rows, view.chain))
   if (read) read.link.read = await compareReads(read.reads, context.protect)
   const story = await store.read((rows) => storyOf(rows, view.chain))
-  const toErrorOutcome = story ? { ...view, story } : view
+  const explained = story ? { ...view, story } : view
   // A session stands for its head.
   const first = view.chain.find(({ kind }) => kind !== 'session')
-  if (!forward || !first) return toErrorOutcome
+  if (!forward || !first) return explained
   return store.read(async (rows) => {
-    if (!written) return { ...toErrorOutcome, forward: await walkForward(rows, first) }
+    if (!written) return { ...explained, forward: await walkForward(rows, first) }
     const { links, notes } = await outcomesOfFile(rows, written)
     return {
-      ...toErrorOutcome,
-      notes: [...toErrorOutcome.notes, ...notes],
+      ...explained,
+      notes: [...explained.notes, ...notes],
       forward: await walkForward(rows, first, links),
     }
   })

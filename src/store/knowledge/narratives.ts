@@ -3,6 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import type { Label } from '../../domain/label.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { insertNarrativeTasks } from './narrative-tasks.ts'
 
 /** Summary of where a line of work stands; each continues the previous one. */
 export interface Narrative {
@@ -20,7 +21,11 @@ export interface Narrative {
   createdAt: Millis
 }
 
-export async function insertNarrative(tx: Tx, narrative: Omit<Narrative, 'id'>): Promise<number> {
+/** Inserts a narrative with links to the memories that it is based on and the tasks that it tells of. */
+export async function insertNarrative(
+  tx: Tx,
+  narrative: Omit<Narrative, 'id'> & { taskIds?: readonly number[] },
+): Promise<number> {
   const row = await tx.first(
     tx.build
       .insertInto('narratives')
@@ -48,6 +53,7 @@ export async function insertNarrative(tx: Tx, narrative: Omit<Narrative, 'id'>):
         .where('id', 'in', narrative.memoryIds)
         .where('narrative_id', 'is', null),
     )
+  await insertNarrativeTasks(tx, id, narrative.taskIds ?? [])
   return id
 }
 

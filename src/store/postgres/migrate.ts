@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { HeddleError } from '../../domain/errors.ts'
 import { postgres } from '../dialect.ts'
-import type { Migration } from '../migration.ts'
+import { type Migration, statementsOf } from '../migration.ts'
 import { missingMigrations } from '../schema-version.ts'
 import type { StoreContext } from '../store.ts'
 
@@ -66,7 +66,7 @@ export async function migratePostgres(
 ): Promise<void> {
   for (const migration of missingMigrations(await postgresVersion(client, schema, location), known, location)) {
     await inTransaction(client, async () => {
-      await applyToPostgres(client, schema, migration, context)
+      await applyToPostgres(client, schema, migration, known, context)
       context.crash('migrate.before_commit')
     })
     context.crash('migrate.after_commit')
@@ -82,7 +82,7 @@ export async function migrateWithin(
   context: StoreContext,
 ): Promise<void> {
   for (const migration of missingMigrations(await postgresVersion(client, schema, location), known, location))
-    await applyToPostgres(client, schema, migration, context)
+    await applyToPostgres(client, schema, migration, known, context)
 }
 
 /** Applies one migration; must be called inside a transaction, with the migration lock held. */
@@ -90,13 +90,14 @@ export async function applyToPostgres(
   client: pg.PoolClient,
   schema: string,
   migration: Migration,
+  known: readonly Migration[],
   { clock }: StoreContext,
 ): Promise<void> {
   const { rows } = await client.query('SELECT FROM pg_namespace WHERE nspname = $1', [schema])
   // Checked first: a user without CREATE rights may use a schema that exists.
   if (rows.length === 0) await client.query(`CREATE SCHEMA "${schema}"`)
   await client.query(migrationsTable)
-  for (const statement of migration.up(postgres.types)) await client.query(statement)
+  for (const statement of statementsOf(migration, known, postgres.types)) await client.query(statement)
   await client.query('INSERT INTO migrations (id, name, applied_at) VALUES ($1, $2, $3)', [
     migration.id,
     migration.name,

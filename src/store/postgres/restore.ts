@@ -24,7 +24,7 @@ export function restoreServer(
 ): Promise<string | null> {
   const schema = schemaOf(url)
   const fill = async (client: pg.PoolClient) => {
-    for (const migration of steps.first) await applyToPostgres(client, schema, migration, context)
+    for (const migration of steps.first) await applyToPostgres(client, schema, migration, steps.first, context)
     await client.query('SET CONSTRAINTS ALL DEFERRED')
     await fillTables(backup, tablesOn(client, schema))
     await client.query('SET CONSTRAINTS ALL IMMEDIATE')

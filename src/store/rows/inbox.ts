@@ -222,6 +222,7 @@ function itemRow(item: InboxItem): Omit<InboxRow, 'dedupe_key'> {
       parts: item.parts,
       wishes: item.options,
       ...(item.tells && { tells: item.tells }),
+      ...(item.toolCallId !== undefined && { toolCallId: item.toolCallId }),
     }),
     source: item.source,
     integrity: item.label.integrity,
@@ -257,7 +258,7 @@ function itemFrom(row: InboxRow): InboxItem {
 }
 
 /** Stored under the legacy key `wishes`. */
-function payloadFrom(json: string): Pick<InboxItem, 'content' | 'parts' | 'options' | 'tells'> {
+function payloadFrom(json: string): Pick<InboxItem, 'content' | 'parts' | 'options' | 'tells' | 'toolCallId'> {
   const { wishes, ...payload } = JSON.parse(json)
   return { ...payload, options: wishes }
 }

@@ -1,3 +1,4 @@
+import type { InboxItem } from '../../domain/inbox.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Step } from '../../domain/run.ts'
 import type { Reading, Tx } from '../store.ts'
@@ -52,8 +53,17 @@ export async function replaceStep(tx: Tx, { runId, seq, payload }: Step): Promis
 }
 
 /** Replaces the content of an answered input; its attachments go. */
-export async function replaceInput(tx: Tx, id: string, content: string): Promise<void> {
-  const payload = JSON.stringify({ content, parts: [], wishes: {} })
+export async function replaceInput(
+  tx: Tx,
+  { id, toolCallId, options }: Pick<InboxItem, 'id' | 'toolCallId' | 'options'>,
+  content: string,
+): Promise<void> {
+  const payload = JSON.stringify({
+    content,
+    parts: [],
+    wishes: options,
+    ...(toolCallId !== undefined && { toolCallId }),
+  })
   await tx.run(tx.build.updateTable('inbox').set({ payload_json: payload }).where('id', '=', id))
 }
 

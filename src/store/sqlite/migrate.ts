@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import { sqlite } from '../dialect.ts'
 import { explainSqlite } from '../failures.ts'
-import type { Migration } from '../migration.ts'
+import { type Migration, statementsOf } from '../migration.ts'
 import { missingMigrations } from '../schema-version.ts'
 import type { StoreContext } from '../store.ts'
 import { syncFolder } from '../sync-folder.ts'
@@ -29,7 +29,7 @@ export function createSqliteFile(file: string, known: readonly Migration[], cont
 function buildDraft(draft: string, known: readonly Migration[], context: StoreContext): void {
   const connection = createDraft(draft)
   try {
-    for (const migration of known) applyToSqlite(connection, migration, context)
+    for (const migration of known) applyToSqlite(connection, migration, known, context)
   } finally {
     connection.close()
   }
@@ -72,11 +72,16 @@ export async function migrateSqlite(
 ): Promise<void> {
   const version = await retryWhileBusy(file, context, () => sqliteVersion(connection))
   for (const migration of missingMigrations(version, known, file))
-    await retryWhileBusy(file, context, () => applyToSqlite(connection, migration, context))
+    await retryWhileBusy(file, context, () => applyToSqlite(connection, migration, known, context))
 }
 
 /** Applies one migration, unless it is already applied. */
-export function applyToSqlite(connection: SqliteConnection, migration: Migration, context: StoreContext): void {
+export function applyToSqlite(
+  connection: SqliteConnection,
+  migration: Migration,
+  known: readonly Migration[],
+  context: StoreContext,
+): void {
   // A migration may rebuild a referenced table; foreign keys are checked afterwards.
   connection.script('PRAGMA foreign_keys = OFF')
   connection.exec('BEGIN IMMEDIATE')
@@ -84,7 +89,7 @@ export function applyToSqlite(connection: SqliteConnection, migration: Migration
     connection.script(migrationsTable)
     // Read again under the lock: another process may have applied it.
     if (sqliteVersion(connection) < migration.id) {
-      for (const statement of migration.up(sqlite.types)) connection.script(statement)
+      for (const statement of statementsOf(migration, known, sqlite.types)) connection.script(statement)
       const lost = brokenReference(connection)
       if (lost) throw new Error(`after migration ${migration.id} (${migration.name}) ${lost}`)
       connection.run({

@@ -132,7 +132,7 @@ async function buildDraft(
 ): Promise<void> {
   const connection = createDraft(draft)
   try {
-    for (const migration of steps.first) applyToSqlite(connection, migration, context)
+    for (const migration of steps.first) applyToSqlite(connection, migration, steps.first, context)
     connection.exec('BEGIN IMMEDIATE')
     await fillTables(backup, tablesOn(connection))
     const lost = brokenReference(connection)

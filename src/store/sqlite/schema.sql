@@ -1,14 +1,14 @@
-CREATE TABLE agent_results (
+CREATE TABLE "agent_results" (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,
   run_id          TEXT NOT NULL UNIQUE REFERENCES runs (id) DEFERRABLE,
-  task_id         INTEGER,
+  task_id         INTEGER REFERENCES tasks (id) DEFERRABLE,
   skill_used      TEXT,
   status          TEXT NOT NULL CHECK (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled'),
   summary         TEXT NOT NULL,
   output          TEXT NOT NULL,
   artifacts_json  TEXT NOT NULL,
-  memory_ids      TEXT NOT NULL,
-  processed       INTEGER NOT NULL CHECK (processed IN (0, 1)),
+  memory_ids      TEXT NOT NULL DEFAULT '[]',
+  processed       INTEGER NOT NULL DEFAULT 0 CHECK (processed IN (0, 1)),
   created_at      INTEGER NOT NULL
 ) STRICT;
 
@@ -274,6 +274,14 @@ CREATE TABLE narrative_recalls (
 
 CREATE INDEX narrative_recalls_by_narrative ON narrative_recalls (narrative_id);
 
+CREATE TABLE narrative_tasks (
+  narrative_id INTEGER NOT NULL REFERENCES narratives (id) DEFERRABLE,
+  task_id      INTEGER NOT NULL REFERENCES tasks (id) DEFERRABLE,
+  PRIMARY KEY (narrative_id, task_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX narrative_tasks_by_task ON narrative_tasks (task_id);
+
 CREATE TABLE narratives (
   id                    INTEGER PRIMARY KEY AUTOINCREMENT,
   summary               TEXT NOT NULL,
@@ -458,7 +466,7 @@ CREATE TABLE task_edges (
 
 CREATE INDEX task_edges_by_need ON task_edges (needs_id);
 
-CREATE TABLE tasks (
+CREATE TABLE "tasks" (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,
   project_id      INTEGER NOT NULL REFERENCES projects (id) DEFERRABLE,
   key             TEXT NOT NULL,
@@ -466,7 +474,8 @@ CREATE TABLE tasks (
   context         TEXT NOT NULL CHECK (context <> ''),
   skill           TEXT NOT NULL,
   depends_on      TEXT NOT NULL DEFAULT '[]',
-  status          TEXT NOT NULL CHECK (status = 'pending' OR status = 'blocked' OR status = 'running' OR status = 'completed' OR status = 'failed' OR status = 'skipped' OR status = 'cancelled'),
+  status          TEXT NOT NULL DEFAULT 'pending'
+    CHECK (status = 'pending' OR status = 'blocked' OR status = 'running' OR status = 'completed' OR status = 'failed' OR status = 'skipped' OR status = 'cancelled'),
   priority        INTEGER NOT NULL,
   attempts        INTEGER NOT NULL,
   agent_result_id INTEGER REFERENCES agent_results (id) DEFERRABLE,
@@ -566,3 +575,71 @@ CREATE TABLE users (
   created_at  INTEGER NOT NULL,
   removed_at  INTEGER
 ) STRICT;
+
+CREATE VIEW koshi_agent_results AS
+SELECT id, task_id, coalesce(skill_used, '') AS skill_used, output, datetime(created_at / 1000, 'unixepoch') AS created_at,
+  processed, memory_ids
+FROM agent_results;
+
+CREATE VIEW koshi_tasks AS
+SELECT id, cast(project_id AS TEXT) AS project_id, title, context, skill, depends_on, status,
+  agent_result_id, datetime(created_at / 1000, 'unixepoch') AS created_at
+FROM tasks
+WHERE dropped_in IS NULL;
+
+CREATE VIEW nexus_sessions AS
+SELECT label, head_turn_id AS thread_id, persona_id, updated_at
+FROM sessions;
+
+CREATE VIEW nexus_threads AS
+SELECT threads.turn_id, (SELECT '[' || coalesce(group_concat(item), '') || ']' FROM (SELECT '"' || ancestor.turn_id || '"' AS item FROM (
+    WITH RECURSIVE line (segment_id, low, high) AS (
+      SELECT segments.id, segments.fork_depth, threads.depth FROM segments WHERE segments.id = threads.segment_id
+      UNION ALL
+      SELECT parent.id, parent.fork_depth, line.low
+      FROM line
+      JOIN segments AS child ON child.id = line.segment_id
+      JOIN segments AS parent ON parent.id = child.parent_id
+    )
+    SELECT above.turn_id, above.depth
+    FROM line CROSS JOIN threads AS above
+    WHERE above.segment_id = line.segment_id AND above.depth > line.low AND above.depth <= line.high
+  ) AS ancestor ORDER BY ancestor.depth)) AS ancestry_json, threads.total_tokens, threads.depth, threads.persona_id,
+  prompts.text AS system_prompt, threads.segment_id || '/' || threads.depth AS thread_key
+FROM threads
+JOIN turns ON turns.id = threads.turn_id
+LEFT JOIN prompts ON prompts.hash = turns.prompt_hash;
+
+CREATE VIEW nexus_turns AS
+SELECT turns.id, threads.parent_turn_id, turns.query_messages_json, turns.response_message_json, turns.model,
+  turns.thinking_config_json,
+  CASE WHEN turns.tool_calls_json = '[]' THEN '[]' ELSE (SELECT '[' || coalesce(group_concat(item), '') || ']' FROM (SELECT '{' || '"id":' || (entry.value -> 'id') || ',' || '"name":' || (entry.value -> 'name') || ',' || '"input":' || coalesce(begun.payload_json -> 'input', 'null') || ',' || '"output":' || coalesce(ended.payload_json -> 'output', 'null') || ',' || '"status":' || (entry.value -> 'status') || '}' AS item FROM json_each(turns.tool_calls_json) AS entry
+    LEFT JOIN steps AS begun
+      ON begun.run_id = turns.run_id AND begun.seq = cast(entry.value ->> 'begun' AS BIGINT)
+    LEFT JOIN steps AS ended
+      ON ended.run_id = turns.run_id AND ended.seq = cast(entry.value ->> 'ended' AS BIGINT) ORDER BY entry.key)) END AS tool_calls_json,
+  turns.token_count, turns.timestamp, threads.has_children = 1 AS has_children
+FROM turns JOIN threads ON threads.turn_id = turns.id;
+
+CREATE VIEW subagent_runs AS
+SELECT first.id, session.label AS session_key, requester.label AS requester_key,
+  input.payload_json ->> 'content' AS task,
+  first.title AS label,
+  first.model_requested AS model,
+  CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
+  CASE WHEN result.status = 'completed' THEN result.output END AS result,
+  CASE WHEN result.status <> 'completed' THEN result.summary END AS error,
+  first.created_at AS started_at,
+  result.created_at AS finished_at,
+  result.created_at - first.created_at AS duration_ms
+FROM runs AS first
+JOIN sessions AS session ON session.id = first.session_id
+JOIN sessions AS requester ON requester.id = first.requester_session_id
+LEFT JOIN inbox AS input ON input.id = coalesce(
+  (SELECT min(taken.id) FROM inbox AS taken WHERE taken.run_id = first.id),
+  (SELECT min(waiting.id) FROM inbox AS waiting
+   WHERE waiting.session_id = first.session_id AND waiting.consumed_by_turn IS NULL))
+LEFT JOIN agent_results AS result ON result.run_id = (
+  SELECT max(later.id) FROM runs AS later WHERE later.session_id = first.session_id AND later.parent_run_id IS NOT NULL)
+WHERE first.via = 'sessions_spawn' AND first.id = (
+  SELECT min(earlier.id) FROM runs AS earlier WHERE earlier.session_id = first.session_id AND earlier.parent_run_id IS NOT NULL);

@@ -1,6 +1,6 @@
 import { HeddleError } from '../../../domain/errors.ts'
 import { joinLabels } from '../../../domain/label.ts'
-import type { Message } from '../../../domain/message.ts'
+import { linkMessages } from '../../../domain/message.ts'
 import type { ModelMessage } from '../../../domain/model.ts'
 import { noUsage } from '../../../domain/turn.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
@@ -68,23 +68,28 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
   const { engine, claimed } = run
   const now = engine.clock.now()
   const id = engine.newId()
-  const responseMessage: Message = { id, role: 'assistant', content: text, timestamp: now }
   await engine.store.write('compact', async (tx) => {
     const session = await lockSession(tx, claimed.session.id)
     await run.fence(tx)
     const parent = session?.headTurnId ? await findThread(tx, session.headTurnId) : undefined
     if (!session || !parent) throw new Error(`run ${claimed.run.id} has nothing to compact`)
+    const messages = linkMessages({
+      parentTurnId: parent.turnId,
+      queryMessages: [],
+      responseMessage: { id, role: 'assistant', content: text, timestamp: now },
+      model: last.reply.model,
+      thinkingConfig: null,
+    })
     const spot = { segmentId: session.segmentId, parent, personaId: session.personaId }
     const { depth } = await insertPlacedTurn(tx, spot, {
       id,
       type: 'compaction',
       status: 'completed',
-      queryMessages: [],
-      responseMessage,
+      ...messages,
       model: { requested: claimed.run.modelRequested, actual: last.reply.model },
       thinkingConfig: null,
       toolCalls: [],
-      tokenCount: estimateTokens([responseMessage]),
+      tokenCount: estimateTokens([messages.responseMessage]),
       // The cost is part of the turn that the run writes at its end.
       usage: noUsage,
       compaction: compactionBelow(parent, Math.max(...old.map(({ depth }) => depth))),

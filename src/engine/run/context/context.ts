@@ -102,5 +102,6 @@ export function messageOf(item: InboxItem): Message {
     timestamp: item.createdAt,
     ...(item.label.integrity === 'untrusted' && { label: item.label }),
     ...(item.outerRef !== undefined && { outerRef: item.outerRef }),
+    ...(item.toolCallId !== undefined && { toolCallId: item.toolCallId }),
   }
 }

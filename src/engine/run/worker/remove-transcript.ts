@@ -20,7 +20,7 @@ export async function removeTranscript(tx: Tx, { segmentId }: Pick<Session, 'seg
       query: turn.query.map(withoutText),
       response: withoutText(turn.response),
     })
-    for (const item of await itemsOfRun(tx, turn.runId)) await replaceInput(tx, item.id, tombstone(item.content))
+    for (const item of await itemsOfRun(tx, turn.runId)) await replaceInput(tx, item, tombstone(item.content))
     for (const step of await readSteps(tx, turn.runId)) await replaceStep(tx, withoutTexts(step))
     const prompt = turn.ownPrompt === null ? undefined : await promptText(tx, turn.ownPrompt)
     if (turn.ownPrompt !== null && prompt !== undefined) await replacePrompt(tx, turn.ownPrompt, tombstone(prompt))

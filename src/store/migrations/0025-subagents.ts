@@ -1,9 +1,10 @@
 import type { Migration } from '../migration.ts'
+import { compatibilityViewQueries } from './compatibility-view-queries.ts'
 import { oneOf } from './one-of.ts'
 
 /** Sub-agents: their titles, how they share and when their sessions are tidied up, and whether a transcript was removed. */
 export const subagents: Migration = {
-  id: 24,
+  id: 25,
   name: 'subagents',
   up: ({ int, text }) => [
     `ALTER TABLE runs ADD COLUMN title ${text}`,
@@ -23,4 +24,5 @@ export const subagents: Migration = {
     `ALTER TABLE sessions ADD COLUMN removed_at ${int}`,
     `CREATE INDEX sessions_to_tidy ON sessions (tidy_at) WHERE tidy_at IS NOT NULL`,
   ],
+  views: (types) => compatibilityViewQueries(types, 'first.title'),
 }
