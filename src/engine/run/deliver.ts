@@ -8,7 +8,7 @@ import { insertItem } from '../../store/rows/inbox.ts'
 import { finishMember, fireJoin, insertJoin, isWorkingForParent, joinOver } from '../../store/rows/joins.ts'
 import { listPlans } from '../../store/rows/plans.ts'
 import { insertResult } from '../../store/rows/results.ts'
-import { findRun, hasJoinedChildren } from '../../store/rows/runs.ts'
+import { findRun, firstChildRun, hasJoinedChildren } from '../../store/rows/runs.ts'
 import { scheduleTidy } from '../../store/rows/tidy.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
@@ -57,7 +57,8 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> 
   const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run))) && (await mayWake(end, requester))
   const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
   const remarks = [...effects.remarks, ...(end.written?.remarks ?? [])]
-  const what = announce({ run, ending, result, who, remarks, boundary: `=====${engine.newId()}=====` })
+  const firstRunId = await firstRunOf(end)
+  const what = announce({ run, ending, result, who, remarks, firstRunId, boundary: `=====${engine.newId()}=====` })
   const item: InboxItem = {
     ...notice(end, requester, { ...what, wake: wakes }),
     resultId: result.id,
@@ -94,6 +95,12 @@ async function storeResult(
     createdAt: now,
   })
   return { ...stored, status: ending.state }
+}
+
+/** The run that the requester was told of when it started the child; the child may have gone on since in others. */
+async function firstRunOf({ tx, run, items }: Delivery): Promise<string> {
+  const isFirst = !run.subagent || items.some(({ kind }) => kind === 'message')
+  return isFirst || run.sessionId === null ? run.id : ((await firstChildRun(tx, run.sessionId)) ?? run.id)
 }
 
 /**

@@ -192,6 +192,11 @@ export async function lastChildRun(rows: Reading, sessionId: string, rootRunId: 
   return row && runFrom(row)
 }
 
+/** Id of the run with which a child session began. */
+export async function firstChildRun(rows: Reading, sessionId: string): Promise<string | undefined> {
+  return (await rows.first(firstIn({ sessionId })))?.id ?? undefined
+}
+
 /** Agent of a child session; undefined for a session that a user started. */
 export async function agentOfSession(rows: Reading, sessionId: string): Promise<string | undefined> {
   return (await rows.first(agentIn({ sessionId })))?.agent ?? undefined
@@ -301,6 +306,14 @@ const agentIn = statement((db, arg: { sessionId: string }) =>
     .where('session_id', '=', arg.sessionId)
     .where('parent_run_id', 'is not', null)
     .limit(sql.lit(1)),
+)
+
+const firstIn = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<string | null>`min(id)`.as('id'))
+    .where('session_id', '=', arg.sessionId)
+    .where('parent_run_id', 'is not', null),
 )
 
 const lastOf = statement((db, arg: { sessionId: string; rootRunId: string }) =>
