@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { parseCLI, startVitest } from 'vitest/node'
 import { Tally } from '../test/setup/tally.ts'
@@ -7,6 +7,13 @@ import { Tally } from '../test/setup/tally.ts'
 // last line counts the whole. Arguments go to vitest: `npm run check -- test/store` or `-- -t 'a sentence'`.
 const root = join(import.meta.dirname, '..')
 process.chdir(root)
+
+interface CheckedPart {
+  name: string
+  repair: string
+  /** What it said, if it failed. */
+  output: string | undefined
+}
 
 const parts = [
   {
@@ -17,10 +24,8 @@ const parts = [
   },
   { name: 'types', program: 'tsc', args: ['-p', 'tsconfig.json'], repair: 'npm run types' },
 ]
-const failedParts = parts.filter(({ program, args }) => {
-  const { status } = spawnSync(process.execPath, [join('node_modules/.bin', program), ...args], { stdio: 'inherit' })
-  return status !== 0
-})
+// Beside the start of the tests, which waits for a database server.
+const checked = Promise.all(parts.map(checkPart))
 
 const maxRetriedFiles = 3
 
@@ -28,6 +33,8 @@ const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]
 const tally = await runTests(filter)
 const unstable = await retryAlone(tally)
 
+const failedParts = (await checked).filter(({ output }) => output !== undefined)
+for (const { output } of failedParts) process.stderr.write(output ?? '')
 for (const name of unstable) console.error(`unstable: ${name} failed beside other tests and passed alone`)
 for (const { name, repair } of failedParts) console.error(`failed: ${name} (${repair})`)
 // Setting up can fail before the first test, and then nothing was counted.
@@ -36,6 +43,16 @@ const passed = parts.length - failedParts.length + tally.passed + unstable.lengt
 const failed = failedParts.length + (isUncounted ? 1 : tally.failed - unstable.length)
 process.stdout.write(`${passed} passed, ${failed} failed\n`)
 process.exit(failed === 0 && !process.exitCode ? 0 : 1)
+
+/** Keeps what a part that failed has said for the end, where it is not lost among the tests. */
+function checkPart({ program, args, ...part }: (typeof parts)[number]): Promise<CheckedPart> {
+  const words = [join('node_modules/.bin', program), ...args]
+  return new Promise((resolve) =>
+    execFile(process.execPath, words, { maxBuffer: 2 ** 28 }, (error, stdout, stderr) =>
+      resolve({ ...part, output: error ? `${stdout}${stderr}` : undefined }),
+    ),
+  )
+}
 
 async function runTests(filter: string[], more: Partial<typeof options> = {}): Promise<Tally> {
   const tally = new Tally()

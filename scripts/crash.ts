@@ -3,7 +3,7 @@ import { type Cycle, type CycleResult, type Mode, modes } from '../test/crash/cy
 import { type Ground, layGround } from '../test/crash/fixture.ts'
 import { type Figures, Lanes } from '../test/crash/lanes.ts'
 import { mixed, placesOf, spread } from '../test/crash/places.ts'
-import { crashScenarios, scenarioNamed } from '../test/crash/scenarios.ts'
+import { canPair, crashScenarios } from '../test/crash/scenarios.ts'
 import { startPostgres } from '../test/setup/postgres.ts'
 
 // Kills a real process at every crash point that a scenario passes, each time it passes it, and again during the
@@ -67,8 +67,7 @@ async function crashEverywhere(ground: Ground, name: keyof typeof defaultLanes, 
   const undisturbed = (modes: Mode[]) =>
     modes.flatMap((mode) =>
       chosen
-        // Where there is no home yet there is no session that two could work for.
-        .filter((scenario) => mode === 'alone' || !scenarioNamed(scenario).fresh)
+        .filter((scenario) => mode === 'alone' || canPair(scenario, database))
         .map((scenario): Cycle => ({ scenario, database, mode, at: [] })),
     )
   const found = await lanes.run(
@@ -94,7 +93,7 @@ async function crashEverywhere(ground: Ground, name: keyof typeof defaultLanes, 
 function placesIn({ cycle, passes }: CycleResult): Cycle[] {
   const isPair = cycle.mode === 'first'
   return chosenModes.flatMap((mode) => {
-    if (mode === 'asleep' && scenarioNamed(cycle.scenario).fresh) return []
+    if (mode === 'asleep' && !canPair(cycle.scenario, cycle.database)) return []
     if (isPair !== (mode === 'first' || mode === 'second')) return []
     const places = placesOf(mode === 'second' ? passes.second : passes.first)
     // Whoever is stopped inside a transaction keeps its locks: nobody else can write until it goes on.

@@ -10,6 +10,7 @@ import { newHeddle, type TestHeddle } from './cli/heddle.ts'
 import { builtCheckout } from './setup/built-heddle.ts'
 import { holdDatabase } from './setup/hold-database.ts'
 import { killGroup } from './setup/kill-group.ts'
+import { node } from './setup/node.ts'
 import { oldNodes } from './setup/old-nodes.ts'
 import { untilSo } from './setup/until.ts'
 
@@ -246,8 +247,6 @@ describe('a daemon behind the launcher', () => {
 })
 
 describe('a daemon without a launcher', () => {
-  const node = [process.execPath]
-
   test('SIGTERM again while it stops does not end it sooner', async () => {
     const daemon = await upOn(node)
     expect(daemon.program).toBe(daemon.pid)
@@ -285,7 +284,6 @@ describe('a daemon without a launcher', () => {
 })
 
 describe('the terminal of a command is closed:', () => {
-  const node = [process.execPath]
   const close = (command: Command) => process.kill(command.pid, 'SIGKILL')
 
   test('a question that this process works on is cancelled', async () => {

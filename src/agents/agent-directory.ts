@@ -1,9 +1,10 @@
+import { statSync } from 'node:fs'
 import type { Agent, AgentDiagnostic, AgentFormat, AgentSource } from '../domain/agent.ts'
 import { isWithin } from '../domain/tools/within.ts'
 import { lookAt, type Now, readBytes, realPathOf, stampOf } from './agent-files.ts'
 import { type Finding, warningFinding } from './finding.ts'
 import { type AgentFile, brokenAgent, type KnownNames, readAgent } from './read-agent.ts'
-import { type FoundAgentFiles, walker } from './walk.ts'
+import { type Walker, walker } from './walk.ts'
 
 /** A directory with agents. */
 export interface AgentDirectory {
@@ -30,22 +31,34 @@ interface CachedFile {
   good?: Agent
 }
 
-/** Returns a function that scans a directory and reads only new or changed files. */
-export function watchedDirectory(directory: AgentDirectory, known: KnownNames, clock: Now): () => AgentScan {
+/** A directory that is scanned again and again. */
+export interface WatchedDirectory {
+  /** Scans it; reads only new or changed files. */
+  look(): AgentScan
+  /** Whether the directory, and this file if it is one of its own, are as they were at the last scan. */
+  isUnchanged(path: string): boolean
+}
+
+const emptyWalker: Walker = {
+  walk: () => ({ files: [], diagnostics: [] }),
+  isUnchanged: (path) => statSync(path, { throwIfNoEntry: false }) === undefined,
+}
+
+export function watchedDirectory(directory: AgentDirectory, known: KnownNames, clock: Now): WatchedDirectory {
   const { format, skillsOnly } = conventionOf(directory.path)
   let root: string | undefined
-  let walk: () => FoundAgentFiles = () => ({ files: [], diagnostics: [] })
+  let walking = emptyWalker
   let files = new Map<string, CachedFile>()
   let last: AgentScan = { agents: [], diagnostics: [] }
-  return () => {
+  const look = () => {
     const real = realPathOf(directory.path)
     if (real !== root) {
       root = real
       files = new Map()
-      walk = real === undefined ? () => ({ files: [], diagnostics: [] }) : walker(real, { skillsOnly }, clock)
+      walking = real === undefined ? emptyWalker : walker(real, { skillsOnly }, clock)
     }
     const problem = problemOf(directory, real)
-    const walked = problem ? { files: [], diagnostics: [problem] } : walk()
+    const walked = problem ? { files: [], diagnostics: [problem] } : walking.walk()
     const now = new Map<string, CachedFile>()
     for (const path of walked.files) {
       const file = { path, source: directory.source, ...(format && { format }) }
@@ -56,6 +69,25 @@ export function watchedDirectory(directory: AgentDirectory, known: KnownNames, c
     const agents = Array.from(now.values(), ({ agent }) => agent)
     if (!isSame(last, agents, walked.diagnostics)) last = { agents, diagnostics: walked.diagnostics }
     return last
+  }
+  const isUnchangedFile = (path: string, { stamp, isSettled }: CachedFile) => {
+    const found = lookAt(path, root ?? '')
+    return isSettled && found !== undefined && 'stats' in found && stampOf(found.stats, clock).text === stamp
+  }
+  const isSameDirectory = () => {
+    try {
+      return walking.isUnchanged(directory.path)
+    } catch {
+      // The next scan tells why.
+      return false
+    }
+  }
+  return {
+    look,
+    isUnchanged(path) {
+      const file = files.get(path)
+      return isSameDirectory() && (file === undefined || isUnchangedFile(path, file))
+    },
   }
 }
 

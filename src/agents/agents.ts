@@ -1,7 +1,8 @@
 import { basename, dirname, join, resolve } from 'node:path'
-import { type Agent, type AgentDiagnostic, isLive } from '../domain/agent.ts'
+import { type Agent, type AgentDiagnostic, agentDirectories, isLive } from '../domain/agent.ts'
+import type { Millis } from '../domain/clock.ts'
 import { isWithin } from '../domain/tools/within.ts'
-import { type AgentDirectory, type AgentScan, watchedDirectory } from './agent-directory.ts'
+import { type AgentDirectory, type AgentScan, type WatchedDirectory, watchedDirectory } from './agent-directory.ts'
 import { type Now, realPathOf } from './agent-files.ts'
 import { noteFinding } from './finding.ts'
 import type { KnownNames } from './read-agent.ts'
@@ -18,7 +19,10 @@ export interface AgentsSettings extends KnownNames {
   clock: Now
 }
 
-/** All agents that can be given work. Checks the files on each call, so that a change takes effect at once. */
+/**
+ * All agents that can be given work. Checks the files on each call, so that a change takes effect at once; `find` checks the
+ * agent's own file, and all others at most every ten seconds.
+ */
 export interface Agents {
   /** All agents by name, including unusable ones. */
   list(folder?: string): readonly Agent[]
@@ -30,16 +34,12 @@ export interface Agents {
   trust(agent: Pick<Agent, 'path' | 'hash'>): void
 }
 
-/** Agent directories of a folder: Heddle's first, then those of other programs. */
-const folderPlaces = [
-  ...['.heddle/agents', '.heddle/skills', '.agents/skills', '.claude/agents', '.claude/skills'],
-  ...['.opencode/agent', '.opencode/agents'],
-]
+/** For so long a change in another agent's file may go unseen when one agent is looked up by its name. */
+const maxScanAge: Millis = 10_000
 
-interface Watched {
+interface Watched extends WatchedDirectory {
   /** The directory as configured, before links are resolved. */
   named: string
-  look(): AgentScan
 }
 
 /** Result of the last scan of a folder. */
@@ -49,6 +49,7 @@ interface FolderScan {
   worked: WorkFolders
   result: AgentScan
   byName: Map<string, Agent>
+  at: Millis
 }
 
 export function agentsOf(settings: AgentsSettings): Agents {
@@ -57,7 +58,7 @@ export function agentsOf(settings: AgentsSettings): Agents {
   const workFoldersNow = workFoldersIn(workFoldersFile, clock)
   const watch = (directory: AgentDirectory): Watched => ({
     named: directory.path,
-    look: watchedDirectory(directory, settings, clock),
+    ...watchedDirectory(directory, settings, clock),
   })
   const watched = directories.map(watch)
   const perFolder = new Map<string, Watched[]>()
@@ -77,21 +78,34 @@ export function agentsOf(settings: AgentsSettings): Agents {
     const worked = workFoldersNow()
     const before = scans.get(folder ?? '')
     const isSame = before?.trust === trust && before.worked === worked
-    if (before && isSame && looks.every((look, at) => look === before.looks[at])) return before
+    if (before && isSame && looks.every((look, at) => look === before.looks[at])) {
+      before.at = clock.now()
+      return before
+    }
     const found = looks.flatMap((look, at) =>
       look.agents.map((agent): Found => ({ agent, named: places[at]?.named ?? agent.path })),
     )
     const agents = resolveAgents(found, { folder, trust, worked })
     const diagnostics = [...trust.diagnostics, ...worked.diagnostics, ...looks.flatMap((look) => look.diagnostics)]
     const byName = new Map(agents.filter(isLive).map((agent) => [agent.name, agent]))
-    const now = { looks, trust, worked, result: { agents, diagnostics }, byName }
+    const now = { looks, trust, worked, result: { agents, diagnostics }, byName, at: clock.now() }
     scans.set(folder ?? '', now)
     return now
+  }
+  /** The agent of a recent scan, if its own file, the directories and the trust are unchanged: not all files are looked at. */
+  const findAgain = (name: string, requestedFolder?: string): Agent | undefined => {
+    const folder = requestedFolder === undefined ? undefined : realPathOf(requestedFolder)
+    const before = scans.get(folder ?? '')
+    const agent = before?.byName.get(name)
+    if (!before || !agent || clock.now() - before.at >= maxScanAge) return undefined
+    const places = [...(folder === undefined ? [] : inFolder(folder)), ...watched]
+    if (!places.every((place) => place.isUnchanged(agent.path))) return undefined
+    return trustNow() === before.trust && workFoldersNow() === before.worked ? agent : undefined
   }
   return {
     list: (folder) => scan(folder).result.agents,
     look: (folder) => scan(folder).result,
-    find: (name, folder) => scan(folder).byName.get(name),
+    find: (name, folder) => findAgain(name, folder) ?? scan(folder).byName.get(name),
     trust: ({ path, hash }) => storeTrust(trustFile, path, hash),
   }
 }
@@ -99,7 +113,7 @@ export function agentsOf(settings: AgentsSettings): Agents {
 function placesIn(folder: string, directories: readonly AgentDirectory[]): AgentDirectory[] {
   // A home inside the folder is still the home.
   const owned = new Set(directories.map(({ path }) => realPathOf(path)))
-  return folderPlaces
+  return agentDirectories
     .map((place): AgentDirectory => ({ path: join(folder, place), source: 'folder', within: folder }))
     .filter(({ path }) => !owned.has(realPathOf(path) ?? path))
 }

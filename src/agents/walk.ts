@@ -25,6 +25,13 @@ export interface FoundAgentFiles {
   diagnostics: AgentDiagnostic[]
 }
 
+/** Finds agent files, again and again. */
+export interface Walker {
+  walk(): FoundAgentFiles
+  /** Whether this path leads to the directory, and nothing was added to or removed from it since the last walk. */
+  isUnchanged(path: string): boolean
+}
+
 const limits = { depth: 6, folders: 2000, files: 10_000, foldersLeftOut: 500, reported: 20 }
 const skillFile = /^skill\.md$/i
 /** Documents for readers, unless they have frontmatter: an agent may be called changelog. */
@@ -54,9 +61,9 @@ interface SkippedFolder extends FolderToList {
  * Finds possible agent files in a directory tree, and lists unchanged folders only once. A folder with a SKILL.md is one
  * agent, and so is each folder in it that has one. Skipped agents are reported.
  */
-export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: Now): () => FoundAgentFiles {
+export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, clock: Now): Walker {
   let listings = new Map<string, Listing>()
-  return () => {
+  const walk = () => {
     const seen = new Map<string, Listing>()
     const list = (path: string) => {
       const listing = listFolder(path, listings.get(path), root, clock)
@@ -87,6 +94,13 @@ export function walker(root: string, { skillsOnly }: { skillsOnly: boolean }, cl
     listings = seen
     return found
   }
+  return { walk, isUnchanged: (path) => isListed(path, listings.get(root), clock) }
+}
+
+/** Whether a path leads to the directory that was listed, and it still has these entries, as far as its own stamp tells. */
+function isListed(path: string, listing: Listing | undefined, clock: Now): boolean {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return listing?.isSettled === true && stats !== undefined && stampOf(stats, clock).text === listing.stamp
 }
 
 function filesOf({ skill, pages }: Listing, { inSkill }: FolderToList): string[] {

@@ -1,6 +1,7 @@
 import type { AccessScope } from '../domain/access/actions.ts'
 import type { UserRole } from '../domain/access/principal.ts'
 import type { Millis } from '../domain/clock.ts'
+import type { ListPage, PageOptions } from './views/page.ts'
 
 /** A user as the owner sees it. */
 export interface UserView {
@@ -63,6 +64,6 @@ export interface AccessApp {
   ): Promise<TokenView & { token: string }>
   /** Ends a token at once. */
   revokeToken(id: number): Promise<void>
-  /** Newest first. */
-  audit(query?: { limit?: number }): Promise<AuditLine[]>
+  /** Newest first; without a limit 50. */
+  audit(query?: PageOptions): Promise<ListPage<AuditLine>>
 }

@@ -1,7 +1,7 @@
 import type { Millis } from '../domain/clock.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { RunState } from '../domain/run.ts'
-import type { PageOptions } from './views/page.ts'
+import type { ListPage, PageOptions } from './views/page.ts'
 import type { Answered, Question, SubmitResult } from './views/question.ts'
 import type { UndoReport } from './views/result.ts'
 import type { RunFilter, RunLine, SpendingKey, UsageReport } from './views/run.ts'
@@ -13,8 +13,8 @@ export interface RunApp {
   submit(folder: string, question: Question): Promise<SubmitResult>
   /** Resolves when all work caused by the input is done, or with `waiting` on abort or when an approval is needed. */
   answer(folder: string, itemId: string, signal: AbortSignal): Promise<Answered>
-  /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
-  runs(filter?: RunFilter): Promise<RunLine[]>
+  /** The newest runs, oldest first; older ones follow `next`. */
+  runs(filter?: RunFilter): Promise<ListPage<RunLine>>
   /** Cancels a run with all runs it started, a `task:` with its run, or a `plan:` with all its tasks. */
   cancel(reference: string, reason: string): Promise<{ id: string; state: RunState | TaskStatus | PlanStatus }>
   /** Runs a run's inputs again, or a failed `task:`. */

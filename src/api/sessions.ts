@@ -1,12 +1,12 @@
 import type { Persona } from '../domain/persona.ts'
 import type { SmartRoute } from '../domain/smart-route.ts'
-import type { PageOptions } from './views/page.ts'
+import type { ListPage, PageOptions } from './views/page.ts'
 import type { SessionFilter, SessionView } from './views/session.ts'
 
 /** Sessions and personas. `folder` is the caller's working directory. */
 export interface SessionApp {
-  /** Sessions, the last used first. `after` is the `sessionCursor` of one. */
-  sessions(filter?: SessionFilter): Promise<SessionView[]>
+  /** Sessions, the last used first. */
+  sessions(filter?: SessionFilter): Promise<ListPage<SessionView>>
   countSessions(filter?: Omit<SessionFilter, keyof PageOptions>): Promise<number>
   /** Finds the session that a message belongs to by its words: in this folder, or in `all`. */
   routeSmart(folder: string, message: string, options?: { all?: boolean }): Promise<SmartRoute>

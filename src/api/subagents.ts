@@ -1,5 +1,5 @@
 import type { Outcome } from '../domain/run.ts'
-import type { PageOptions } from './views/page.ts'
+import type { ListPage, PageOptions } from './views/page.ts'
 
 /** A sub-agent of `sessions_spawn` as a line of a list. */
 export interface SubagentLine {
@@ -28,8 +28,8 @@ export interface SubagentView extends SubagentLine {
 
 /** Sub-agents of `sessions_spawn`. They are cancelled and retried like all runs. */
 export interface SubagentApp {
-  /** Those that work, or with `all` the newest of all; newest first, `after` is the run id of the last one seen. */
-  subagents(filter?: PageOptions & { all?: boolean }): Promise<SubagentLine[]>
+  /** Those that work, or with `all` the newest of all; newest first, older ones follow `next`. */
+  subagents(filter?: PageOptions & { all?: boolean }): Promise<ListPage<SubagentLine>>
   /** By its run, or the start or end of that run's id. */
   subagent(reference: string): Promise<SubagentView>
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AccessApp, TokenView, UserChange, UserView } from '../api/access.ts'
+import { checkLimit, cursorFrom, positionOfCursor } from '../api/views/page.ts'
 import { type AccessScope, scopes as allScopes } from '../domain/access/actions.ts'
 import {
   checkPrincipalId,
@@ -25,7 +26,6 @@ const tokenPrefix = 'hdl_'
 /** The last moment that a date can name. */
 const maxMoment = 8.64e15
 const defaultLines = 50
-const maxLines = 1000
 
 /** Users, tokens and the audit. `realFolder` gives the one name of a folder in which agents may work. */
 export function accessApp(
@@ -38,10 +38,13 @@ export function accessApp(
   return {
     users: async () => (await store.read(listUsers)).map(viewUser),
     async addUser(id, { folder, ...change }) {
-      const before = await store.read((rows) => findUser(rows, checkPrincipalId(id)))
-      if (before?.removedAt === null) throw userExists(id)
-      const made = changed(newUser(id, realFolder(folder), clock.now()), change)
-      await store.write('access', (tx) => (before ? updateUser(tx, made) : insertUser(tx, made)))
+      const made = changed(newUser(checkPrincipalId(id), realFolder(folder), clock.now()), change)
+      await store.write('access', async (tx) => {
+        if (await insertUser(tx, made)) return
+        const before = await findUser(tx, id)
+        if (before?.removedAt === null) throw userExists(id)
+        await updateUser(tx, made)
+      })
       return viewUser(made)
     },
     setUser: (id, { folder, ...change }) =>
@@ -72,11 +75,15 @@ export function accessApp(
     async revokeToken(id) {
       if (!(await store.write('access', (tx) => revokeToken(tx, id, clock.now())))) throw noToken(id)
     },
-    async audit({ limit = defaultLines } = {}) {
-      if (!Number.isSafeInteger(limit) || limit < 1)
-        throw new UsageError(`${limit} is not a number of lines`, `use 1 to ${maxLines}`, 'bad_limit')
-      const lines = await store.read((rows) => listAudit(rows, Math.min(limit, maxLines)))
-      return lines.map(({ seq: _, at, ...line }) => ({ at: new Date(at).toISOString(), ...line }))
+    async audit({ limit = defaultLines, after } = {}) {
+      const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: positionOfCursor(after)[0] }) }
+      const found = await store.read((rows) => listAudit(rows, page))
+      const shown = found.slice(0, limit)
+      const last = found.length > limit ? shown.at(-1) : undefined
+      return {
+        rows: shown.map(({ seq: _, at, ...line }) => ({ at: new Date(at).toISOString(), ...line })),
+        ...(last && { next: cursorFrom([last.seq, 'audit']) }),
+      }
     },
   }
 }

@@ -42,8 +42,11 @@ async function repeatable({ store, clock }: Pick<Runtime, 'store' | 'clock'>, re
   const earlier = await store.read((rows) => findRequest(rows, request))
   if (earlier) return answerOf(earlier, request)
   const answer = await act()
-  await store.write('submit', (tx) => insertRequest(tx, request, JSON.stringify(answer), clock.now()))
-  return answer
+  // Another process may have answered meanwhile: its answer was the first.
+  const first = await store.write('submit', async (tx) =>
+    (await insertRequest(tx, request, JSON.stringify(answer), clock.now())) ? undefined : findRequest(tx, request),
+  )
+  return first ? answerOf(first, request) : answer
 }
 
 /** Notes the request before it begins: after a crash it is not known whether it had its effect, and it is not repeated. */

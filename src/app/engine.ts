@@ -36,7 +36,7 @@ const pace = { shortest: 150, longest: 400 }
 interface EngineSettings {
   config: Pick<
     Config,
-    'models' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
+    'models' | 'allowedModels' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
   >
   models?: Model[]
   tools?: Tool[]
@@ -89,7 +89,6 @@ export function engineOf(
   const made = new Map<string, Model>()
   /** Estimated prompt size of the next run, by agent. */
   const promptBytes = new Map<string, number>()
-  const knowsModel = (name: string) => given.has(name) || Object.hasOwn(config.models, name)
   const known = new Map([...fileTools(runtime.clock), webFetch, ...tools].map((tool) => [tool.name, tool]))
   let prepared: Promise<void> | undefined
   const engine: AppEngine = {
@@ -105,6 +104,7 @@ export function engineOf(
     memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,
     network: safeFetch({ clock: runtime.clock, allow: config.tools.fetch.allow }),
+    allowedOrigins: config.tools.fetch.allow.map((origin) => new URL(origin).origin),
     policy: {
       ...(config.tools.allow && { allow: config.tools.allow }),
       deny: config.tools.deny,
@@ -115,6 +115,8 @@ export function engineOf(
       maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
       subagents: config.tools.subagents.tools,
       programTools: [],
+      // Rehearsal is a script, not a model: it costs nothing and sends nothing.
+      ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
     },
     async prompt({ run, session: { folder }, actor: { role, persona, access } }) {
       const files = await identityFiles()
@@ -159,10 +161,11 @@ export function engineOf(
       perRequest: { usd: config.budgets.perRequest.usd, tokens: config.budgets.perRequest.tokens },
       perDayUsd: config.budgets.perDay.usd,
     },
+    // Rehearsal answers only if no model is configured, or if it was chosen itself.
+    defaultModel: config.agent.model ?? models[0]?.name ?? rehearsalName,
     fallbacks: config.agent.fallbacks,
-    model(asked) {
-      // Rehearsal answers only if no model is configured, or if it was chosen itself.
-      const name = asked ?? config.agent.model ?? models[0]?.name ?? rehearsalName
+    knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
+    model(name) {
       const known = given.get(name) ?? made.get(name)
       if (known) return known
       const model = name === rehearsalName ? standIn() : configured(name)
@@ -170,12 +173,12 @@ export function engineOf(
       return model
     },
   }
-  const subagents = subagentSettings(config, knowsModel)
+  const subagents = subagentSettings(config)
   const delegating = [
     sessionsSpawn(engine, subagents),
     subagentsTool(engine),
     agentsList(engine, subagents),
-    spawnAgent(engine, { knowsModel }),
+    spawnAgent(engine),
     planTasks(engine),
     ...projectTools(engine, config),
     readResult(engine),
@@ -215,17 +218,16 @@ export function engineOf(
 }
 
 /** What the owner's two sections about sub-agents say together. */
-function subagentSettings(
-  { tools: { subagents }, agents: { defaults } }: Pick<Config, 'tools' | 'agents'>,
-  knowsModel: (name: string) => boolean,
-): SubagentSettings {
+function subagentSettings({
+  tools: { subagents },
+  agents: { defaults },
+}: Pick<Config, 'tools' | 'agents'>): SubagentSettings {
   return {
     maxChildren: subagents.maxChildrenPerAgent,
     allowAgents: [subagents.allowAgents, defaults.subagents.allowAgents].filter((list) => list !== undefined),
     model: subagents.model ?? defaults.subagents.model,
     thinking: subagents.thinking,
     shareMode: subagents.memoryShareMode,
-    knowsModel,
   }
 }
 

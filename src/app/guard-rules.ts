@@ -222,6 +222,7 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   exportMemories: { action: 'memory.read' },
   remember: { action: 'memory.write' },
   changeMemory: { action: 'memory.write' },
+  trustMemory: { action: 'memory.write' },
   forgetMemory: { action: 'memory.write' },
   importMemories: { action: 'memory.write' },
 

@@ -1,6 +1,7 @@
 import { unverifiedArtifacts } from '../engine/files/artifacts.ts'
 import { changeFor } from '../engine/files/change.ts'
 import { checkFiles } from '../engine/files/check-files.ts'
+import { watchFiles } from '../engine/files/file-labels.ts'
 import { keepNarrative } from '../engine/knowledge/keep-narrative.ts'
 import { notesFor } from '../engine/knowledge/reminders.ts'
 import { cancelPlansOf } from '../engine/plans/give-up-plan.ts'
@@ -13,6 +14,7 @@ import type { Engine } from '../engine/runtime.ts'
 export const runMoments: RunMoments<Engine> = {
   onStart: notesFor,
   changeFiles: changeFor,
+  watchFiles,
   beforeAnswer: askForMissingPlan,
   beforeSettle: checkFiles,
   inSettle: keepNarrative,

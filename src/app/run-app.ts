@@ -1,13 +1,15 @@
 import type { AgentApp } from '../api/agents.ts'
 import type { RunApp } from '../api/runs.ts'
-import type { Question } from '../api/views/question.ts'
+import type { Question, SubmitResult } from '../api/views/question.ts'
 import { rankOf } from '../domain/access/authorize.ts'
 import { builtInAgents } from '../domain/agent.ts'
 import { clientKey } from '../domain/inbox.ts'
+import type { Model } from '../domain/model.ts'
 import { asUserCancellation } from '../domain/plan.ts'
 import { parseReference } from '../domain/reference.ts'
-import { clampRunOptions } from '../domain/run-options.ts'
+import { type ClampedOptions, clampRunOptions } from '../domain/run-options.ts'
 import { undo } from '../engine/files/undo.ts'
+import { chooseModel } from '../engine/model/choose-model.ts'
 import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
 import { cancelPlan, cancelTask, changeTask } from '../engine/plans/steer-plan.ts'
 import { answer } from '../engine/run/answer.ts'
@@ -41,8 +43,15 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
   return {
     async submit(folder, question) {
       const submission = await toSubmission(engine, context, folder, question)
-      const { itemId, runId, session, queuedBehind } = await worker.submit(submission)
-      return { itemId, runId, session: session.label, ...(queuedBehind !== undefined && { queuedBehind }) }
+      const clamped = clampRunOptions(submission, rankOf(caller.principal), engine.limits.timeoutMs)
+      const { itemId, runId, session, queuedBehind } = await worker.submit({ ...submission, ...clamped })
+      return {
+        itemId,
+        runId,
+        session: session.label,
+        ...(queuedBehind !== undefined && { queuedBehind }),
+        ...(Object.keys(clamped).length > 0 && { limitedTo: limitedTo(clamped) }),
+      }
     },
     answer: (folder, itemId, signal) => answer(engine, folder, itemId, signal),
     runs: (filter) => store.read((rows) => listRuns(rows, clock.now(), { ...filter, ...caller.only('run.list') })),
@@ -69,14 +78,14 @@ async function toSubmission(
 ): Promise<Submission> {
   const askable = agents.askable(folder)
   const { content, ...more } = { ...options, ...parseAddress(text, options.agent, askable) }
-  const model = engine.model(more.model ?? null)
+  const model = modelToAsk(engine, more.model)
   const noDefault = more.agent === undefined ? defaultAgentProblem(engine.defaultAgent, askable) : undefined
   if (noDefault) throw noDefault
   if (more.agent !== undefined) assertAgentUsable(more.agent, askable)
   for (const part of more.parts ?? []) assertPartSupported(part, model)
   noteFolder(folder)
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
-  const submission: Submission = {
+  return {
     folder,
     label: session,
     content,
@@ -86,7 +95,17 @@ async function toSubmission(
     ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
     ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }
-  return clampRunOptions(submission, rankOf(caller.principal), engine.limits.timeoutMs)
+}
+
+function limitedTo({ timeoutMs, ...options }: ClampedOptions): NonNullable<SubmitResult['limitedTo']> {
+  return { ...options, ...(timeoutMs !== undefined && { timeoutSeconds: timeoutMs / 1000 }) }
+}
+
+/** The model that will answer; throws if the one that is asked for is unknown, although another would take its place. */
+function modelToAsk(engine: AppEngine, requested: string | undefined): Model {
+  const { name, clamped } = chooseModel(engine, { requested: requested ?? null, allow: engine.policy.models })
+  const isUnknown = clamped && requested !== undefined && !engine.knowsModel(requested)
+  return engine.model(isUnknown || name === null ? (requested ?? engine.defaultModel) : name)
 }
 
 async function cancelByReference(engine: AppEngine, reference: string, reason: string) {

@@ -33,9 +33,14 @@ export interface CommandContext {
   pathOf(file: string): string
   crash(point: CrashPoint): void
   /** Replaces the contents of the home's database with a backup. */
-  restore(
-    file: string,
-  ): Promise<{ bytes: number | null; turns: number; keptAside: string | null; wayBack: string | null }>
+  restore(file: string): Promise<{
+    bytes: number | null
+    turns: number
+    keptAside: string | null
+    wayBack: string | null
+    /** Tokens that were valid in the backup and are revoked now. */
+    revokedTokens: number
+  }>
   /** Describes what a restore would replace, and with what. */
   restoreFacts(
     file: string,

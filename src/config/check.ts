@@ -5,7 +5,7 @@ import { type Env, type InterpolatedConfig, interpolate, isModelKey, type Secret
 import { type ConfigPath, dotted } from './path.ts'
 import type { ConfigProblem } from './problem.ts'
 import { isSecretName, quoted, redact } from './redact.ts'
-import { configSchema, keysAt, rehearsal, type Settings } from './schema.ts'
+import { configSchema, keysAt, modelName, rehearsal, type Settings } from './schema.ts'
 import { type ParsedYaml, parseYaml } from './yaml.ts'
 
 /** Result of checking a configuration: the settings if there is no problem, and warnings. */
@@ -128,7 +128,7 @@ const modelPaths: readonly ConfigPath[] = [
 /** Rules over several keys: references to unknown models, and models without an address. */
 function brokenLinks(config: unknown, yaml: ParsedYaml, report: Report): ConfigProblem[] {
   const problems: ConfigProblem[] = []
-  const models = sectionAt(config, ['models'])
+  const { allow, ...models } = sectionAt(config, ['models'])
   const link = (path: ConfigPath, name: unknown) => {
     if (typeof name !== 'string' || name === '' || Object.hasOwn(models, name)) return
     if (name === rehearsal) return
@@ -146,7 +146,11 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, report: Report): ConfigP
       if (name !== rehearsal) link(path, name)
       else problems.push(report(path, 'names rehearsal, which never answers for a model that failed', 'remove it'))
     }
+  for (const [index, name] of Array.isArray(allow) ? allow.entries() : []) link(['models', 'allow', index], name)
   for (const name of Object.keys(models)) {
+    const named = modelName.safeParse(name)
+    if (!named.success)
+      problems.push(report(['models', name], named.error.issues[0]?.message ?? '', 'give it another name'))
     const { provider, baseURL } = sectionAt(models, [name])
     if (provider === 'openai-compatible' && baseURL === undefined) {
       const remedy = 'add baseURL, such as "http://127.0.0.1:11434/v1"'

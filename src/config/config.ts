@@ -43,6 +43,8 @@ export interface Config {
   database: string
   durability: (typeof durabilities)[number]
   models: Record<string, NamedModel>
+  /** Models that may be used (`models.allow`); all if it is left out. */
+  allowedModels?: string[]
   /** `model` is absent only when `models` is empty. */
   agent: { model?: string; fallbacks: string[]; default: string }
   /** Max concurrent runs of agents, the default timeout in seconds of running time, and defaults for sub-agents. */
@@ -186,7 +188,8 @@ type ResolveOptions = Required<Pick<LoadOptions, 'userHome' | 'secrets'>>
 function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, secrets }: ResolveOptions): Config {
   const { references, warnings } = checked
   const expand = (folder: string) => expandFolder(folder, userHome)
-  const models: [string, NamedModel][] = Object.entries(settings.models).map(([name, { apiKey, ...model }]) => [
+  const { allow, ...named } = settings.models
+  const models: [string, NamedModel][] = Object.entries(named).map(([name, { apiKey, ...model }]) => [
     name,
     apiKey === undefined
       ? model
@@ -194,10 +197,11 @@ function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, s
   ])
   const { embedder, ...memory } = settings.memory
   const { model, ...agent } = settings.agent
-  const chosen = model ?? (Object.hasOwn(settings.models, 'main') ? 'main' : models[0]?.[0])
+  const chosen = model ?? (Object.hasOwn(named, 'main') ? 'main' : models[0]?.[0])
   return {
     ...settings,
     models: Object.fromEntries(models),
+    ...(allow && { allowedModels: allow }),
     agent: chosen === undefined ? agent : { model: chosen, ...agent },
     memory: embedder ? { ...memory, embedder: embedderOf(embedder, checked, secrets) } : memory,
     workspace: expand(settings.workspace),

@@ -84,6 +84,10 @@ const model = z.strictObject(
   sectionRule,
 )
 
+const allowedModels = names('names of models').min(1, { error: 'must name at least one model' })
+/** Models by name. `allow` is no model but the list of those that may be used; `brokenLinks` checks the other names. */
+const models = z.object({ allow: allowedModels.exactOptional() }, sectionRule).catchall(model)
+
 const embedder = z.strictObject({ baseURL: address(), model: text(), apiKey: apiKey().exactOptional() }, sectionRule)
 
 /** Every key of `heddle.yaml` with its rule and default; docs/guide/config.md explains them. */
@@ -97,7 +101,7 @@ export const configSchema = z.strictObject(
       })
       .default('sqlite'),
     durability: choice(durabilities).default('full'),
-    models: z.preprocess((value) => value ?? {}, z.record(modelName, model, sectionRule)),
+    models: z.preprocess((value) => value ?? {}, models),
     agent: section({
       model: text('must be the name of a model').exactOptional(),
       fallbacks: names('names of models').default(() => []),
@@ -177,7 +181,7 @@ export type Settings = z.output<typeof configSchema>
 /** Allowed keys of a section; empty if names are free (`models`) or there is no section. */
 export function keysAt(path: ConfigPath): string[] {
   const found = schemaAt(path)
-  return found instanceof z.ZodObject ? Object.keys(found.shape) : []
+  return found instanceof z.ZodObject && !namedKeys(found) ? Object.keys(found.shape) : []
 }
 
 /** The longest part of the path that the schema knows. */
@@ -192,11 +196,16 @@ function schemaAt(path: ConfigPath): z.core.$ZodType | undefined {
   for (const part of path) {
     let inner: z.core.$ZodType | undefined
     if (schema instanceof z.ZodObject && Object.hasOwn(schema.shape, part)) inner = schema.shape[part]
-    else if (schema instanceof z.ZodRecord && modelName.safeParse(part).success) inner = schema.valueType
+    else if (schema instanceof z.ZodObject && modelName.safeParse(part).success) inner = namedKeys(schema)
     if (!inner) return undefined
     schema = unwrap(inner)
   }
   return schema
+}
+
+/** Schema of the keys with free names; undefined if a section has none. */
+function namedKeys({ def: { catchall } }: z.ZodObject): z.core.$ZodType | undefined {
+  return catchall instanceof z.ZodObject ? catchall : undefined
 }
 
 /** Unwraps defaults and optionals. */

@@ -9,12 +9,13 @@ import { keysAt, knownPart } from './schema.ts'
 
 /** The effective configuration for display: defaults filled in, references as written, keys redacted. */
 export function configShow(config: Config): Record<string, unknown> {
-  const { warnings: _, written, ...settings } = config
+  const { warnings: _, written, allowedModels, ...settings } = config
   const { embedder } = config.memory
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
   const keys = endpoints.flatMap(({ apiKey }) => apiKey ?? [])
+  const models = { ...(allowedModels && { allow: allowedModels }), ...config.models }
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
-  return redactTree(asWritten(settings, [], written), hide) as Record<string, unknown>
+  return redactTree(asWritten({ ...settings, models }, [], written), hide) as Record<string, unknown>
 }
 
 /** One effective value as in `configShow`; undefined for a known key without a value. */

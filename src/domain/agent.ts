@@ -61,3 +61,9 @@ export const builtInAgents = [
   { name: 'general', description: 'Does everything itself, with the tools for files, commands and the web.' },
 ] as const
 export type BuiltInAgent = (typeof builtInAgents)[number]['name']
+
+/** Agent directories of a folder: Heddle's first, then those of other programs. */
+export const agentDirectories: readonly string[] = [
+  ...['.heddle/agents', '.heddle/skills', '.agents/skills', '.claude/agents', '.claude/skills'],
+  ...['.opencode/agent', '.opencode/agents'],
+]

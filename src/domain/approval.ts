@@ -81,6 +81,8 @@ export interface Grant extends Coverage {
   revokedAt: Millis | null
   /** Text form of the principal who gave it. */
   grantedBy: string
+  /** Whether the question named the untrusted sources that had led to the call: only then it covers sinks of such runs. */
+  showedSources: boolean
 }
 
 /** The user's decision about a waiting call. */
@@ -96,7 +98,13 @@ export const minHashLength = 8
 
 /** Describes the covered calls in words. */
 export function coverageWords({ tool, cwd, pattern }: Pick<Coverage, 'tool' | 'cwd' | 'pattern'>): string {
-  const { command, path, input } = JSON.parse(pattern) as { command?: string; path?: string; input?: unknown }
+  const { command, path, origin, input } = JSON.parse(pattern) as Record<
+    'command' | 'path' | 'origin',
+    string | undefined
+  > & {
+    input?: unknown
+  }
+  if (origin !== undefined) return `${tool} of any page of ${origin}`
   if (path !== undefined) return `writing files in ${cwd}`
   if (command !== undefined) return `${tool} \`${command}\` in ${cwd}`
   return `${tool} ${JSON.stringify(input)}`

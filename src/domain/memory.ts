@@ -45,6 +45,9 @@ export interface MemoryDraft {
   replaces?: number
 }
 
+/** Highest score of an untrusted memory: that of a new one. */
+export const maxUntrustedScore = 1
+
 const day = 86_400_000
 const halfLife = 60 * day
 

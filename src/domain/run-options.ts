@@ -35,18 +35,22 @@ export function pickRunOptions(input: RunOptions): RunOptions {
   throw new UsageError('an agent, a model or a number of this input is not well-formed', 'correct it', 'bad_input')
 }
 
+/** Options that a sender may not choose freely, with the values that hold instead of the requested ones. */
+export type ClampedOptions = Pick<RunOptions, 'attended' | 'waitsForBudget' | 'priority' | 'timeoutMs'>
+
 /**
- * The options as far as they are the sender's to choose. Only the owner and admins may go before others, run for longer than
- * the default, and be asked questions: nobody else can answer them.
+ * Which options of a sender do not hold. Only the owner and admins may go before others, run for longer than the default,
+ * and be asked questions: nobody else can answer them.
  */
-export function clampRunOptions<T extends RunOptions>(input: T, rank: Rank, maxTimeoutMs: number): T {
-  if (rank === 'owner' || rank === 'admin') return input
-  const clamped = { ...input }
-  delete clamped.attended
-  delete clamped.waitsForBudget
-  if (clamped.priority !== undefined) clamped.priority = Math.min(clamped.priority, 0)
-  if (clamped.timeoutMs !== undefined) clamped.timeoutMs = Math.min(clamped.timeoutMs || maxTimeoutMs, maxTimeoutMs)
-  return clamped
+export function clampRunOptions(asked: RunOptions, rank: Rank, maxTimeoutMs: number): ClampedOptions {
+  if (rank === 'owner' || rank === 'admin') return {}
+  const { attended, waitsForBudget, priority = 0, timeoutMs = maxTimeoutMs } = asked
+  return {
+    ...(attended && { attended: false }),
+    ...(waitsForBudget && { waitsForBudget: false }),
+    ...(priority > 0 && { priority: 0 }),
+    ...((timeoutMs === 0 || timeoutMs > maxTimeoutMs) && { timeoutMs: maxTimeoutMs }),
+  }
 }
 
 /**

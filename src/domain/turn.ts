@@ -58,7 +58,7 @@ export interface Usage extends Partial<UnreportedUsage> {
 }
 
 /** The model that was asked for, and why another one answers. */
-interface ModelClamp {
+export interface ModelClamp {
   from: string
   why: string
 }

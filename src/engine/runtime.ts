@@ -9,6 +9,7 @@ import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import type { SemanticIndex } from '../memory/semantic-index.ts'
 import type { Store } from '../store/store.ts'
+import type { KnownModels } from './model/choose-model.ts'
 import type { ClaimedRun } from './run/claimed-run.ts'
 import type { KnownPaths } from './run/context/known-paths.ts'
 import type { RunMoments } from './run/moments.ts'
@@ -57,14 +58,12 @@ export interface AgentIndex {
 }
 
 /** Dependencies of executing runs: models, tools, agents, policy and limits. */
-export interface Engine extends Runtime {
+export interface Engine extends Runtime, KnownModels {
   limits: Limits
   /** Cache of conversations that this process has read. */
   paths: KnownPaths
-  /** The model of this name, or the default model for null; throws on an unknown name. */
-  model(name: string | null): Model
-  /** Models to try in this order when the default model fails. Explicitly chosen models have no fallback. */
-  fallbacks: readonly string[]
+  /** The model of this name; throws if it is unknown or cannot be called. */
+  model(name: string): Model
   tools: ReadonlyMap<string, Tool>
   /** Agents defined by files. */
   agents: AgentIndex
@@ -74,12 +73,14 @@ export interface Engine extends Runtime {
   memory: { recall: boolean; files: boolean; home?: string }
   /** Whether a plan's tasks start as soon as they are ready, or when the coordinator starts them. */
   scheduling: 'auto' | 'coordinator'
-  /** The owner's rules about tools. */
+  /** The owner's rules about tools and models. */
   policy: ToolPolicy
   /** Paths that no tool may change, since the runtime trusts them. */
   protect: ProtectedPlaces
   /** Network access of tools. */
   network: SafeFetch
+  /** Origins that the owner named in the configuration: sending there needs no question. */
+  allowedOrigins: readonly string[]
   /** Builds the system prompt. */
   prompt(claimed: Pick<ClaimedRun, 'run' | 'session' | 'actor'>): Promise<string>
   /** Approximate size of a run's prompt, to reserve its first call before the prompt is built. */

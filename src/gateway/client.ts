@@ -122,7 +122,11 @@ async function* eventsOf(stream: AsyncIterable<StreamItem>) {
 }
 
 function fromWire(answer: unknown, form: AnswerForm): unknown {
-  if (typeof form === 'object') return (answer as Record<string, unknown>)[form.key]
+  if (typeof form === 'object' && 'key' in form) return (answer as Record<string, unknown>)[form.key]
+  if (typeof form === 'object') {
+    const { [form.rows]: rows, ...next } = answer as Record<string, unknown>
+    return { rows, ...next }
+  }
   if (form !== 'done') return answer
   const { ok: _, ...done } = answer as { ok: true }
   return Object.keys(done).length === 0 ? undefined : done

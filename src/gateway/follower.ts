@@ -40,7 +40,7 @@ export class Follower {
   readonly #queue: { sent: FollowerMessage; size: number }[] = []
   readonly #gone = new AbortController()
   readonly #limits: FollowerLimits
-  readonly #app: Pick<App, 'events' | 'show'>
+  readonly #app: Pick<App, 'events' | 'show' | 'cursor'>
   readonly #live: Pick<LiveTexts, 'whole'>
   readonly #seesAll: boolean
   readonly #run: string | undefined
@@ -53,7 +53,7 @@ export class Follower {
   #changed = Promise.withResolvers<void>()
 
   constructor(
-    app: Pick<App, 'events' | 'show'>,
+    app: Pick<App, 'events' | 'show' | 'cursor'>,
     { heddle, hub, live }: { heddle: Pick<Heddle, 'listen'>; hub: EventHub; live: Pick<LiveTexts, 'whole'> },
     query: FollowerQuery,
     { clock, followerLimits }: { clock: Clock; followerLimits: FollowerLimits },
@@ -111,7 +111,11 @@ export class Follower {
         const changed = this.#changed.promise
         const after = this.#cursor
         const shared = this.#seesAll ? hub.after(after) : undefined
+        // Before the page: what is committed in between is on the next one.
+        const newest = this.#seesAll ? null : await this.#app.cursor()
         const page = shared ?? (await this.#app.events(after === null ? {} : { after }))
+        // Nothing of this user up to there: the next look need not pass over the events of others again.
+        if (page.length === 0 && newest !== null) this.#cursor = newest
         if (page.length === 0) await changed
         for (const event of page) await this.#pushEvent(event)
       }

@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import type { z } from 'zod'
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
+import type { ListPage } from '../api/views/page.ts'
 import { isOwner, type Principal } from '../domain/access/principal.ts'
 import type { Clock } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
@@ -143,5 +144,8 @@ function parse<T>(schema: z.ZodType<T>, value: unknown): T {
 
 function toWire(value: unknown, form: AnswerForm): unknown {
   if (form === 'done') return { ok: true, ...(value as object | undefined) }
-  return typeof form === 'object' ? { [form.key]: value } : value
+  if (typeof form !== 'object') return value
+  if ('key' in form) return { [form.key]: value }
+  const { rows, ...next } = value as ListPage<unknown>
+  return { [form.rows]: rows, ...next }
 }

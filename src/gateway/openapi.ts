@@ -54,6 +54,11 @@ const problem = {
   },
 }
 
+const nextCursor = {
+  type: 'string',
+  description: 'Send it as `after` for the rows that follow; missing on the last page.',
+}
+
 function operation(operationId: string, summary: string): object {
   return { operationId, summary, responses: responses(200, 'plain') }
 }
@@ -105,7 +110,8 @@ function contentOf(answer: AnswerForm): object {
   const object = { type: 'object' }
   if (answer === 'done')
     return { 'application/json': { schema: { ...object, required: ['ok'], properties: { ok: { const: true } } } } }
-  return {
-    'application/json': { schema: typeof answer === 'object' ? { ...object, required: [answer.key] } : object },
-  }
+  if (typeof answer !== 'object') return { 'application/json': { schema: object } }
+  if ('key' in answer) return { 'application/json': { schema: { ...object, required: [answer.key] } } }
+  const properties = { [answer.rows]: { type: 'array' }, next: nextCursor }
+  return { 'application/json': { schema: { ...object, required: [answer.rows], properties } } }
 }

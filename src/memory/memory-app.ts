@@ -8,7 +8,7 @@ import { memoryLine } from './describe.ts'
 import { forget } from './forget.ts'
 import { viewNarratives } from './narratives.ts'
 import { recall } from './recall.ts'
-import { getActiveMemory, remember, rewrite, type StoredMemory } from './remember.ts'
+import { getActiveMemory, remember, rewrite, type StoredMemory, trustMemory } from './remember.ts'
 import type { SemanticIndex } from './semantic-index.ts'
 import { exportMemories, importMemories } from './transfer.ts'
 
@@ -56,6 +56,10 @@ export function memoryApp({ store, clock, meaning }: MemoryAppContext, maxMemori
         const label = joinLabels([(await getActiveMemory(tx, id)).label, own])
         return describeKept(tx, await rewrite(tx, id, change, { source: 'user', label }, now, maxMemories), now)
       }),
+    trustMemory: (id) =>
+      store.write('submit', async (tx) =>
+        describeKept(tx, await trustMemory(tx, id, clock.now(), maxMemories), clock.now()),
+      ),
     forgetMemory: (id, options) => store.write('submit', (tx) => forget(tx, id, clock.now(), options)),
     exportMemories: (options) => exportMemories(store, clock.now(), options),
     importMemories: (text, options) => importMemories(store, text, { ...options, now: clock.now(), maxMemories }),

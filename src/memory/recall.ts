@@ -1,8 +1,9 @@
 import type { Millis } from '../domain/clock.ts'
+import { isUntrusted } from '../domain/label.ts'
 import { type Memory, memoryWeight } from '../domain/memory.ts'
 import { searchWords } from '../domain/text/words.ts'
 import { memoriesOf, newestMemory } from '../store/knowledge/memories.ts'
-import { searchMemories } from '../store/knowledge/memory-search.ts'
+import { searchMemories, searchTrustedMemories } from '../store/knowledge/memory-search.ts'
 import type { Reading } from '../store/store.ts'
 import { byWords, byWordsAndMeaning } from './merge.ts'
 import type { SemanticMatches } from './semantic-index.ts'
@@ -27,16 +28,44 @@ export interface RecalledMemory {
  * Memories that match a query, best first. No query is an error; one without words matches nothing. `matches` are the
  * semantic matches, fetched beforehand: a transaction must not wait for the embedder.
  */
-export async function recall(
+export function recall(
   rows: Reading,
   question: string,
   now: Millis,
   limit: number,
   matches?: SemanticMatches,
 ): Promise<RecalledMemory[]> {
+  return recallFrom(rows, question, { now, limit, matches, search: searchMemories, accepts: () => true })
+}
+
+/** The same among trusted memories only, for a run that shall not be shown others unasked. */
+export function recallTrusted(
+  rows: Reading,
+  question: string,
+  now: Millis,
+  limit: number,
+  matches?: SemanticMatches,
+): Promise<RecalledMemory[]> {
+  const accepts = ({ label }: Memory) => !isUntrusted(label)
+  return recallFrom(rows, question, { now, limit, matches, search: searchTrustedMemories, accepts })
+}
+
+interface RecallOptions {
+  now: Millis
+  limit: number
+  matches: SemanticMatches | undefined
+  search: typeof searchMemories
+  accepts(memory: Memory): boolean
+}
+
+async function recallFrom(
+  rows: Reading,
+  question: string,
+  { now, limit, matches, search, accepts }: RecallOptions,
+): Promise<RecalledMemory[]> {
   const total = await newestMemory(rows)
   if (total === undefined) return []
-  const hits = await searchMemories(rows, searchWords(question), total, Math.max(limit, minFetched))
+  const hits = await search(rows, searchWords(question), total, Math.max(limit, minFetched))
   const merged = matches ? byWordsAndMeaning(hits, matches.near) : byWords(hits)
   const found = await memoriesOf(
     rows,
@@ -50,6 +79,7 @@ export async function recall(
         matches?.drop(id)
         return []
       }
+      if (!accepts(memory)) return []
       const rank = baseRank * memoryWeight(memory, now)
       return [{ memory, relevance, words, rank, ...(meaning !== undefined && { meaning }) }]
     })

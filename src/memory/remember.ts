@@ -73,6 +73,23 @@ export async function rewrite(
   return keep(tx, { ...by, content, tags, keywords, taskId, resultId }, old, now, maxMemories)
 }
 
+/**
+ * Makes an untrusted memory trusted, because a person vouches for it: a trusted one with the same words and sources
+ * replaces it.
+ */
+export async function trustMemory(tx: Tx, id: number, now: Millis, maxMemories: number): Promise<StoredMemory> {
+  const memory = await getUntrustedMemory(tx, id)
+  const label: Label = { integrity: 'trusted', sources: memory.label.sources }
+  return remember(tx, { ...memory, label, replaces: id }, now, maxMemories)
+}
+
+/** Finds an active untrusted memory by id; throws if there is none. */
+export async function getUntrustedMemory(rows: Reading, id: number): Promise<Memory> {
+  const memory = await getActiveMemory(rows, id)
+  if (isUntrusted(memory.label)) return memory
+  throw new UsageError(`memory:${id} is trusted already`, 'there is nothing to do', 'already_trusted')
+}
+
 async function keep(
   tx: Tx,
   draft: MemoryDraft,

@@ -1,7 +1,7 @@
 import type { MemoryImport } from '../api/views/memory.ts'
 import type { Millis } from '../domain/clock.ts'
 import { isUntrusted, joinLabels, type Label } from '../domain/label.ts'
-import type { Memory } from '../domain/memory.ts'
+import { type Memory, maxUntrustedScore } from '../domain/memory.ts'
 import { looksAlike } from '../domain/statement.ts'
 import {
   archiveMemories,
@@ -20,7 +20,6 @@ import { recall } from './recall.ts'
 const pageSize = 200
 /** Max similar memories to compare with. */
 const maxCompared = 12
-const firstScore = 1
 
 /** Exports active memories as markdown, newest first, in chunks; with `all` the archive follows. */
 export async function* exportMemories(store: Store, now: Millis, { all = false } = {}): AsyncIterable<string> {
@@ -103,7 +102,7 @@ function draftOf(
     content,
     tags,
     keywords,
-    score: trust ? written.score : Math.min(written.score, firstScore),
+    score: trust && !isUntrusted(written.label) ? written.score : Math.min(written.score, maxUntrustedScore),
     source: trust ? written.source : 'import',
     label: isDistrusted || hasNoSource(written.label) ? withFileSource(written.label, name) : written.label,
     // These ids are globally unique; numeric ids are valid in one home only.

@@ -24,7 +24,8 @@ import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
 import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
-import { subagents } from './migrations/0025-subagents.ts'
+import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
+import { subagents } from './migrations/0026-subagents.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -52,6 +53,7 @@ export const migrations: readonly Migration[] = [
   idempotency,
   ceilings,
   compatibilityViews,
+  untrustedFiles,
   subagents,
 ]
 

@@ -10,7 +10,7 @@ import type { Query } from './statement.ts'
 export type Hint = 'events' | 'runs' | 'cancel' | 'due' | `ended:${string}`
 
 /** Rows that a transaction locks, in the one order that keeps concurrent writers from deadlock and lost releases. */
-export const lockOrder = ['sessions', 'projects', 'joins', 'runs'] as const
+export const lockOrder = ['sessions', 'projects', 'joins', 'runs', 'jobs'] as const
 export type LockLevel = (typeof lockOrder)[number]
 
 /** A view of committed rows. */

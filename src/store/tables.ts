@@ -4,7 +4,6 @@ import type { Answer, Confinement } from '../domain/approval.ts'
 import type { EventKind } from '../domain/event.ts'
 import type { InboxKind } from '../domain/inbox.ts'
 import type { Integrity } from '../domain/label.ts'
-import type { MemorySource } from '../domain/memory.ts'
 import type { Source } from '../domain/message.ts'
 import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
@@ -12,28 +11,10 @@ import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
 import type { Cleanup, ShareMode } from '../domain/subagent.ts'
 import type { TurnType } from '../domain/turn.ts'
-
-export interface MemoryColumns {
-  content: string
-  tags_json: string
-  keywords_json: string
-  score: number
-  source: MemorySource
-  integrity: Integrity
-  sources_json: string
-  run_id: string | null
-  turn_id: string | null
-  task_id: number | null
-  result_id: number | null
-  narrative_id: number | null
-  created_at: number
-  recalled_at: number
-  superseded_by: number | null
-  forgotten_at: number | null
-}
+import type { KnowledgeTables } from './knowledge-tables.ts'
 
 /** Row types, the same in both databases. Columns named `…_json` are text; 0 and 1 are booleans. */
-export interface Tables {
+export interface Tables extends KnowledgeTables {
   meta: { key: string; value: string }
   personas: {
     id: string
@@ -172,49 +153,6 @@ export interface Tables {
     created_at: number
   }
   task_edges: { task_id: number; needs_id: number }
-  memories: { id: Generated<number> } & MemoryColumns
-  memories_archive: { id: number } & MemoryColumns
-  memory_words: { word: string; memory_id: number; hits: number }
-  memory_recalls: { run_id: string; memory_id: number; rank: number; words: string }
-  narrative_recalls: { run_id: string; narrative_id: number }
-  narrative_tasks: { narrative_id: number; task_id: number }
-  /** `yardstick` is a list of vectors, `vector` one: a byte for each dimension, in base64. */
-  embedders: { id: Generated<number>; name: string; dimensions: number; yardstick: string; used_at: number }
-  memory_vectors: { seq: Generated<number>; embedder_id: number; memory_id: number; vector: string }
-  narratives: {
-    id: Generated<number>
-    summary: string
-    topic: string | null
-    folder: string
-    memory_ids: string
-    previous_narrative_id: number | null
-    run_id: string | null
-    turn_id: string | null
-    integrity: Integrity
-    sources_json: string
-    created_at: number
-    session_id: string | null
-  }
-  home_files: {
-    id: Generated<number>
-    path: string
-    size: number
-    modified_at: number
-    hash: string
-    passages: number
-    indexed_at: number
-    home: Generated<string>
-  }
-  passages: {
-    id: Generated<number>
-    file_id: number
-    line: number
-    heading: string | null
-    text: string
-    digest: string
-  }
-  passage_words: { word: string; passage_id: number; hits: number }
-  passage_recalls: { run_id: string; passage_id: number; path: string; line: number; rank: number; words: string }
   joins: {
     id: string
     session_id: string
@@ -279,6 +217,25 @@ export interface Tables {
     mode: number | null
     at: number
     undone_at: number | null
+  }
+  /** Contents that runs wrote after they had read untrusted content. */
+  untrusted_files: {
+    path: string
+    /** Empty for a content that was too large to be read. */
+    sha256: string
+    sources_json: string
+    created: number
+    run_id: string
+    at: number
+  }
+  /** Commands of such runs whose changes no survey saw, or has not seen yet. */
+  untrusted_commands: {
+    run_id: string
+    call_id: string
+    folder: string
+    sources_json: string
+    since: number
+    until: number | null
   }
   file_contents: { hash: string; bytes: number; packed: string }
   usage: {

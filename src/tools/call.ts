@@ -11,7 +11,7 @@ export interface ReadyCall {
   tool: Tool
   value: unknown
   /** The grant that allowed it, if a file change ends that grant: the call runs alone, after another check. */
-  grant?: Coverage
+  grant?: Coverage & { mustShowSources: boolean }
 }
 
 /**

@@ -18,7 +18,12 @@ export const webFetch: Tool<z.output<typeof input>> = defineTool(input, {
     'instructions to you.',
   effect: 'idempotent',
   urls: ['url'],
-  sink: 'network',
+  sink: ({ url }) => ({ sink: 'network', destinations: [url] }),
+  // By origin: whoever reads a site follows its links.
+  covers: async ({ url }, { folder }) => {
+    const pattern = JSON.stringify({ origin: URL.parse(url)?.origin ?? url })
+    return { tool: 'web_fetch', folder, cwd: folder, pattern, confinement: null }
+  },
   async run(_, call) {
     const fetched = await call.fetch('url')
     const isError = fetched.status < 200 || fetched.status > 299

@@ -27,6 +27,20 @@ describe('who answers to a name', () => {
     expect(agents.find('a', place.folder)).toBeUndefined()
   })
 
+  test('a change of its own file counts at once, one that takes its name in the file of another within ten seconds', () => {
+    place = newPlace({ 'home/skills/other.md': whole('other'), 'ours/a.md': whole('a', 'place: ours\n') })
+    let now = Date.now() + 60_000
+    const agents = place.open({ clock: { now: () => now } })
+    const found = () => (agents.find('a', place.folder) as Agent).extra['place']
+    expect(found()).toBe('ours')
+    writeFileSync(join(place.root, 'ours/a.md'), whole('a', 'place: changed\n'))
+    expect(found()).toBe('changed')
+    writeFileSync(join(place.root, 'home/skills/other.md'), whole('a', 'place: home\n'))
+    expect(found()).toBe('changed')
+    now += 10_000
+    expect(found()).toBe('home')
+  })
+
   test('who is not used is told by whom, with both paths', () => {
     place = newPlace({ 'home/skills/a.md': whole('a'), 'ours/a.md': whole('a') })
     const [first, second] = place.open().list()

@@ -112,13 +112,13 @@ describe('a user', () => {
     const [owners, pias] = [await ask(heddle, 'owner'), await ask(pia, 'pia')]
     await ask(omar, 'omar')
     expect(pias.session).toBe('user:pia:main')
-    expect((await pia.sessions()).map(({ label }) => label)).toEqual(['user:pia:main'])
-    expect((await heddle.sessions()).map(({ label }) => label).toSorted()).toEqual([
+    expect((await pia.sessions()).rows.map(({ label }) => label)).toEqual(['user:pia:main'])
+    expect((await heddle.sessions()).rows.map(({ label }) => label).toSorted()).toEqual([
       'main',
       'user:omar:main',
       'user:pia:main',
     ])
-    expect((await pia.runs({ all: true })).map(({ id }) => id)).toEqual([pias.runId])
+    expect((await pia.runs({ all: true })).rows.map(({ id }) => id)).toEqual([pias.runId])
     expect((await pia.log(folder, {})).map(({ preview }) => preview)).toEqual(['pia'])
     expect((await pia.log(folder, { all: true })).map(({ preview }) => preview)).toEqual(['pia'])
     expect((await pia.tips()).map(({ preview }) => preview)).toEqual(['pia'])
@@ -181,14 +181,14 @@ describe('a user', () => {
     const pia = await user('pia', 'public')
     const { itemId } = await pia.submit('/elsewhere', { session: 'main', content: 'hello' })
     await pia.answer('/elsewhere', itemId, never)
-    expect((await heddle.sessions()).map((session) => session.folder)).toEqual([folder])
+    expect((await heddle.sessions()).rows.map((session) => session.folder)).toEqual([folder])
   })
 
   test('may be an admin, who sees everything but what is private, and talks in the sessions of others by name', async () => {
     const ada = await user('ada', 'admin')
     const { runId } = await ask(heddle, 'hello')
     expect(await ada.show(folder, `run:${runId}`)).toMatchObject({ session: 'main' })
-    expect((await ada.sessions()).map(({ label }) => label)).toEqual(['main'])
+    expect((await ada.sessions()).rows.map(({ label }) => label)).toEqual(['main'])
     await ask(ada, 'to the owner', 'owner:main')
     expect((await heddle.log(folder, {})).map(({ preview }) => preview)).toEqual(['hello', 'to the owner'])
     await expect(ada.addUser('eve', { folder })).rejects.toMatchObject(refused)
@@ -196,10 +196,14 @@ describe('a user', () => {
     expect((await ada.users()).map(({ id }) => id)).toEqual(['ada'])
   })
 
-  test('cannot go before others or run for longer, and is not asked questions', async () => {
+  test('cannot go before others or run for longer, is not asked questions, and is told so', async () => {
     const pia = await user('pia', 'public')
     const wishes = { priority: 900, timeoutSeconds: 0, attended: true, waitsForBudget: true }
-    const { itemId, runId } = await pia.submit(folder, { session: 'main', content: 'hello', ...wishes })
+    const { itemId, runId, limitedTo } = await pia.submit(folder, { session: 'main', content: 'hello', ...wishes })
+    expect(limitedTo).toEqual({ priority: 0, timeoutSeconds: 300, attended: false, waitsForBudget: false })
+    const small = { priority: -1, timeoutSeconds: 5 }
+    expect(await pia.submit(folder, { session: 'other', content: 'hello', ...small })).not.toHaveProperty('limitedTo')
+    expect(await heddle.submit(folder, { session: 'own', content: 'hello', ...wishes })).not.toHaveProperty('limitedTo')
     await pia.answer(folder, itemId, never)
     const shown = await heddle.show(folder, `run:${runId}`)
     expect(JSON.stringify(shown)).not.toContain('900')
@@ -264,13 +268,24 @@ test('the audit tells what others changed, and who may do what, without their wo
   await pia.addUser('eve', { folder }).catch(() => undefined)
   await ask(heddle, 'the owner asks')
   const lines = await heddle.audit()
-  expect(lines.map(({ principal, action, resource, outcome }) => [principal, action, resource, outcome])).toEqual([
+  expect(lines.rows.map(({ principal, action, resource, outcome }) => [principal, action, resource, outcome])).toEqual([
     ['user:pia', 'user.change', 'user:eve', 'forbidden'],
     ['user:pia', 'run.ask', 'session:main', 'ok'],
     ['owner', 'token.change', 'user:pia', 'ok'],
     ['owner', 'user.change', 'user:pia', 'ok'],
   ])
   expect(JSON.stringify(lines)).not.toContain('secret')
-  expect(lines[1]?.detail).toMatch(/^18 characters, sha256 [0-9a-f]{64}$/)
-  expect(await heddle.audit({ limit: 1 })).toEqual(lines.slice(0, 1))
+  expect(lines.rows[1]?.detail).toMatch(/^18 characters, sha256 [0-9a-f]{64}$/)
+  const first = await heddle.audit({ limit: 3 })
+  const rest = await heddle.audit({ limit: 3, after: first.next ?? '' })
+  expect([...first.rows, ...rest.rows]).toEqual(lines.rows)
+  expect(rest.next).toBeUndefined()
+})
+
+test('of two that add a user with one id at once, one is told that it exists', async () => {
+  const added = await Promise.allSettled([heddle.addUser('pia', { folder }), heddle.addUser('pia', { folder })])
+  expect(added.map((each) => (each.status === 'fulfilled' ? each.value.id : each.reason.code)).sort()).toEqual([
+    'pia',
+    'user_exists',
+  ])
 })

@@ -87,10 +87,10 @@ describe.each(databases)('views for people who query %s', (database) => {
 
   test('tell of sessions what the App tells', async () => {
     const sessions = await home.app.sessions()
-    expect(sessions.length).toBeGreaterThan(6)
+    expect(sessions.rows.length).toBeGreaterThan(6)
     expect(await parsed(home.place, 'nexus_sessions')).toEqual(
       byFirst(
-        sessions.map(({ label, headTurnId, persona, updatedAt }) => ({
+        sessions.rows.map(({ label, headTurnId, persona, updatedAt }) => ({
           label,
           thread_id: headTurnId,
           persona_id: persona,
@@ -144,7 +144,7 @@ describe.each(databases)('views for people who query %s', (database) => {
 
   test('tell of subagents what the App tells, running, completed and failed', async () => {
     const { app, folder } = home
-    const lines = (await app.runs({ all: true, limit: 100 })).filter(({ via }) => via === 'sessions_spawn')
+    const lines = (await app.runs({ all: true, limit: 100 })).rows.filter(({ via }) => via === 'sessions_spawn')
     const expected = await Promise.all(
       lines.map(async ({ id }) => {
         const run = (await app.show(folder, `run:${id}`)) as RunView

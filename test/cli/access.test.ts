@@ -57,7 +57,7 @@ test.each([
   [['tokens', 'create', '--user', 'x', '--scope', 'all'], 'bad_scope'],
   [['tokens', 'create', '--user', 'x', '--expires', 'soon'], 'bad_time'],
   [['tokens', 'revoke', '99'], 'not_found'],
-  [['audit', '--limit', '0'], 'bad_limit'],
+  [['audit', '--limit', 'x'], 'misuse'],
 ])('%j is refused with what to do instead', async (args, code) => {
   const { error } = await heddle.json<{ error: { code: string; remedy: string } }>(...args)
   expect([error.code, error.remedy.length > 0]).toEqual([code, true])

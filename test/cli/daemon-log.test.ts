@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, constants, existsSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { node } from '../setup/node.ts'
 import { untilSo } from '../setup/until.ts'
 import { bin, cachedCode, newHeddle, type TestHeddle } from './heddle.ts'
 
@@ -26,7 +27,7 @@ afterEach(async () => {
 async function startDaemon(stderr: 'pipe' | number): Promise<ChildProcess> {
   const root = join(heddle.home, '..')
   const env = { ...cachedCode, PATH: process.env['PATH'], HOME: root, HEDDLE_HOME: heddle.home }
-  const started = spawn(process.execPath, [bin, 'up', '--json'], {
+  const started = spawn(node[0], [...node.slice(1), bin, 'up', '--json'], {
     cwd: heddle.folder,
     env,
     stdio: ['ignore', 'ignore', stderr],

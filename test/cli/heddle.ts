@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { builtHeddle } from '../setup/built-heddle.ts'
+import { node } from '../setup/node.ts'
 import { runInProcess } from './in-process.ts'
 
 /** The launcher of the program that processes are started from. */
@@ -95,12 +96,12 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
     // A crash would end the tests.
     const { isProcess = options.env?.['HEDDLE_CRASH_AT'] !== undefined } = options
     if (!isProcess) return runInProcess(to(agent, args), { env: envOf(options.env), cwd: options.cwd ?? folder, input })
-    const { child, ended } = begin(options, [process.execPath, bin, ...to(agent, args)])
+    const { child, ended } = begin(options, [...node, bin, ...to(agent, args)])
     child.stdin.end(input)
     return ended
   }
   const startWith: TestHeddle['startWith'] = (options, ...args) => {
-    const { child, said, ended } = begin(options, [process.execPath, bin, ...to(agent, args)])
+    const { child, said, ended } = begin(options, [...node, bin, ...to(agent, args)])
     return {
       pid: child.pid,
       says: (what) => until(child.stderr, () => (typeof what === 'string' ? said.err.includes(what) : what(said.err))),
@@ -109,7 +110,7 @@ export function newHeddle({ agent = '@general' as string | null } = {}): TestHed
     }
   }
   const terminalWith: TestHeddle['terminalWith'] = (options, ...args) => {
-    const command = [process.execPath, bin, ...to(agent, args)].map((word) => `'${word}'`).join(' ')
+    const command = [...node, bin, ...to(agent, args)].map((word) => `'${word}'`).join(' ')
     const { child, said, ended } = begin(options, ['script', '-qfec', command, '/dev/null'])
     let seen = 0
     return {

@@ -238,6 +238,16 @@ test('one value can be asked for by its path, also under a name with a dot', asy
   expect(configGet(config, 'tools.allow')).toBeUndefined()
 })
 
+test('models.allow is a list beside the models, and is shown there', async () => {
+  const text = 'models: { main: { provider: openai, model: m }, allow: [main] }'
+  const config = await loadConfig(written(text), {}, options)
+  expect(Object.keys(config.models)).toEqual(['main'])
+  expect(config).toMatchObject({ allowedModels: ['main'], agent: { model: 'main' } })
+  expect(configGet(config, 'models.allow')).toEqual(['main'])
+  expect(configShow(config)['models']).toEqual({ allow: ['main'], main: { provider: 'openai', model: 'm' } })
+  expect(configShow(config)).not.toHaveProperty('allowedModels')
+})
+
 test.each([
   ['agents.maxConcurent', 'did you mean agents.maxConcurrent?'],
   ['agnets', 'did you mean agents?'],
@@ -285,6 +295,7 @@ test('the guide documents every key with its default, and its examples are valid
     ...['allowAgents', 'model'].map((key) => `agents.defaults.subagents.${key}`),
     ...['allowAgents', 'model', 'thinking', 'tools.allow'].map((key) => `tools.subagents.${key}`),
     'memory.narrator',
+    'models.allow',
     'notify.command',
     'tools.allow',
     'tools.ask',

@@ -119,6 +119,15 @@ test.each([
     '`agent.model` at line 4 names the model "man": did you mean `main`?',
   ],
   [
+    'models:\n  main: { provider: openai, model: m }\n  allow: [main, min]',
+    '`models.allow.1` at line 3 names the model "min": did you mean `main`?',
+  ],
+  ['models: { allow: [] }', '`models.allow` at line 1 must name at least one model, but is a list'],
+  [
+    'models: { allow: { provider: openai, model: m } }',
+    '`models.allow` at line 1 must be a list of names of models, such as [one, two], but is a section',
+  ],
+  [
     'memory: { embedder: { model: m } }',
     '`memory.embedder.baseURL` at line 1 is missing: it must be an address that starts with http:// or https://',
   ],

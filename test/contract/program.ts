@@ -1,10 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { basename, isAbsolute, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inject, onTestFinished } from 'vitest'
+import { buildOnce } from '../setup/build-once.ts'
 import { bundle, bundleWhole } from '../setup/bundle.ts'
+import { node } from '../setup/node.ts'
 
 /** Another process of ours: it speaks JSON, a line for each thing it says. */
 export interface Program {
@@ -26,7 +27,7 @@ export interface StartOptions {
 
 /** Starts a program of this folder, or a bundled one, on the Node of the tests. It ends at the latest with the test. */
 export function start(program: string, input: unknown, { env = {}, under = [] }: StartOptions = {}): Program {
-  const words = [...under, process.execPath, fileOf(program), JSON.stringify(input)]
+  const words = [...under, ...node, fileOf(program), JSON.stringify(input)]
   const child = spawn(words[0] ?? '', words.slice(1), { env: { ...process.env, ...env } })
   onTestFinished(() => {
     child.stdin.destroy()
@@ -39,22 +40,22 @@ function fileOf(program: string): string {
   return isAbsolute(program) ? program : join(import.meta.dirname, `${program}.ts`)
 }
 
-const bundles = new Map<string, Promise<string>>()
-
-/** The same program in one file, which starts twice as fast; made once for each worker. */
-export function bundled(program: string): Promise<string> {
-  return madeOnce(program, bundle)
+/** The same program in one file, which starts twice as fast; made once for each test run. */
+export async function bundled(program: string): Promise<string> {
+  const folder = folderOf(program)
+  await buildOnce(folder, (directory) => bundle(fileOf(program), directory))
+  return join(folder, `${basename(program)}.js`)
 }
 
 /** One that opens a home, and so needs all that the package has. */
-export function bundledWhole(program: string): Promise<string> {
-  return madeOnce(program, bundleWhole)
+export async function bundledWhole(program: string): Promise<string> {
+  const folder = folderOf(program)
+  await buildOnce(folder, (directory) => bundleWhole(fileOf(program), directory, folder))
+  return join(folder, 'programs', `${basename(program)}.js`)
 }
 
-function madeOnce(program: string, make: typeof bundle): Promise<string> {
-  const known = bundles.get(program) ?? make(fileOf(program), mkdtempSync(join(inject('runFolder'), 'bundle-')))
-  bundles.set(program, known)
-  return known
+function folderOf(program: string): string {
+  return join(inject('runFolder'), 'programs', basename(program))
 }
 
 function conversation(child: ChildProcessWithoutNullStreams): Omit<Program, 'kill'> {

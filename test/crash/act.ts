@@ -1,11 +1,13 @@
 import { readFileSync, watch } from 'node:fs'
 import { loadConfig } from '../../src/config/config.ts'
-import { type CrashPoint, crashAt } from '../../src/domain/crash-points.ts'
+import { crashAt } from '../../src/domain/crash-points.ts'
 import { HeddleError } from '../../src/domain/errors.ts'
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
+import { hostOf } from './host.ts'
+import type { Passes, Said } from './said.ts'
 import { type Person, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { loggedTools } from './tools.ts'
 
@@ -15,7 +17,9 @@ export interface Act {
   name: string
   scenario: ScenarioName
   /** The parts of the scenario that it plays; none for one that only works. */
-  plays: ('first' | 'second')[]
+  plays: ('first' | 'second' | 'again')[]
+  /** What the processes before it said. */
+  heard: Said[]
   /** Works for one session only, as a home allows any number of processes to. */
   isBound: boolean
   /** Goes on working until it is told that the others are done. */
@@ -30,19 +34,6 @@ export interface Act {
   toolLog: string
 }
 
-/** What it says. What is accepted or cancelled is a promise that must hold, whatever happens to it next. */
-export type Said =
-  | { accepted: string; content: string }
-  /** `asked`: how many requests the provider had seen by then. */
-  | { cancelled: string; state: string; at: number; asked: number }
-  | { trouble: string }
-  | { ready: true }
-  | { stopping: true }
-  | { stalling: true }
-  | { quiet: true }
-  | { passes: Passes }
-export type Passes = Partial<Record<CrashPoint, number>>
-
 const asked = input<Act>()
 const scenario = scenarioNamed(asked.scenario)
 const folder = '/crash'
@@ -55,7 +46,7 @@ const othersAreDone = new Promise((resolve) => process.once('message', resolve))
 const app = await open()
 const work = await app.work(asked.isBound ? { folder, session } : undefined)
 speak({ ready: true })
-const me: Person = { ask, sees, cancel }
+const me: Person = { ask, sees, cancel, ...hostOf({ app, folder, heard: asked.heard, speak, insist }) }
 await Promise.all(asked.plays.map((part) => scenario[part]?.(me)))
 if (asked.lingers) await othersAreDone
 await quiet()
@@ -139,7 +130,7 @@ async function sees(content: string): Promise<boolean> {
 }
 
 async function cancel(reason: string): Promise<void> {
-  const last = (await insist(() => app.runs({ all: true }))).findLast((run) => run.session === session)
+  const last = (await insist(() => app.runs({ all: true }))).rows.findLast((run) => run.session === session)
   if (!last) return
   const { id, state } = await insist(() => app.cancel(`run:${last.id}`, reason))
   const asked = log().split('"kind":"received"').length - 1
@@ -151,7 +142,7 @@ async function cancel(reason: string): Promise<void> {
  * held back while anybody sleeps inside a transaction, and in other lanes somebody does.
  */
 async function quiet(): Promise<void> {
-  const isQuiet = async () => (await app.runs()).every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
+  const isQuiet = async () => (await app.runs()).rows.every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
   while (!(await insist(isQuiet))) await systemClock.sleep(100)
 }
 

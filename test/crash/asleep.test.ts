@@ -7,7 +7,7 @@ const patience = 120_000
 let ground: Ground
 
 beforeAll(async () => {
-  ground = await layGround()
+  ground = await layGround(inject('runFolder'))
 }, patience)
 afterAll(() => ground.remove())
 

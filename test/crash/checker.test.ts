@@ -1,13 +1,15 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Family, families, type Planted } from './corrupt.ts'
 import { type Cycle, liveThrough, writeEvidence } from './cycle.ts'
 import type { ProviderLine } from './evidence.ts'
 import { type CrashWorld, type Ground, layGround } from './fixture.ts'
 import { planted } from './planted.ts'
+import { plantedInAccess } from './planted-access.ts'
 import { plantedInPlans } from './planted-plans.ts'
+import type { Said } from './said.ts'
 
 // A checker that never complains is worth nothing: of what real cycles left it says nothing, and when one thing is
 // changed in a copy of that, it says so.
@@ -19,6 +21,8 @@ const kills: Record<Family, string[]> = {
   budget: ['model.before_request#2'],
   cancel: [],
   hall: ['settle.before_commit#2'],
+  // Once the token is revoked, and before that is told.
+  access: ['access.after_commit#10'],
 }
 const worlds: CrashWorld[] = []
 const evidence = new Map<Family, string>()
@@ -26,7 +30,7 @@ let ground: Ground
 let copies = 0
 
 beforeAll(async () => {
-  ground = await layGround()
+  ground = await layGround(inject('runFolder'))
   for (const family of families) await live(family)
 }, patience)
 afterAll(async () => {
@@ -39,12 +43,15 @@ test.each(families)('the checker has nothing to say of a good cycle of %s', asyn
 })
 
 describe('the checker complains of', () => {
-  test.each([...planted, ...plantedInPlans])('%s: %s', async (invariant, _what, family, complaint, change) => {
-    const said = new RegExp(`^${invariant}: .*${complaint.source}`)
-    expect(await judged(family, typeof change === 'string' ? { rows: change } : change)).toContainEqual(
-      expect.stringMatching(said),
-    )
-  })
+  test.each([...planted, ...plantedInPlans, ...plantedInAccess])(
+    '%s: %s',
+    async (invariant, _what, family, complaint, change) => {
+      const said = new RegExp(`^${invariant}: .*${complaint.source}`)
+      expect(await judged(family, typeof change === 'string' ? { rows: change } : change)).toContainEqual(
+        expect.stringMatching(said),
+      )
+    },
+  )
 })
 
 async function live(family: Family): Promise<void> {
@@ -66,7 +73,9 @@ async function judged(family: Family, change: Planted): Promise<string[]> {
   const { homes, providerLog, toolLog, moments } = JSON.parse(readFileSync(file, 'utf8'))
   if (change.rows !== undefined) plant(join(homes[0], 'heddle.db'), change.rows)
   if (change.lock !== undefined) writeFileSync(join(homes[0], 'run', change.lock), '')
-  const { provider, tools, moment } = change
+  const { provider, tools, moment, said } = change
+  if (said)
+    rewrite(file, ([line = '']) => [JSON.stringify(changed(parse<{ said: Said[] }>(line), (all) => said(all.said)))])
   if (provider)
     rewrite(providerLog, (lines) => provider(lines.map(parse<ProviderLine>)).map((line) => JSON.stringify(line)))
   if (tools) rewrite(toolLog, tools)

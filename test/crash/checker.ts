@@ -1,3 +1,4 @@
+import { checkAccess } from './checks/access.ts'
 import { checkChildren, checkFamilies } from './checks/children.ts'
 import { checkEffects } from './checks/effects.ts'
 import { checkInputs } from './checks/inputs.ts'
@@ -33,6 +34,7 @@ const checks: ((evidence: Evidence, expect: Expect) => void)[] = [
   checkBudget,
   checkLocks,
   checkMoments,
+  checkAccess,
 ]
 
 const [file] = process.argv.slice(2)

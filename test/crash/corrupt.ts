@@ -1,7 +1,8 @@
 import type { Moment, ProviderLine, Row } from './evidence.ts'
+import type { Said } from './said.ts'
 
 /** Real cycles whose evidence is changed. */
-export const families = ['join', 'tools', 'budget', 'cancel', 'hall'] as const
+export const families = ['join', 'tools', 'budget', 'cancel', 'hall', 'access'] as const
 export type Family = (typeof families)[number]
 
 /** One thing that is made wrong in a copy of what a cycle left. */
@@ -12,6 +13,8 @@ export interface Planted {
   tools?(lines: string[]): string[]
   /** What was kept when the process died. */
   moment?(moment: Moment): void
+  /** What the processes said. */
+  said?(said: Said[]): void
   /** A file that is left in the home. */
   lock?: string
 }

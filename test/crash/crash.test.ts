@@ -14,7 +14,7 @@ const postgres = () => inject('postgresUrl')
 let ground: Ground
 
 beforeAll(async () => {
-  ground = await layGround()
+  ground = await layGround(inject('runFolder'))
 }, patience)
 afterAll(() => ground.remove())
 
@@ -66,6 +66,12 @@ describe('a process that is killed', () => {
   )
 
   test('F04: while a request is cancelled leaves no child behind', () => killed('disown', sqlite), patience)
+
+  test(
+    'S07: while it adds a user, answers with a key or revokes a token leaves each done once and told once',
+    () => killed('access', sqlite),
+    patience,
+  )
 
   test(
     'F12: again and again while it recovers leaves one outcome',

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import type { Act, Passes, Said } from './act.ts'
+import type { Act } from './act.ts'
 import type { CrashWorld, Ground } from './fixture.ts'
 import { beginLife, type Life, type LifeEnd } from './life.ts'
+import type { Passes, Said } from './said.ts'
 import { type ScenarioName, scenarioNamed } from './scenarios.ts'
 
 /**
@@ -94,12 +95,12 @@ async function alone(stage: Stage): Promise<Story> {
   const ends = [first]
   if (first.wasKilled) await stage.keepMoment()
   for (const next of later) {
-    const recovery = await stage.begin('recovery', {}, next).end
+    const recovery = await stage.begin('recovery', stage.afterwards(ends), next).end
     if (recovery.wasKilled) await stage.keepMoment()
     ends.push(recovery)
   }
   const started = performance.now()
-  const last = await stage.begin('last recovery', {}).end
+  const last = await stage.begin('last recovery', stage.afterwards(ends)).end
   return stage.story([...ends, last], {
     passes: { first: first.passes, second: {}, recovery: last.passes },
     recoveryMs: last.quietAt - started,
@@ -143,7 +144,7 @@ async function asleep(stage: Stage): Promise<Story> {
   } else await first.says(isPoint ? 'stopping' : 'stalling')
   const isSilent = first.child.exitCode === null && first.child.signalCode === null
   const started = performance.now()
-  const second = await stage.begin('second', stage.asOther()).end
+  const second = await stage.begin('second', { ...stage.asOther(), plays: ['again'] }).end
   await stage.keepMoment()
   first.child.kill('SIGCONT')
   const firstEnd = await first.end
@@ -171,10 +172,15 @@ class Stage {
     const { home, database, provider, providerLog, toolLog } = this.runtime
     const { scenario } = this.cycle
     const usual: Act = {
-      ...{ name, scenario, plays: [], isBound: false, lingers: false, leaseSeconds: leaseOf(this.cycle) },
+      ...{ name, scenario, plays: [], heard: [], isBound: false, lingers: false, leaseSeconds: leaseOf(this.cycle) },
       ...{ home, database, providerUrl: provider.url, providerLog, toolLog },
     }
     return beginLife(this.ground.program, { ...usual, ...how }, crashAt)
+  }
+
+  /** The people at a process that died repeat what they asked it for. */
+  afterwards(before: LifeEnd[]): Partial<Act> {
+    return { plays: ['again'], heard: before.flatMap(({ said }) => said) }
   }
 
   /** A home has one process that works for everything; on a server the other has a home of its own. */

@@ -27,6 +27,10 @@ export interface Moment {
 export interface Evidence extends Moment {
   accepted: { accepted: string; content: string }[]
   cancelled: { cancelled: string; state: string; at: number; asked: number }[]
+  admitted: { admitted: string }[]
+  tokens: { token: string; id: number; user: string }[]
+  answers: { key: string; answer: unknown }[]
+  revoked: { revoked: number; isGood: boolean }[]
   /** Kills and sleeps. */
   silences: number
   /** Whether locks tell who is dead; otherwise only leases do, and a busy machine looks like death. */
@@ -61,6 +65,10 @@ const orders = {
   projects: 'id',
   tasks: 'id',
   task_edges: 'task_id, needs_id',
+  users: 'id',
+  tokens: 'id',
+  audit: 'seq',
+  idempotency: 'principal, key',
 }
 export type Rows = Record<keyof typeof orders, Row[]>
 
@@ -91,6 +99,10 @@ export async function readEvidence(file: string): Promise<Evidence> {
     tools: lines(given.toolLog),
     accepted: given.said.filter((each: object) => 'accepted' in each),
     cancelled: given.said.filter((each: object) => 'cancelled' in each),
+    admitted: given.said.filter((each: object) => 'admitted' in each),
+    tokens: given.said.filter((each: object) => 'token' in each),
+    answers: given.said.filter((each: object) => 'key' in each),
+    revoked: given.said.filter((each: object) => 'revoked' in each),
     silences: given.silences,
     isLockTold: given.isLockTold,
     at: given.at,

@@ -2,6 +2,7 @@ import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { followRules, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
+import { buildOnce } from '../setup/build-once.ts'
 import { bundle } from '../setup/bundle.ts'
 import { Databases } from './databases.ts'
 import { type Scenario, type ScenarioName, scenarioNamed } from './scenarios.ts'
@@ -32,11 +33,12 @@ export interface CrashWorld {
   remove(): Promise<void>
 }
 
-export async function layGround(): Promise<Ground> {
+/** Builds the program in a folder that other grounds share, if there is one. */
+export async function layGround(shared?: string): Promise<Ground> {
   const directory = mkdtempSync(join(tmpdir(), 'heddle-ground-'))
   const clear = () => rmSync(directory, { recursive: true, force: true })
   process.once('exit', clear)
-  const program = await bundleIn(directory)
+  const program = await programIn(shared ?? directory)
   const checker = new Watch()
   const databases = new Databases(directory)
   let made = 0
@@ -82,9 +84,13 @@ function answering({ rules, answers }: Scenario): ProviderRule {
 }
 
 /** With what the program looks for beside itself. */
-function bundleIn(directory: string): Promise<string> {
-  mkdirSync(join(directory, 'bundle'))
-  copyFileSync(join(root, 'package.json'), join(directory, 'bundle/package.json'))
-  cpSync(join(root, 'agents'), join(directory, 'agents'), { recursive: true })
-  return bundle('test/crash/act.ts', join(directory, 'bundle/app'))
+async function programIn(parent: string): Promise<string> {
+  const folder = join(parent, 'crash-program')
+  await buildOnce(folder, async (directory) => {
+    mkdirSync(join(directory, 'bundle'))
+    copyFileSync(join(root, 'package.json'), join(directory, 'bundle/package.json'))
+    cpSync(join(root, 'agents'), join(directory, 'agents'), { recursive: true })
+    await bundle('test/crash/act.ts', join(directory, 'bundle/app'))
+  })
+  return join(folder, 'bundle/app/act.js')
 }

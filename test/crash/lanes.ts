@@ -20,6 +20,8 @@ export interface Figures {
   p95RecoveryMs: number
   perMode: object
   perScenario: object
+  /** How often a process was killed or stopped at each crash point. */
+  perPoint: Record<string, number>
 }
 
 /** Runs cycles side by side, tells how it goes, and keeps what came of them. */
@@ -75,6 +77,7 @@ export class Lanes {
       cyclesPerMinute: this.#pace(),
       perMode: per(modes, ({ mode }) => mode),
       perScenario: per(scenarios, ({ scenario }) => scenario),
+      perPoint: perPoint(results),
     }
   }
 
@@ -98,6 +101,14 @@ export class Lanes {
     process.stderr.write(`${cycle.scenario} on ${this.#name}, ${cycle.mode}: ${cycle.at.join(', then ')}\n`)
     for (const problem of problems) process.stderr.write(`  ${problem}\n`)
   }
+}
+
+function perPoint(results: CycleResult[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { cycle, killed } of results)
+    for (const point of cycle.at.slice(0, killed).map((at) => at.split('#')[0] ?? ''))
+      counts[point] = (counts[point] ?? 0) + 1
+  return counts
 }
 
 function summed(results: CycleResult[]): Pick<Figures, 'cycles' | 'killed' | 'p95RecoveryMs'> {

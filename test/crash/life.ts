@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
-import type { Act, Passes, Said } from './act.ts'
+import { node } from '../setup/node.ts'
+import type { Act } from './act.ts'
+import type { Passes, Said } from './said.ts'
 
 const patience = 120_000
 
@@ -92,7 +94,7 @@ function killRunning(): void {
 
 /** A child that ends with us. The channel tells it that we are gone; one that is stopped does not hear that. */
 export function startProgram(program: string, args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(node[0], [...node.slice(1), program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'heddle-crash-cache'), ...env },
   })

@@ -1,4 +1,4 @@
-import type { Passes } from './act.ts'
+import type { Passes } from './said.ts'
 
 /** Every place that was passed, as `point#n`. */
 export function placesOf(passes: Passes): string[] {

@@ -4,11 +4,17 @@ import { seedFor } from '../testing/hall-truth.ts'
 
 /** Someone who uses a heddle while things happen to it. */
 export interface Person {
-  ask(content: string, wishes?: { kind?: 'steer'; timeoutSeconds?: number }): Promise<void>
+  ask(content: string, wishes?: { kind?: 'steer'; timeoutSeconds?: number; session?: string }): Promise<void>
   /** True when the provider has been asked exactly this; false when everything has come to rest without it. */
   sees(content: string): Promise<boolean>
   /** Stops the session's last run and all that it began. */
   cancel(reason: string): Promise<void>
+  /** Adds a user with a token. */
+  admit(user: string): Promise<void>
+  /** Asks with the user's token, twice by the same key. */
+  askAs(user: string, content: string): Promise<void>
+  /** Revokes the user's tokens, and tries each after that. */
+  turnOut(user: string): Promise<void>
 }
 
 /** What a process does before it is killed, and what must come of it. A new entry below is all that it takes. */
@@ -22,6 +28,10 @@ export interface Scenario {
   first(me: Person): Promise<void>
   /** What somebody else does meanwhile: the same process, or, in a pair, the other one. */
   second?(me: Person): Promise<void>
+  /** What they ask for again once the process is dead or asleep, by the same keys. */
+  again?(me: Person): Promise<void>
+  /** Its session is made on the way: no second process of a home can work for it. */
+  makesSession?: boolean
   /** Tokens that a request may cost: the checker holds the ledger against it. */
   budget?: number
   /** Tokens that fit into the model's window. */
@@ -54,6 +64,8 @@ const chores = {
 }
 
 const badJob = '4 tasks by the liar, the half-json-caller, the looper and the silent'
+
+const guestSession = 'user:guest:main'
 
 export const scenarios = {
   fresh: { rules: [], ends: ['completed'], fresh: true, first: (me) => me.ask('first question ever') },
@@ -210,6 +222,17 @@ export const scenarios = {
     first: (me) => me.ask('tidy question'),
   },
 
+  access: {
+    rules: [{ when: 'guest question', attempts: 1, answer: { text: 'an answer for the guest', faults: slowly } }],
+    ends: ['completed'],
+    makesSession: true,
+    first: receiveGuest,
+    async second(me) {
+      if (await me.sees('guest question')) await me.ask('question of the owner', { session: guestSession })
+    },
+    again: receiveGuest,
+  },
+
   stall: {
     rules: [callsOnce('stall question', ['stall', 'push'])],
     ends: ['completed'],
@@ -225,6 +248,18 @@ export function scenarioNamed(name: ScenarioName): Scenario {
 
 /** All but the stall, which is no place to be killed at: it takes longer than a lease each time. */
 export const crashScenarios = (Object.keys(scenarios) as ScenarioName[]).filter((name) => name !== 'stall')
+
+async function receiveGuest(me: Person): Promise<void> {
+  await me.admit('guest')
+  await me.askAs('guest', 'guest question')
+  await me.turnOut('guest')
+}
+
+/** Whether two processes can play it at once: where there is no session yet, none can work for it beside the first. */
+export function canPair(name: ScenarioName, database: string): boolean {
+  const { fresh, makesSession } = scenarioNamed(name)
+  return !fresh && !(makesSession && database === 'sqlite')
+}
 
 function callsOnce(when: string, tools: string[]): WrittenRule {
   return { when, after: 'user', answer: { calls: tools.map((name, at) => call(name, at + 1)) } }

@@ -14,6 +14,7 @@ const inputs: Record<(typeof memoryWriters)[number], object> = {
   memory_update: { id: 1, content: 'The port is 1.' },
   memory_reinforce: { id: 1 },
   memory_demote: { id: 1 },
+  memory_trust: { id: 1 },
   remember: { content: 'The port is 8443.' },
   narrative_update: { summary: 'A child was here.' },
 }
@@ -56,7 +57,7 @@ test('a child of sessions_spawn has no tool that writes memory or narrative, bef
   await second.stop()
   expect(seen.length).toBeGreaterThan(2)
   expect(new Set(seen.flat())).toEqual(new Set())
-  const child = (await app.runs({ all: true })).find(({ session }) => session?.includes('subagent'))
+  const child = (await app.runs({ all: true })).rows.find(({ session }) => session?.includes('subagent'))
   const run = await app.show(folder, `run:${child?.id}`)
   const view = await app.show(folder, `turn:${run.kind === 'run' ? run.turnId : ''}`)
   const calls = view.kind === 'turn' ? view.toolCalls : []

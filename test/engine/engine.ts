@@ -101,7 +101,9 @@ export async function newEngine(
     moments: runMoments,
     limits: testLimits(options.limits),
     model: () => model,
+    defaultModel: model.name,
     fallbacks: [],
+    knowsModel: () => true,
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
     prompt: async () => options.systemPrompt ?? 'You are brief.',
     promptBytes: () => 100,
@@ -119,6 +121,7 @@ export async function newEngine(
       programTools: (options.tools ?? []).map(({ name }) => name),
     },
     network: () => Promise.reject(new Error('nothing is fetched here')),
+    allowedOrigins: [],
   }
   const until: TestEngine['until'] = async (question) => {
     let changed = Promise.withResolvers<void>()

@@ -50,7 +50,7 @@ describe.each(databases)('a process that stands still for longer than its lease 
     const turns = await app.log(folder, {})
     expect(turns).toHaveLength(1)
     expect((await app.usage('run')).total.calls).toBe(2)
-    expect(await app.runs()).toEqual([])
+    expect((await app.runs()).rows).toEqual([])
     await app.close()
   })
 })
@@ -92,7 +92,7 @@ async function untilItEnds(program: Program): Promise<boolean> {
 
 async function endsOf(app: App): Promise<Record<string, string>> {
   const runs = await app.runs({ all: true })
-  return Object.fromEntries(runs.map(({ session, state }) => [session, state]))
+  return Object.fromEntries(runs.rows.map(({ session, state }) => [session, state]))
 }
 
 async function hear<T>(program: Program): Promise<T> {

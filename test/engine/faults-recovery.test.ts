@@ -46,7 +46,9 @@ describe.each(databases)('F12 a recovery that is killed on %s', patience, (datab
   }
 
   // A hundred lives, one after the other.
-  test('at any point leaves a recovery that comes to the same end', { timeout: 600_000 }, async () => {
+  test('at any point leaves a recovery that comes to the same end', {
+    timeout: isLong ? 3_600_000 : 600_000,
+  }, async () => {
     const problems: Record<string, string[]> = {}
     // On a server each life takes five times as long: there only every third point is one.
     const step = isLong || database === 'sqlite' ? 1 : 3

@@ -77,7 +77,7 @@ describe.each(databases)('what a model may ask of its tools on %s', (database) =
         ? { text: 'done' }
         : { calls: [1, 2].map((each) => ({ name: 'spawn', input: `child ${n} ${each}` })) },
     )
-    const spawn = { ...spawnTool(() => under), sink: 'agents' as const }
+    const spawn = { ...spawnTool(() => under), startsAgent: true as const }
     under = await newEngine(database, model, { tools: [spawn], limits: { maxSteps: 1000, maxSpawnsPerTurn: 5 } })
     await under.work()
     const { runId } = await under.say('begin')

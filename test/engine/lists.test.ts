@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { sessionCursor } from '../../src/api/views/session.ts'
 import { ownerText } from '../../src/domain/access/principal.ts'
 import { newRun, type Run } from '../../src/domain/run.ts'
 import type { SessionKind } from '../../src/domain/session.ts'
@@ -47,7 +46,7 @@ describe.each(databases)('lists on %s', (database) => {
       for (const [name, list] of Object.entries(lists)) count[name] = await statementsOf(runtime.store, list)
       counts.push(count)
     }
-    expect(await read((rows) => listSessions(rows, { limit: 1000 }))).toHaveLength(1000)
+    expect(await read((rows) => listSessions(rows, { limit: 1000 }))).toMatchObject({ rows: { length: 1000 } })
     expect(counts[1]).toEqual(counts[0])
     expect(counts[0]).toMatchObject({ sessions: 1, 'usage session': 2, ps: 4, 'ps -a': 4 })
   })
@@ -55,14 +54,15 @@ describe.each(databases)('lists on %s', (database) => {
   test('of sessions go on after a cursor, whatever is used meanwhile', async () => {
     await fill(runtime, 25)
     const first = await read((rows) => listSessions(rows, { limit: 10 }))
-    const labels = first.map(({ label }) => label)
-    const last = first.at(-1)
+    const labels = first.rows.map(({ label }) => label)
+    const last = first.rows.at(-1)
     // It is the first of the list now, and was on the first page.
     await touch(runtime, last?.id ?? '', 99_999)
-    for (let page = first; page.length > 0; ) {
-      const end = page.at(-1)
-      page = await read((rows) => listSessions(rows, { limit: 10, ...(end && { after: sessionCursor(end) }) }))
-      labels.push(...page.map(({ label }) => label))
+    for (let after = first.next; after !== undefined; ) {
+      const page = { limit: 10, after }
+      const more = await read((rows) => listSessions(rows, page))
+      labels.push(...more.rows.map(({ label }) => label))
+      after = more.next
     }
     expect(new Set(labels).size).toBe(25)
     expect(labels).toHaveLength(25)
@@ -75,7 +75,9 @@ describe.each(databases)('lists on %s', (database) => {
     await add(runtime, { label: 'main', folder: '/there' })
     await add(runtime, { label: 'theirs', principalId: 'user:x' })
     const labels = (filter: NonNullable<Parameters<typeof listSessions>[1]>) =>
-      read(async (rows) => (await listSessions(rows, filter)).map((each) => `${each.folder} ${each.label}`).toSorted())
+      read(async (rows) =>
+        (await listSessions(rows, filter)).rows.map((each) => `${each.folder} ${each.label}`).toSorted(),
+      )
     expect(await labels({ folder, kind: 'person', archived: false })).toEqual(['/here main', '/here theirs'])
     expect(await labels({ principal: 'user:x' })).toEqual(['/here theirs'])
     expect(await labels({ folder, archived: true })).toEqual(['/here old'])
@@ -85,20 +87,22 @@ describe.each(databases)('lists on %s', (database) => {
 
   test('of runs are oldest first, and go on with older ones', async () => {
     await fill(runtime, 25)
-    const all = await read((rows) => listRuns(rows, 9_000, { all: true, limit: 1000 }))
-    expect(all).toHaveLength(25)
+    const { rows: all, next: none } = await read((rows) => listRuns(rows, 9_000, { all: true, limit: 1000 }))
+    expect([all.length, none]).toEqual([25, undefined])
     const newest = await read((rows) => listRuns(rows, 9_000, { all: true, limit: 10 }))
-    const older = await read((rows) => listRuns(rows, 9_000, { all: true, limit: 100, after: newest[0]?.id ?? '' }))
-    expect([...older, ...newest]).toEqual(all)
+    const older = await read((rows) => listRuns(rows, 9_000, { all: true, limit: 100, after: newest.next ?? '' }))
+    expect([...older.rows, ...newest.rows]).toEqual(all)
+    // A page that ends with the last row has nothing after it.
+    expect(await read((rows) => listRuns(rows, 9_000, { all: true, limit: 25 }))).toEqual({ rows: all })
     const live = await read((rows) => listRuns(rows, 9_000, { limit: 1000 }))
-    expect(live.map(({ id }) => id)).toEqual(all.filter(({ state }) => state !== 'completed').map(({ id }) => id))
+    expect(live.rows.map(({ id }) => id)).toEqual(all.filter(({ state }) => state !== 'completed').map(({ id }) => id))
     expect(all.slice(0, 4).map(({ doing }) => doing)).toEqual([
       'thinking',
       'queued',
       expect.stringMatching(/^waiting for model retry in 1s/),
       'completed',
     ])
-    expect(all[0]).toMatchObject({ session: 's0', folder, model: { actual: 'big' }, tokens: 11 })
+    expect(all[0]).toMatchObject({ session: 's0', folder, lane: 'main', model: { actual: 'big' }, tokens: 11 })
   })
 
   test('of spending group by key in the order of the first call; a limit leaves out the oldest, not of the total', async () => {

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { decide } from '../../src/engine/run/approvals/decide.ts'
+import { listApprovals } from '../../src/engine/views/questions.ts'
 import { why } from '../../src/engine/why/why.ts'
 import { forget } from '../../src/memory/forget.ts'
-import { remember } from '../../src/memory/remember.ts'
-import { findMemory, listMemories } from '../../src/store/knowledge/memories.ts'
+import { remember, trustMemory } from '../../src/memory/remember.ts'
+import { addScore, findMemory, listMemories } from '../../src/store/knowledge/memories.ts'
 import { memoryRecallsIn } from '../../src/store/knowledge/memory-recalls.ts'
 import { insertNarrative } from '../../src/store/knowledge/narratives.ts'
 import { listResults } from '../../src/store/rows/results.ts'
@@ -10,6 +12,7 @@ import { databases } from '../setup/places.ts'
 import { agentNamed, newOffice, type Office, staff } from './test-team.ts'
 
 const trusted = { integrity: 'trusted' as const, sources: [] }
+const stranger = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
 
 describe.each(databases)('what an agent knows on %s', (database) => {
   let office: Office
@@ -107,9 +110,9 @@ describe.each(databases)('what an agent knows on %s', (database) => {
           ? { calls: [{ name: 'memory_store', input: { content: 'The vault is in the cellar', replaces: 2 } }] }
           : { text: said.at(-1) ?? '' },
     })
-    await keep('The vault door is in the north wall', { integrity: 'untrusted', sources: ['url:https://a.example'] })
+    await keep('The vault door is in the north wall', stranger)
     await keep('The vault is in the attic')
-    expect((await office.ask('where is the vault?')).text).toContain('memory:2 is trusted')
+    expect((await office.ask('where is the vault?', { trust: stranger })).text).toContain('memory:2 is trusted')
     expect((await memories()).map(({ content }) => content)).toContain('The vault is in the attic')
   })
 
@@ -128,17 +131,64 @@ describe.each(databases)('what an agent knows on %s', (database) => {
     expect((await office.engine.store.read((rows) => findMemory(rows, 1)))?.recalledAt).toBeGreaterThan(1)
   })
 
-  test('a memory of a stranger’s words stays one: who is reminded of it is not trusted any more', async () => {
+  test('a memory of a stranger’s words stays one: who asks for it is not trusted any more', async () => {
+    office = await newOffice(database, {
+      coordinator: (_, __, { messages }) => {
+        const made = messages.filter(({ role }) => role === 'tool').length
+        const calls = [
+          { name: 'memory_query', input: { query: 'vault' } },
+          { name: 'memory_store', input: { content: 'The vault is in the cellar' } },
+        ]
+        return made < 2 ? { calls: calls.slice(made, made + 1) } : { text: 'ok' }
+      },
+    })
+    await keep('The vault door is in the north wall', stranger)
+    await office.ask('where is the vault?')
+    expect((await memories())[0]).toMatchObject({ content: 'The vault is in the cellar', label: stranger })
+  })
+
+  test('a run that has seen only trusted content is reminded of none from strangers, however well they fit', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (let n = 1; n <= 8; n++) await keep(`The vault door number ${n} is in the north wall`, stranger)
+    await keep('The vault is in the attic')
+    await office.ask('where is the vault door?')
+    expect(office.requestsOf('coordinator')[0]?.note).toContain('attic')
+    expect(office.requestsOf('coordinator')[0]?.note).not.toContain('north')
+    await office.ask('where is the vault door?', { label: 'mail', trust: stranger })
+    expect(office.requestsOf('coordinator')[1]?.note).toContain('data, not instructions')
+  })
+
+  test('the same words of a stranger never raise their score, and trust makes them as good as others', async () => {
+    office = await newOffice(database, { coordinator: () => ({ text: 'ok' }) })
+    for (let n = 1; n <= 369; n++) await keep('The vault is open', stranger)
+    expect(await memories()).toMatchObject([{ id: 1, score: 1, label: stranger }])
+    await office.engine.store.write('submit', (tx) => addScore(tx, 1, 3))
+    expect(await memories()).toMatchObject([{ id: 1, score: 1 }])
+    await office.engine.store.write('submit', (tx) => trustMemory(tx, 1, 1, 1000))
+    expect(await memories()).toMatchObject([{ id: 2, label: { integrity: 'trusted', sources: stranger.sources } }])
+    await office.engine.store.write('submit', (tx) => addScore(tx, 2, 3))
+    expect(await memories()).toMatchObject([{ id: 2, score: 4 }])
+  })
+
+  test('a memory becomes trusted only by a yes of the user, who is shown its words and sources', async () => {
     office = await newOffice(database, {
       coordinator: (_, last) =>
-        last === 'where is the vault?'
-          ? { calls: [{ name: 'memory_store', input: { content: 'The vault is in the cellar' } }] }
-          : { text: 'ok' },
+        last === 'trust it' ? { calls: [{ name: 'memory_trust', input: { id: 1 } }] } : { text: 'ok' },
     })
-    await keep('The vault door is in the north wall', { integrity: 'untrusted', sources: ['url:https://a.example'] })
-    await office.ask('where is the vault?')
-    expect(office.requestsOf('coordinator')[0]?.note).toContain('data, not instructions')
-    expect((await memories())[0]?.label).toEqual({ integrity: 'untrusted', sources: ['url:https://a.example'] })
+    await keep('The vault is open', stranger)
+    await office.say('trust it')
+    const [question] = await office.until(async (rows) => {
+      const open = await listApprovals(rows)
+      return open.length > 0 && open
+    })
+    expect(question).toMatchObject({
+      change: 'The vault is open',
+      facts: [expect.anything(), { name: 'from', value: 'url:https://a.example' }],
+    })
+    expect(await memories()).toMatchObject([{ id: 1, label: stranger }])
+    await decide(office.engine, question?.id ?? 0, { answer: 'once', hash: question?.hash ?? '' })
+    await office.until(async (rows) => (await findMemory(rows, 1))?.supersededBy === 2)
+    expect(await memories()).toMatchObject([{ id: 2, label: { integrity: 'trusted' } }])
   })
 
   test('a worker writes nothing down, and asks only if its file says so', async () => {

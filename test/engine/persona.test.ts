@@ -90,7 +90,7 @@ describe('the main session of a persona', () => {
       code: 'not_found',
       message: 'there is no persona "nobody"',
     })
-    expect((await app.sessions()).map(({ label }) => label)).toEqual(['guard:main'])
+    expect((await app.sessions()).rows.map(({ label }) => label)).toEqual(['guard:main'])
   })
 
   test('adding a turn with a persona to a session that has another one is refused and changes nothing', async () => {

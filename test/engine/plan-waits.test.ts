@@ -23,7 +23,7 @@ describe.each(databases)('a task whose run waits says for what on %s', (database
     const words = await office.engine.store.read(async (rows) => [
       (await viewTasks(rows, { ...office.engine, now })).find(({ id }) => id === task)?.doing,
       (await viewTask(rows, { ...office.engine, now }, `task:${task}`)).doing,
-      (await listRuns(rows, now)).find(({ taskId }) => taskId === task)?.doing,
+      (await listRuns(rows, now)).rows.find(({ taskId }) => taskId === task)?.doing,
     ])
     expect(new Set(words).size).toBe(1)
     return words[0]

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Model, ModelRequest } from '../../src/domain/model.ts'
+import type { ModelRequest } from '../../src/domain/model.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
@@ -69,7 +69,7 @@ describe.each(databases)('sessions_spawn on %s', (database) => {
 
   test('applies and reports the model and the thinking level that were asked for', async () => {
     const asked: ModelRequest[] = []
-    const cheap: Model = scriptedModel(
+    const cheap = scriptedModel(
       (request) => {
         asked.push(request)
         return { text: 'cheap' }
@@ -77,7 +77,7 @@ describe.each(databases)('sessions_spawn on %s', (database) => {
       { name: 'cheap' },
     )
     const input = { task: 'Think.', model: 'cheap', thinking: 'high', timeoutSeconds: 0 }
-    expect(await answerTo(input, { otherModels: [cheap] })).toMatchObject({ model: 'cheap', thinking: 'high' })
+    expect(await answerTo(input, { others: [cheap] })).toMatchObject({ model: 'cheap', thinking: 'high' })
     expect(asked.map(({ thinking }) => thinking)).toEqual([{ level: 'high' }])
     const [child] = await nest.children()
     expect(child?.options).toMatchObject({ model: 'cheap', thinking: { level: 'high' }, timeoutMs: 0 })
@@ -86,11 +86,11 @@ describe.each(databases)('sessions_spawn on %s', (database) => {
   test('tells which model answers instead of one that this run may not use', async () => {
     const cheap = scriptedModel(() => ({ text: 'cheap' }), { name: 'cheap' })
     const spawn = spawns({ task: 'Think.', model: 'cheap' })
-    nest = await newSpawning(database, { parent: spawn, child: done }, { otherModels: [cheap] })
+    nest = await newSpawning(database, { parent: spawn, child: done }, { others: [cheap] })
     await nest.ask('go', { ceiling: { models: ['scripted'] } })
     expect(answered(nest.parentRequests()[1] as ModelRequest)).toMatchObject({
       model: 'scripted',
-      clamped: { from: 'cheap', why: 'this run may use only scripted' },
+      clamped: { from: 'cheap', why: 'it is not in models.allow' },
     })
     expect(nest.childRequests()).toHaveLength(1)
     expect(cheap.requests).toEqual([])

@@ -72,7 +72,7 @@ export function thinker(life: Life, outside: Outside, maxOutputTokens: number): 
   }
 }
 
-export function toolsOf(life: Life, outside: Outside, engine: () => Engine): Tool[] {
+export function toolsOf(life: Life, outside: Outside, engine: Engine): Tool[] {
   return [
     acting('look', 'pure', life, outside),
     acting('put', 'idempotent', life, outside),
@@ -82,7 +82,7 @@ export function toolsOf(life: Life, outside: Outside, engine: () => Engine): Too
       ...described('spawn'),
       effect: 'transactional',
       write: (tx, task, call) =>
-        spawnChild(tx as Tx, engine(), call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
+        spawnChild(tx as Tx, engine, call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
     },
   ]
 }

@@ -21,11 +21,7 @@ export function withPlans(engine: Engine): Engine {
     agents: index,
     defaultAgent: 'coordinator',
   }
-  const added = [
-    planTasks(planning),
-    spawnAgent(planning, { knowsModel: () => false }),
-    ...projectTools(planning, { plans: 'auto' }),
-  ] as Tool[]
+  const added = [planTasks(planning), spawnAgent(planning), ...projectTools(planning, { plans: 'auto' })] as Tool[]
   for (const tool of added) tools.set(tool.name, tool)
   return planning
 }

@@ -254,7 +254,7 @@ export class Simulation {
   /** The engine as one process has it: everything that takes a while takes a turn of its life. */
   engineOf(life: Life): Engine {
     const runtime = { store: this.#storeOf(life), clock: life.clock, newId: this.#newId }
-    const tools = toolsOf(life, this.outside, () => engine)
+    const tools = toolsOf(life, this.outside, { ...this.#ground.engine, ...runtime })
     const model = thinker(life, this.outside, maxOutputTokens)
     const engine: Engine = {
       ...this.#ground.engine,

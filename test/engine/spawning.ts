@@ -1,10 +1,10 @@
 import type { Agent } from '../../src/domain/agent.ts'
 import type { Clock } from '../../src/domain/clock.ts'
-import type { Model, ModelRequest } from '../../src/domain/model.ts'
+import type { ModelRequest } from '../../src/domain/model.ts'
 import type { Run } from '../../src/domain/run.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
-import { type ScriptedReply, scriptedModel } from '../../src/testing.ts'
+import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../src/testing.ts'
 import type { Database } from '../setup/places.ts'
 import { newOffice, type Office, type OfficeOptions } from './test-team.ts'
 
@@ -13,7 +13,7 @@ type Answers = (last: string, request: ModelRequest) => ScriptedReply
 
 export interface SpawningOptions extends Pick<OfficeOptions, 'config' | 'tools' | 'clock'> {
   agents?: Agent[]
-  otherModels?: Model[]
+  others?: ScriptedModel[]
   tools?: Tool[]
   clock?: Clock
 }
@@ -54,7 +54,7 @@ export function spawns(...inputs: object[]): Answers {
 export async function newSpawning(
   database: Database,
   { parent, child }: { parent: Answers; child: Answers },
-  { config: configure, otherModels = [], ...options }: SpawningOptions = {},
+  { config: configure, others = [], ...options }: SpawningOptions = {},
 ): Promise<Spawning> {
   const answer = (request: ModelRequest) =>
     (isSubagent(request) ? child : parent)(request.messages.at(-1)?.content ?? '', request)
@@ -66,7 +66,7 @@ export async function newSpawning(
       agents: [],
       ...options,
       model,
-      otherModels,
+      others,
       config(config) {
         config.agent.default = '@general'
         config.memory.narratives = false

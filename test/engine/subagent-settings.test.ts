@@ -83,7 +83,7 @@ const effects: Record<string, () => Promise<unknown>> = {
       Object.assign(section(config), { model: 'cheap' })
       Object.assign(defaults(config), { model: 'other' })
     }
-    expect(await spawnWith(both, { otherModels: [cheap()] })).toMatchObject({ model: 'cheap' })
+    expect(await spawnWith(both, { others: [cheap()] })).toMatchObject({ model: 'cheap' })
   },
   'tools.subagents.thinking': async () => {
     await spawnWith((config) => Object.assign(section(config), { thinking: 'low' }))
@@ -108,7 +108,7 @@ const effects: Record<string, () => Promise<unknown>> = {
   },
   'agents.defaults.subagents.model': async () => {
     const answer = await spawnWith((config) => Object.assign(defaults(config), { model: 'cheap' }), {
-      otherModels: [cheap()],
+      others: [cheap()],
     })
     expect(answer).toMatchObject({ model: 'cheap' })
     const [main] = (await nest?.engine.store.read((rows) => findSessions(rows, { label: 'main' }))) ?? []

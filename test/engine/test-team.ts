@@ -7,7 +7,7 @@ import { type Config, loadConfig } from '../../src/config/config.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Embedder } from '../../src/domain/embedder.ts'
-import type { Model, ModelRequest } from '../../src/domain/model.ts'
+import type { ModelRequest } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
 import { answer } from '../../src/engine/run/answer.ts'
 import { type Submission, submit } from '../../src/engine/run/submit.ts'
@@ -70,8 +70,8 @@ export interface OfficeOptions {
   window?: number
   /** Who answers everything, instead of those who play a role. */
   model?: ScriptedModel
-  /** Models besides that one. */
-  otherModels?: Model[]
+  /** Models besides the one that plays the roles, which is the default. */
+  others?: ScriptedModel[]
 }
 
 export async function newOffice(
@@ -86,7 +86,7 @@ export async function newOffice(
     embedder,
     window,
     model: given,
-    otherModels = [],
+    others = [],
   }: OfficeOptions = {},
 ): Promise<Office> {
   const runtime = await newTestRuntime(database, clock ? { clock } : {})
@@ -113,7 +113,7 @@ export async function newOffice(
     { crash: () => undefined, live: () => undefined },
     {
       config,
-      models: [model, ...otherModels],
+      models: [model, ...others],
       tools,
       env: {},
       agents: { find: (name) => known.get(name), list: live },

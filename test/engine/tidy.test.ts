@@ -177,7 +177,7 @@ test('why leads over a tombstone to the words of the user', async () => {
   const work = await app.work()
   const { itemId } = await app.submit('/here', { session: 'main', content: 'go' })
   await app.answer('/here', itemId, new AbortController().signal)
-  const [line] = await app.subagents({ all: true })
+  const [line] = (await app.subagents({ all: true })).rows
   for (;;) {
     const { task } = await app.subagent(line?.runId ?? '')
     if (task.startsWith('[removed:')) break

@@ -87,7 +87,7 @@ describe.each(databases)('export and import on %s', (database) => {
     const report = await bring(other, await lines(runtime))
     expect(report.sessions.map(({ label }) => label).sort()).toEqual(['atlas:main', 'b', 'c', 'main-2'])
     const heads = async (of: TestRuntime) =>
-      new Map((await of.store.read((rows) => listSessions(rows))).map((each) => [each.label, each.headTurnId]))
+      new Map((await of.store.read((rows) => listSessions(rows))).rows.map((each) => [each.label, each.headTurnId]))
     const [from, to] = [await heads(runtime), await heads(other)]
     expect([to.get('main-2'), to.get('b'), to.get('c')]).toEqual([from.get('main'), from.get('b'), from.get('c')])
   })

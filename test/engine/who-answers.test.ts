@@ -36,7 +36,7 @@ test.each([{ content: '@drawer a map' }, { content: 'a map', agent: 'drawer' }])
     await expect(app.submit('/here', { session: 'main', ...asked })).rejects.toMatchObject(refusal)
     await expect(app.checkAgent('/here', 'drawer')).rejects.toMatchObject(refusal)
     expect(await app.agents('/here')).not.toContainEqual(expect.objectContaining({ name: 'drawer' }))
-    expect(await app.sessions()).toEqual([])
+    expect((await app.sessions()).rows).toEqual([])
     expect(model.requests).toEqual([])
   },
 )
@@ -62,7 +62,7 @@ test.each(['@drawer', '@Drawer ', '@drawer:'])('%j alone is refused: nothing is 
     message: 'no message for @drawer',
     remedy: 'write it after the name: heddle ask "@drawer …"',
   })
-  expect(await app.sessions()).toEqual([])
+  expect((await app.sessions()).rows).toEqual([])
 })
 
 test('an agent may name a model that the program was given, and the script that stands in for one', async () => {
@@ -80,7 +80,7 @@ test('a default agent that is not there refuses what is asked of it with the nea
     message: 'agent.default is @genral, but there is no such agent',
     remedy: 'did you mean @general? heddle config set agent.default @general',
   })
-  expect(await app.sessions()).toEqual([])
+  expect((await app.sessions()).rows).toEqual([])
   const { itemId } = await app.submit('/here', { session: 'main', content: '@general hello' })
   const work = await app.work()
   expect(await app.answer('/here', itemId, never)).toMatchObject({ text: 'hello' })

@@ -102,6 +102,7 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   exportMemories: [{ action: 'memory.read', args: () => [] }],
   remember: [{ action: 'memory.write', args: () => [{ content: 'x' }] }],
   changeMemory: [{ action: 'memory.write', args: () => [99, { content: 'x' }] }],
+  trustMemory: [{ action: 'memory.write', args: () => [99] }],
   forgetMemory: [{ action: 'memory.write', args: () => [99] }],
   importMemories: [{ action: 'memory.write', args: () => ['', { name: 'x', trust: false }] }],
   backup: [{ action: 'home.backup', args: () => ['/there/is/no/such/folder'] }],

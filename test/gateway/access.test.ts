@@ -38,8 +38,8 @@ describe.each(databases)('a public token on the socket of a daemon on %s', (data
     expect(answered).toMatchObject({ status: 'completed', session: 'user:pia:main', folder })
     expect(answered.text).toContain('may I ask')
 
-    expect((await pia.sessions()).map(({ label }) => label)).toEqual(['user:pia:main'])
-    expect((await pia.runs({ all: true })).map(({ id }) => id)).toEqual([answered.runId])
+    expect((await pia.sessions()).rows.map(({ label }) => label)).toEqual(['user:pia:main'])
+    expect((await pia.runs({ all: true })).rows.map(({ id }) => id)).toEqual([answered.runId])
     expect([await pia.plans(), await pia.results(), await pia.tasks()]).toEqual([[], [], []])
     const told = JSON.stringify([await pia.events({}), await pia.show(folder, `turn:${answered.turnId}`)])
     expect(told).not.toMatch(/1234|the owner asks/)

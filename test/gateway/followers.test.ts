@@ -22,15 +22,17 @@ const never = new AbortController().signal
 const mia: Principal = { kind: 'user', id: 'mia', role: 'public' }
 
 /** A second server over the same Heddle, where `mia` sees only what happens in her session. */
-async function serveMia(isKnown: () => boolean): Promise<Server> {
+async function serveMia(isKnown: () => boolean, onLook: (after?: string) => void = () => undefined): Promise<Server> {
   const { app } = gateway
   const isHers = async (runId: string) => (await app.show('/', `run:${runId}`)).kind === 'run' && hers.has(runId)
   const herApp: App = {
     ...app.as(mia),
-    events: async (query) =>
-      (await app.events(query)).filter(
+    async events(query) {
+      onLook(query.after)
+      return (await app.events(query)).filter(
         ({ payload, subject }) => payload['session'] === 'mia' || hers.has(subject.slice(4)),
-      ),
+      )
+    },
     async show(where, reference) {
       if (await isHers(reference.slice('run:'.length))) return app.show(where, reference)
       throw new HeddleError('not_found', 'there is no such run', 'list yours with: heddle ps')
@@ -83,6 +85,30 @@ test('a follower with a token gets the events and the text of what its App shows
     item.kind === 'live' ? item.delta.runId !== own.runId : JSON.stringify(item.event).includes(other.runId ?? '')
   expect(heard.filter(isAboutOther)).toEqual([])
   expect(heard.at(-1)).toMatchObject({ event: { kind: 'run.ended', subject: `run:${own.runId}` } })
+})
+
+test('a follower with a token does not pass over the events of others twice', async () => {
+  gateway = await newGateway([scriptedModel([{ text: 'one' }, { text: 'two' }])])
+  const ask = async (content: string) => {
+    const { itemId } = await gateway.door.submit(folder, { session: 'other', content })
+    await gateway.door.answer(folder, itemId, never)
+  }
+  await ask('not hers')
+  const looks: (string | undefined)[] = []
+  const again = Promise.withResolvers<void>()
+  const { path } = await serveMia(
+    () => true,
+    (after) => looks.push(after) > 1 && again.resolve(),
+  )
+  const enough = new AbortController()
+  const stream = socketClient({ socket: path, token: 'mia-token' }, systemClock).stream({ signal: enough.signal })
+  const next = stream[Symbol.asyncIterator]().next()
+  await gateway.untilListeners(3)
+  await ask('nor this')
+  await again.promise
+  enough.abort()
+  await next
+  expect(looks.slice(0, 2)).toEqual([undefined, expect.any(String)])
 })
 
 test('the stream of a revoked token ends, and says why', async () => {

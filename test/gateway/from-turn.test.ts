@@ -25,7 +25,7 @@ test('a question from a turn into a label that exists is refused before anything
   }
   for (const { submit } of [door, app]) await expect(submit(folder, asked)).rejects.toMatchObject(refusal)
   expect(await app.log(folder, {})).toEqual(before)
-  expect(await app.runs({ all: true })).toHaveLength(1)
+  expect((await app.runs({ all: true })).rows).toHaveLength(1)
 })
 
 test('a question that started a session from a turn, delivered again, is answered as the first time', async () => {

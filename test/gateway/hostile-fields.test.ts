@@ -101,7 +101,7 @@ function encodedId(text: string): string {
 async function everyRunEnds({ app, door }: TestGateway): Promise<void> {
   await untilSo(async () => {
     for (const { runId } of await app.approvals()) await door.cancel(runId, 'enough')
-    return (await app.runs()).length === 0
+    return (await app.runs()).rows.length === 0
   })
 }
 
@@ -116,7 +116,7 @@ describe.each(databases)('hostile values on %s', (database) => {
     const { app, door } = gateway
     const first = await door.submit(folder, { session: 'main', content: 'delegate' })
     await door.answer(folder, first.itemId, new AbortController().signal)
-    const runs = (await app.runs({ all: true })).map(({ id }) => id)
+    const runs = (await app.runs({ all: true })).rows.map(({ id }) => id)
     const known = [`result:${runs[0]}`, `join:${runs[0]}`]
     const send = sender(gateway.server.path)
     const ids = [...runs, first.itemId, '1', '999999999999999']
@@ -221,14 +221,14 @@ describe('hostile values', () => {
         })
     expect(wrong).toEqual([])
     const { runs } = app
-    await untilSo(async () => (await runs()).length === 0)
+    await untilSo(async () => (await runs()).rows.length === 0)
     await work.stop()
   })
 })
 
 /** What takes nothing from outside, or a file that a person names. */
 const notAsked = ['backup', 'prune', 'cursor', 'tips', 'personas', 'approvals', 'users', 'tokens', 'revokeToken']
-notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'forgetMemory', 'exportMemories')
+notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'trustMemory', 'forgetMemory', 'exportMemories')
 
 /** Every other call of an App with one text in all its arguments. */
 function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {

@@ -57,7 +57,7 @@ describe.each(databases)('a key on %s', (database) => {
     expect(await post('/v1/inputs', input, { key: 'k' })).toEqual(first)
     expect(await post('/v1/inputs', { ...input, dedupeKey: 'k' })).toEqual(first)
     expect(await post('/v1/inputs', { ...input, content: 'twice', dedupeKey: 'k' })).toMatchObject(reused)
-    expect(await gateway.app.runs({ all: true })).toHaveLength(1)
+    expect((await gateway.app.runs({ all: true })).rows).toHaveLength(1)
   })
 
   test('belongs to its principal', async () => {

@@ -33,12 +33,12 @@ describe.each(databases)('keys of clients on %s', (database) => {
     const { app, door } = gateway
     const { itemId } = await door.submit(folder, { session: 'main', content: 'go' })
     await hold.reached
-    const child = (await app.runs({ all: true })).find(({ session }) => session?.includes('subagent'))
+    const child = (await app.runs({ all: true })).rows.find(({ session }) => session?.includes('subagent'))
     for (const kind of ['result', 'plan', 'join', 'narrative'])
       await door.submit(folder, { session: 'other', content: 'x', dedupeKey: `${kind}:${child?.id}` })
     hold.open()
     expect(await door.answer(folder, itemId, never)).toMatchObject({ status: 'completed', text: 'heard' })
-    await untilSo(async () => (await app.runs({ all: true })).every(({ state }) => state === 'completed'))
+    await untilSo(async () => (await app.runs({ all: true })).rows.every(({ state }) => state === 'completed'))
   })
 
   test('what was delivered before an upgrade is known by its key after it, and frees the key of the engine', async () => {

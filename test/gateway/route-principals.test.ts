@@ -87,6 +87,7 @@ describe('each request gets the App of its own principal, and no other', () => {
     memories: [{ limit: 1 }],
     remember: [{ content: 'x' }],
     changeMemory: [1, {}],
+    trustMemory: [1],
     forgetMemory: [1],
     revokeGrant: [1],
     countSessions: [{}],

@@ -74,7 +74,7 @@ describe.each(databases)('the client on %s', (database) => {
       (of[method] as (...args: unknown[]) => unknown)(...args)
     for (const read of reads)
       expect({ read, answer: await ask(door, read) }).toEqual({ read, answer: await ask(app, read) })
-    expect(await door.runs({ all: true })).toMatchObject([{ id: runId }])
+    expect((await door.runs({ all: true })).rows).toMatchObject([{ id: runId }])
     expect(await collected(door.exportTurns(folder))).toEqual(await collected(app.exportTurns(folder)))
     expect(await collected(door.exportTurns(folder, 'side'))).toEqual(await collected(app.exportTurns(folder, 'side')))
     const text = async (of: App) =>

@@ -48,7 +48,9 @@ test('through the socket everything is answered as by the heddle itself', async 
   expect(answer).toMatchObject({ ok: true, status: 'completed', text: 'answer 1', folder })
   const view = await door.run(`run:${answer.runId}`)
   expect({ ...view, silentForSeconds: 0 }).toMatchObject({ kind: 'run', state: 'completed', turnId: answer.turnId })
-  expect(await door.runs({ all: true })).toMatchObject([{ id: answer.runId, folder, model: { actual: 'scripted' } }])
+  expect((await door.runs({ all: true })).rows).toMatchObject([
+    { id: answer.runId, folder, model: { actual: 'scripted' } },
+  ])
   expect(await door.usage('agent', { today: true })).toEqual(await app.usage('agent', { today: true }))
   expect(await door.status(folder, 0)).toEqual(await app.status(folder, 0))
   expect(await door.cursor()).toBe(await app.cursor())
@@ -142,7 +144,7 @@ describe('what is not as it must be is refused, and told what is wrong', () => {
       status,
       body: { ok: false, error: { code, message: expect.any(String), remedy: expect.any(String), retry: 'never' } },
     })
-    expect(await gateway.app.runs({ all: true })).toEqual([])
+    expect((await gateway.app.runs({ all: true })).rows).toEqual([])
   })
 
   test('what a page in a browser could send without asking', async () => {
@@ -190,7 +192,7 @@ describe('agents work in no folder that is not made for it, whichever way it is 
       await expect(gateway.app.submit(place, question)).rejects.toMatchObject({ code: 'bad_folder' })
       const draft = { query: [{ content: 'q' }], response: { content: 'a' } }
       await expect(gateway.app.append(place, { session: 'main', draft })).rejects.toMatchObject({ code: 'bad_folder' })
-      expect(await gateway.app.sessions()).toEqual([])
+      expect((await gateway.app.sessions()).rows).toEqual([])
     },
   )
 
@@ -204,8 +206,8 @@ describe('agents work in no folder that is not made for it, whichever way it is 
       expect(await gateway.door.answer(spelled, itemId, never)).toMatchObject({ folder: real })
       expect((await gateway.app.log(spelled, {})).length).toBeGreaterThan(0)
     }
-    expect(await gateway.app.sessions()).toMatchObject([{ folder: real, label: 'main' }])
-    expect(await gateway.app.sessions({ folder: `${link}/` })).toHaveLength(1)
+    expect((await gateway.app.sessions()).rows).toMatchObject([{ folder: real, label: 'main' }])
+    expect((await gateway.app.sessions({ folder: `${link}/` })).rows).toHaveLength(1)
   })
 })
 

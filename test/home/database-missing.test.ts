@@ -79,7 +79,7 @@ describe.each(databases)('a database on %s that is gone', (database) => {
     await home.lose()
     rmSync(home.paths.knownDatabases)
     const fresh = await home.open()
-    expect(await fresh.sessions()).toEqual([])
+    expect((await fresh.sessions()).rows).toEqual([])
     await fresh.close()
     await home.lose()
     await expect(home.open()).rejects.toMatchObject({ code: 'database_missing' })

@@ -4,7 +4,6 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   renameSync,
   rmSync,
   statSync,
@@ -12,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { buildOnce } from './build-once.ts'
 import { bundleWhole } from './bundle.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -24,7 +24,8 @@ const dayMs = 86_400_000
  */
 export async function builtHeddle(): Promise<string> {
   const place = join(cache, sourcesAsTheyAre())
-  if (!existsSync(place)) await buildAt(place)
+  if (!existsSync(place)) removeOld()
+  await buildOnce(place, (directory) => buildIn(directory, place))
   return join(place, 'bin/heddle')
 }
 
@@ -53,26 +54,18 @@ function sourcesAsTheyAre(): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-async function buildAt(place: string): Promise<void> {
-  mkdirSync(cache, { recursive: true })
-  removeOld()
-  const making = mkdtempSync(join(cache, 'making-'))
-  const main = await bundleWhole('src/cli/main.ts', making, place)
-  cpSync(join(root, 'bin'), join(making, 'bin'), { recursive: true })
-  mkdirSync(join(making, 'dist/cli'), { recursive: true })
-  renameSync(main, join(making, 'dist/cli/main.js'))
-  try {
-    renameSync(making, place)
-  } catch {
-    // Another worker was faster.
-    rmSync(making, { recursive: true })
-  }
+async function buildIn(directory: string, place: string): Promise<void> {
+  const main = await bundleWhole('src/cli/main.ts', directory, place)
+  cpSync(join(root, 'bin'), join(directory, 'bin'), { recursive: true })
+  mkdirSync(join(directory, 'dist/cli'), { recursive: true })
+  renameSync(main, join(directory, 'dist/cli/main.js'))
 }
 
 /** Not those of today: another run may use one. */
 function removeOld(): void {
   for (const name of globSync('*', { cwd: cache })) {
     const path = join(cache, name)
-    if (Date.now() - statSync(path).mtimeMs > dayMs) rmSync(path, { recursive: true, force: true })
+    const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    if (Date.now() - made > dayMs) rmSync(path, { recursive: true, force: true })
   }
 }

@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest begins first, so that no worker is left with it at the end; Vitest itself knows only after a run. */
 const slow = [
-  'test/attack/',
   'test/crash/',
+  'test/attack/',
   'test/soak/',
   'test/engine/memory-crash',
   'test/engine/faults-',
@@ -11,8 +11,10 @@ const slow = [
   'test/store/restore-interrupted',
   'test/store/disk-fails',
   'test/contract/processes',
-  'test/tools/exec-bounds',
+  'test/tools/exec-',
+  'test/tools/guard',
   'test/tools/race',
+  'test/tools/write-kill',
   'test/launcher-signals',
   'test/package',
   'test/cli/report',
@@ -21,6 +23,12 @@ const slow = [
   'test/cli/approvals.test',
   'test/cli/fuzz',
   'test/cli/every-command',
+  'test/cli/agents-test',
+  'test/gateway/hostile-fields',
+  'test/models/rehearsal.test',
+  'test/memory/background',
+  'test/engine/simulator',
+  'test/engine/write.test',
 ]
 
 export class SlowFirst extends BaseSequencer {

@@ -15,7 +15,7 @@ import { emptyPlace, filledPlace, filledTurns, openWorld } from './filled-world.
 import { laterMigrations } from './later-schema.ts'
 import type { Act, Said } from './programs/act.ts'
 
-const timeout = 120_000
+const timeout = isLong ? 3_600_000 : 120_000
 const program = '../store/programs/act'
 const later = { migrations: laterMigrations }
 

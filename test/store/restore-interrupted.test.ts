@@ -9,6 +9,7 @@ import type { CrashPoint } from '../../src/domain/crash-points.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
 import { start } from '../contract/program.ts'
+import { node } from '../setup/node.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
 import { rowsIn } from './all-rows.ts'
@@ -233,7 +234,7 @@ function stoppedAt(opening: number, act: Act) {
   const { file } = act.place as FilePlace
   const flags = ['-f', '-P', file, '-e', 'trace=openat', '-e', `inject=openat:signal=STOP:when=${opening}`]
   const path = join(import.meta.dirname, 'programs/act.ts')
-  const child: ChildProcess = spawn('strace', [...flags, process.execPath, path, JSON.stringify(act)])
+  const child: ChildProcess = spawn('strace', [...flags, ...node, path, JSON.stringify(act)])
   onTestFinished(() => void child.kill('SIGKILL'))
   const stopped = Promise.withResolvers<void>()
   let pid = 0

@@ -3,12 +3,15 @@ import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
+import type { User } from '../../src/domain/access/user.ts'
 import type { Event } from '../../src/domain/event.ts'
 import { startOfDay } from '../../src/domain/spending.ts'
 import { noUsage } from '../../src/domain/turn.ts'
 import { append } from '../../src/engine/turns/append.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
+import { insertToken, listTokens, revokeToken, revokeTokensOf } from '../../src/store/rows/access/tokens.ts'
+import { insertUser } from '../../src/store/rows/access/users.ts'
 import { followEvents, pruneEvents, readEvents } from '../../src/store/rows/events.ts'
 import { costSince, reserveUsage, settleUsage } from '../../src/store/rows/usage.ts'
 import { usageBy } from '../../src/store/rows/usage-lists.ts'
@@ -24,6 +27,12 @@ import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 const ways = databases.flatMap((from) => databases.map((to) => ({ from, to })))
 const draft = { query: [{ content: 'and now?' }], response: { content: 'on' } }
+
+const mia: User = {
+  ...{ id: 'mia', role: 'public', isTrusted: false, tools: null, folder: '/work' },
+  ...{ perDayUsd: null, createdAt: 1, removedAt: null },
+}
+const token = { userId: 'mia', scopes: null, createdAt: 1, expiresAt: null }
 
 const meta = { key: 'k', value: 'v' }
 
@@ -41,6 +50,23 @@ describe.each(ways)('a backup of $from restored into $to', ({ from, to }) => {
     expect(depth).toBe(5)
     const numbers = (await allRows(runtime.store))['events']?.map(({ seq }) => seq)
     expect(new Set(numbers).size).toBe((rows['events']?.length ?? 0) + 1)
+  })
+
+  test('has no valid token, whether it was revoked since then or not, until the owner makes a new one', async () => {
+    const old = await filledWorld(from)
+    await old.store.write('access', async (tx) => {
+      await insertUser(tx, mia)
+      await insertToken(tx, { ...token, hash: 'kept' })
+      await revokeToken(tx, await insertToken(tx, { ...token, hash: 'revoked' }), 5)
+    })
+    const backup = await backupOf(old.store)
+    await old.store.write('access', (tx) => revokeTokensOf(tx, 'mia', 6))
+    const place = emptyPlace(to)
+    expect(await restoreBackup(place, backup, { context })).toMatchObject({ revokedTokens: 1 })
+
+    const { store } = await openWorld(place)
+    const tokens = await store.read(listTokens)
+    expect(tokens.map(({ revokedAt }) => revokedAt)).toEqual([5, expect.any(Number)])
   })
 
   test('lets the cursors of the old database expire, and new ones work', async () => {

@@ -26,4 +26,7 @@ test('the refusal names what should have been locked first', () => {
   const tx = newTransaction()
   tx.locking('runs')
   expect(() => tx.locking('sessions')).toThrow('append: sessions must be locked before runs')
+  // A job is the last: what it starts is locked before it.
+  tx.locking('jobs')
+  expect(() => tx.locking('runs')).toThrow('append: runs must be locked before jobs')
 })

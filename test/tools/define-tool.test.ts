@@ -45,7 +45,7 @@ test('input that fits is read with its defaults, and what does not fit is told b
 })
 
 test('spawn_agent takes a task of a plan alone, or a task and its agent, and is shown as one object', () => {
-  const spawn = spawnAgent({} as never, { knowsModel: () => true })
+  const spawn = spawnAgent({} as never)
   const either = { ok: false, why: 'give either task and skill, or task_id alone' }
   expect(spawn.parse({ task_id: 3 })).toEqual({ ok: true, value: { task_id: 3 } })
   expect(spawn.parse({ task: ' look ', skill: 'researcher' })).toEqual({

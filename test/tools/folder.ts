@@ -6,7 +6,8 @@ import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { ChangeFile, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
-import { hashOf, pathOf } from '../../src/tools/files/change-file.ts'
+import { pathOf } from '../../src/tools/files/change-file.ts'
+import { hashOf } from '../../src/tools/files/content-hash.ts'
 import { fileTools } from '../../src/tools/files/file-tools.ts'
 
 /** What must never be seen: it lies beside the folder, in content and in a name. */

@@ -146,6 +146,8 @@ export interface MemoryApp {
   remember(memory: MemoryChange & { content: string }): Promise<RememberResult>
   /** New content makes a new memory that replaces the old one, which stays readable; tags and keywords change in place. */
   changeMemory(id: number, change: MemoryChange): Promise<RememberResult>
+  /** Makes an untrusted memory trusted: one with the same words and sources replaces it. */
+  trustMemory(id: number): Promise<RememberResult>
   /** Works for replaced memories too. Those that it replaced stay readable unless `older` is set. */
   forgetMemory(id: number, options?: { older?: boolean }): Promise<ForgetResult>
   /** A readable file that can be imported again, in chunks; newest first. */

@@ -6,6 +6,12 @@ export interface PageOptions {
   after?: string
 }
 
+/** Rows of a list; `next` is the cursor after which more follow, and missing where there are none. */
+export interface ListPage<Row> {
+  rows: Row[]
+  next?: string
+}
+
 /** Most rows that one call lists. */
 export const maxPage = 1000
 

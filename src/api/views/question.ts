@@ -28,6 +28,8 @@ export interface SubmitResult {
   session: string
   /** The session's current run, which the input waits for. */
   queuedBehind?: string
+  /** Options that are not the sender's to choose, with the values that hold instead of those that were sent. */
+  limitedTo?: Pick<Question, 'priority' | 'timeoutSeconds' | 'attended' | 'waitsForBudget'>
 }
 
 /** Outcome of a question. */

@@ -1,9 +1,10 @@
+import type { Ceiling } from '../../domain/access/ceiling.ts'
 import type { Label } from '../../domain/label.ts'
-import type { Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from '../../domain/run.ts'
+import type { Lane, Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
 import type { UnsafeCall } from '../../domain/tools/touched.ts'
 import type { TurnModel } from '../../domain/turn.ts'
-import type { PageOptions } from './page.ts'
+import type { ListPage, PageOptions } from './page.ts'
 
 /** All of a run. */
 export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'tellsOf'> {
@@ -17,6 +18,8 @@ export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'te
   crashes: number
   tries: number
   effectiveTools: string[]
+  /** The most that it and everything below it may have; what is left out is not limited. */
+  ceiling: Ceiling
   label: Label
   usage: Spending
   /** Budget of its whole request and the cost so far; `request` has every figure. */
@@ -53,6 +56,8 @@ export interface RunLine {
   /** The session that it summarises, for a narrator run. */
   tellsOf?: string
   via: RunOrigin
+  /** The part of the queue that it waits in. */
+  lane: Lane
   model: TurnModel
   /** Current activity: the last step of its journal. */
   doing: string
@@ -66,16 +71,14 @@ export interface RunLine {
   waitingFor?: string
 }
 
-/** Which runs to list: unfinished ones or, with `all`, any. Without a limit 50; `after` is the id of a run. */
+/** Which runs to list: unfinished ones or, with `all`, any. Without a limit 50; `after` is the `next` of a page, or the id of a run. */
 export interface RunFilter extends PageOptions {
   all?: boolean
 }
 
-/** Spending by key, those that began last at the end; `next` is the cursor of older ones. */
-export interface UsageReport {
-  rows: (Spending & { key: string })[]
+/** Spending by key, those that began last at the end; older ones follow `next`. */
+export interface UsageReport extends ListPage<Spending & { key: string }> {
   total: Spending
-  next?: string
 }
 
 /** Keys by which spending can be grouped. */

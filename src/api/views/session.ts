@@ -1,5 +1,5 @@
 import type { SessionKind } from '../../domain/session.ts'
-import { cursorFrom, type PageOptions } from './page.ts'
+import type { PageOptions } from './page.ts'
 
 /** A session in a list. */
 export interface SessionView {
@@ -20,11 +20,6 @@ export interface SessionFilter extends PageOptions {
   label?: string
   kind?: SessionKind
   archived?: boolean
-}
-
-/** Cursor of a session in a list, after which the next page begins. */
-export function sessionCursor({ updatedAt, id }: Pick<SessionView, 'updatedAt' | 'id'>): string {
-  return cursorFrom([Date.parse(updatedAt), id])
 }
 
 /** Result of an import. */

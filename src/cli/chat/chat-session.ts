@@ -102,7 +102,7 @@ export class ChatSession {
   async #begin(): Promise<void> {
     const { folder } = this.#here
     const label = this.#session
-    const isThere = (await this.#ask((client) => client.sessions({ folder, label }))).length > 0
+    const isThere = (await this.#ask((client) => client.sessions({ folder, label }))).rows.length > 0
     // Read before this process starts working, so that runs left by a crash are recognised.
     const request = await this.#ask((client) => runsAt(client, { session: this.#session, folder }))
     if (isThere) await this.#connection.workOn(this.#session)

@@ -17,7 +17,7 @@ type ListContext = Pick<CommandContext, 'folder' | 'screen' | 'clock'>
 
 /** Sessions of this folder, last used first, and the command that switches to one. */
 export async function sessionLines(app: App, { folder, screen, clock }: ListContext, current: string): Promise<string> {
-  const found = await app.sessions({ folder, limit: maxListed, ...talks })
+  const { rows: found } = await app.sessions({ folder, limit: maxListed, ...talks })
   if (found.length === 0) return 'no session yet: one starts with your first message'
   const rows = found.map(({ label, depth, updatedAt }) => [
     label === current ? '*' : ' ',
@@ -40,9 +40,9 @@ export async function chatLabel(app: App, folder: string, text: string): Promise
 
 /** Finds the session to switch to. */
 export async function findChatSession(app: App, folder: string, label: string): Promise<SessionView> {
-  const [found] = await app.sessions({ folder, label: label.normalize('NFC'), ...talks })
+  const [found] = (await app.sessions({ folder, label: label.normalize('NFC'), ...talks })).rows
   if (found) return found
-  const others = await app.sessions({ folder, limit: maxPage, ...talks })
+  const { rows: others } = await app.sessions({ folder, limit: maxPage, ...talks })
   const close = nearest(
     label,
     others.map((session) => session.label),
@@ -55,7 +55,7 @@ export async function findChatSession(app: App, folder: string, label: string): 
 
 /** Label for a new session: the given one, or the next free one. */
 export async function freshLabel(app: App, folder: string, label: string | undefined): Promise<string> {
-  const isTaken = async (chosen: string) => (await app.sessions({ folder, label: chosen })).length > 0
+  const isTaken = async (chosen: string) => (await app.sessions({ folder, label: chosen })).rows.length > 0
   if (label === undefined) {
     for (let number = 2; ; number++) if (!(await isTaken(`chat-${number}`))) return `chat-${number}`
   }

@@ -62,7 +62,7 @@ interface GreetingContext {
 /** The session, with the last message of the user. */
 async function sessionLine(here: CommandContext, client: Client, session: string): Promise<string> {
   const label = printable(session)
-  const [found] = await client.sessions({ folder: here.folder, label: session })
+  const [found] = (await client.sessions({ folder: here.folder, label: session })).rows
   if (!found?.headTurnId) return `${label}, new: it starts with your first message`
   const turns = await client.log(here.folder, { of: session, limit: searchedTurns })
   const last = turns.findLast(({ preview }) => !byAgents.test(preview)) ?? turns.at(-1)

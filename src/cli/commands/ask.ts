@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import type { Answered, Question } from '../../api/views/question.ts'
+import type { Answered, Question, SubmitResult } from '../../api/views/question.ts'
 import type { WorkInProgress } from '../../api/views/run.ts'
 import { tail } from '../../domain/id.ts'
 import type { Client } from '../../gateway/api.ts'
@@ -79,7 +79,7 @@ export const registerAsk: Register = (program, run) => {
 }
 
 async function handIn(here: CommandContext, question: Question): Promise<Answered> {
-  const submit = async (client: Client) => client.submit(here.folder, question)
+  const submit = (client: Client) => submitTo(here, client, question)
   const daemon = await here.daemon()
   const alone = async () => submit(await here.app())
   const { session, runId, itemId, queuedBehind } = await (daemon
@@ -99,6 +99,17 @@ async function handIn(here: CommandContext, question: Question): Promise<Answere
     usage: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0 },
     ...(queuedBehind !== undefined && { queuedBehind }),
   }
+}
+
+/** Submits a question, and says which of its options do not hold. */
+async function submitTo(here: CommandContext, client: Client, question: Question): Promise<SubmitResult> {
+  const submitted = await client.submit(here.folder, question)
+  const { priority, timeoutSeconds } = submitted.limitedTo ?? {}
+  if (priority !== undefined)
+    here.tell(`your role allows a priority of ${priority} at most, which this question has now`)
+  if (timeoutSeconds !== undefined)
+    here.tell(`your role allows ${timeoutSeconds} seconds at most: the run ends after that`)
+  return submitted
 }
 
 /** An answer, and work to do after it was shown. */
@@ -173,7 +184,7 @@ async function askThrough(
   begin: (session: string) => Promise<void> = async () => undefined,
 ): Promise<Answered> {
   let cursor = await client.cursor()
-  const { itemId, session, runId } = await client.submit(here.folder, question)
+  const { itemId, session, runId } = await submitTo(here, client, question)
   await begin(session)
   const until = AbortSignal.any([stopped, enough])
   for (;;) {

@@ -32,9 +32,13 @@ export const registerBackup: Register = (program, run) => {
         const aside = done.keptAside
           ? `\nwhat was there before is kept: ${done.keptAside}\nto go back: ${done.wayBack}`
           : ''
+        const revoked =
+          done.revokedTokens > 0
+            ? `\nrevoked ${countLabel(done.revokedTokens, 'token')} of the backup    heddle tokens create --user ID`
+            : ''
         return {
           json: { ok: true, ...done },
-          text: `restored ${countLabel(done.turns, 'turn')} from ${file}    heddle sessions --all${aside}`,
+          text: `restored ${countLabel(done.turns, 'turn')} from ${file}    heddle sessions --all${revoked}${aside}`,
         }
       }),
     )

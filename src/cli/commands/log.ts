@@ -74,8 +74,8 @@ async function read(
   if (of === undefined) {
     const { folder } = here
     const [newest] = [
-      ...(await client.sessions({ folder, label: 'main' })),
-      ...(await client.sessions({ folder, limit: 1 })),
+      ...(await client.sessions({ folder, label: 'main' })).rows,
+      ...(await client.sessions({ folder, limit: 1 })).rows,
     ]
     // A folder without sessions has an empty log; that is no error.
     if (!newest) return []

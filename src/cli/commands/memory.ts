@@ -93,6 +93,18 @@ export const registerMemory: Register = (program, run) => {
     )
 
   memory
+    .command('trust <memory>')
+    .description('vouch for an untrusted memory: agents are reminded of it like of your own')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .addHelpText('after', '\nExample: heddle memory trust 12')
+    .action(
+      run(async (here, [name = ''], options) => {
+        const { vouchForMemory } = await import('./memory/memory-keep.ts')
+        return vouchForMemory(here, memoryNumber(name), options['yes'] === true)
+      }),
+    )
+
+  memory
     .command('forget <memory>')
     .description('delete it and list what cites it; older versions stay')
     .option('-y, --yes', 'do not ask for confirmation')

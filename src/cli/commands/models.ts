@@ -132,7 +132,8 @@ function statusOf({ apiKey }: NamedModel): 'ready' | 'key_missing' {
   return apiKey && !apiKey.isThere ? 'key_missing' : 'ready'
 }
 
-function placeIn({ agent }: Config, name: string): string {
+function placeIn({ agent, allowedModels }: Config, name: string): string {
+  if (allowedModels && !allowedModels.includes(name)) return 'not allowed (models.allow)'
   if (agent.model === name) return 'default'
   const place = agent.fallbacks.indexOf(name)
   return place === -1 ? '' : `fallback ${place + 1}`

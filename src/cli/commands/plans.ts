@@ -111,7 +111,7 @@ async function busiest(here: CommandContext, client: Client, all: boolean): Prom
 async function warnIfIdle(here: CommandContext, client: Client, id: number): Promise<void> {
   const { status } = await client.plan(`plan:${id}`)
   if (status !== 'running' || (await here.daemon())) return
-  const runs = await client.runs()
+  const { rows: runs } = await client.runs()
   if (runs.some(({ state }) => state === 'running')) return
   const isAsking = runs.some(({ waitingFor }) => waitingFor === 'approval' || waitingFor === 'budget')
   here.tell(

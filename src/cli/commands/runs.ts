@@ -1,5 +1,4 @@
-import { maxPage, type PageOptions } from '../../api/views/page.ts'
-import { type RunLine, spendingKeys, type UsageReport } from '../../api/views/run.ts'
+import { type RunLine, spendingKeys } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
@@ -31,7 +30,6 @@ export const registerRuns: Register = (program, run) => {
         const { rows: runs, ...more } = await readPages((page) => client.runs({ all, ...page }), {
           ...pageOptions(options, all ? lastRuns : 0, 'runs'),
           newest: 'last',
-          cursorOf: ({ id }) => id,
         })
         const text =
           runs.length > 0
@@ -61,7 +59,10 @@ export const registerRuns: Register = (program, run) => {
         const client = await here.client()
         const today = options['today'] === true
         const page = pageOptions(options, here.json ? 0 : screenRows, 'rows')
-        const { rows, total, ...more } = await readUsage((part) => client.usage(by, { today, ...part }), page)
+        const { rows, total, ...more } = await readPages((part) => client.usage(by, { today, ...part }), {
+          ...page,
+          newest: 'last',
+        })
         const lines = [...rows, { key: 'total', ...total }].map((each) =>
           spendingRow({ ...each, key: printable(each.key) }),
         )
@@ -117,20 +118,6 @@ export const registerRuns: Register = (program, run) => {
     )
 }
 
-/** Reads the report page by page; older rows come before. */
-async function readUsage(
-  read: (page: PageOptions) => Promise<UsageReport>,
-  { limit, after }: { limit: number; after?: string },
-): Promise<UsageReport> {
-  const size = (have: number) => (limit === 0 ? maxPage : Math.min(maxPage, limit - have))
-  let report = await read({ limit: size(0), ...(after !== undefined && { after }) })
-  while (report.next !== undefined && (limit === 0 || report.rows.length < limit)) {
-    const older = await read({ limit: size(report.rows.length), after: report.next })
-    report = { ...older, rows: [...older.rows, ...report.rows] }
-  }
-  return report
-}
-
 /** Whether it names a plan or task; the output then uses that name instead of the run's. */
 function isPlanned(name: string): boolean {
   return /^(?:task|plan):/.test(name)
@@ -143,13 +130,18 @@ function purposeOf({ session, taskId, parentRunId, tellsOf }: RunLine): string {
   return parentRunId === null ? printable(session ?? '–') : `run:${tail(parentRunId)}`
 }
 
+/** Where a queued run waits, if not in line with what people asked for. */
+function laneWords({ state, lane }: RunLine): string {
+  return state === 'queued' && lane !== 'main' ? `in the lane ${lane}` : ''
+}
+
 function row(run: RunLine): string[] {
   return [
     `run:${tail(run.id)}`,
     run.state,
     run.agent === undefined ? '–' : `@${printable(run.agent)}`,
     purposeOf(run),
-    run.doing === run.state ? '' : printable(run.doing),
+    run.doing === run.state ? laneWords(run) : printable(run.doing),
     `${run.ageSeconds}s`,
     `${inThousands(run.tokens)} tok`,
     `${run.estimatedUsd > 0 ? '~' : ''}$${(run.costUsd + run.estimatedUsd).toFixed(2)}${lostWords(run)}`,

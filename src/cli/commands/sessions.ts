@@ -1,4 +1,4 @@
-import { type SessionView, sessionCursor } from '../../api/views/session.ts'
+import type { SessionView } from '../../api/views/session.ts'
 import { tail } from '../../domain/id.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
@@ -76,10 +76,9 @@ async function list(here: CommandContext, options: Record<string, unknown>) {
   const all = options['all'] === true
   const scope = all ? {} : { folder: here.folder, ...talks }
   const page = pageOptions(options, here.json ? 0 : screenSessions, 'sessions')
-  const { rows, ...more } = await readPages<SessionView>((part) => client.sessions({ ...scope, ...part }), {
+  const { rows, ...more } = await readPages((part) => client.sessions({ ...scope, ...part }), {
     ...page,
     newest: 'first',
-    cursorOf: sessionCursor,
   })
   const json = { sessions: rows, ...more }
   if (rows.length === 0) return { json, text: await nothing(here, all) }

@@ -147,7 +147,7 @@ function namesAt(here: CommandContext): NameChecks {
 
 /** Names of the agents that may be the default agent in this folder. */
 function agentNamesAt({ home, folder, clock, userHome }: CommandContext): AgentNames {
-  return ({ skills, models }) => {
+  return ({ skills, models: { allow: _, ...models } }) => {
     const config = { skills: skills.map((each) => expandFolder(each, userHome)), models }
     return answeringNames(openAgents({ paths: homePaths(home), config, clock }), folder)
   }

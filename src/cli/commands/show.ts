@@ -4,9 +4,11 @@ import type { TurnView } from '../../api/views/turn.ts'
 import { describePart } from '../../domain/attachment.ts'
 import { tail } from '../../domain/id.ts'
 import type { Message } from '../../domain/message.ts'
+import type { TurnModel } from '../../domain/turn.ts'
 import { wholeQuestion } from '../approvals/question-page.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { callStatus } from '../live/call-line.ts'
+import { clampWords } from '../pages/answer-page.ts'
 import { commandLines } from '../pages/command-lines.ts'
 import { memoryPage, remindersLines } from '../pages/memory-page.ts'
 import { narrativePage } from '../pages/narrative-page.ts'
@@ -83,7 +85,7 @@ function turnPage(here: CommandContext, turn: TurnView): string {
     ],
     ['sessions', turn.sessions.map((label) => printable(label)).join(', ') || null],
     ['persona', turn.thread.persona],
-    ['model', turn.model.actual && printable(turn.model.actual)],
+    ['model', modelWords(turn.model)],
     ['trust', turn.label.integrity === 'untrusted' ? `untrusted: ${printable(turn.label.sources.join(', '))}` : null],
     ['run', `run:${turn.runId}`],
     ['at', turn.timestamp],
@@ -110,6 +112,11 @@ function turnPage(here: CommandContext, turn: TurnView): string {
   return [head, ...messages, ...summary, ...reminders, ...calls, messageText(here, turn.response)].join('\n\n')
 }
 
+function modelWords(model: TurnModel): string | null {
+  const clamped = clampWords(model)
+  return [model.actual && printable(model.actual), clamped].filter(Boolean).join(', ') || null
+}
+
 function messageText(here: CommandContext, message: Message): string {
   const origin = [message.source ?? 'human', ...(message.outerRef === undefined ? [] : [printable(message.outerRef)])]
   const who = message.role === 'assistant' ? 'assistant' : `${message.role} (${origin.join(', ')})`
@@ -124,7 +131,7 @@ function runPage(here: CommandContext, run: RunView): string {
     ['state', `${run.state}${run.finishedAt === null ? `, ${printable(run.doing)}` : ''}`],
     ['session', run.session && printable(run.session)],
     ['parent', run.parentRunId && `run:${run.parentRunId}`],
-    ['model', run.model.actual && printable(run.model.actual)],
+    ['model', modelWords(run.model)],
     ['began', run.createdAt],
     ['ended', run.finishedAt],
     ['tried', run.crashes + run.tries > 0 ? `${run.crashes} crashes, ${run.tries} retries` : null],
@@ -133,6 +140,7 @@ function runPage(here: CommandContext, run: RunView): string {
       'request',
       `${moneyWords(budget.request)} of $${budget.usd}, ${tokenWords(budget.request)} of ${budget.tokens} tokens`,
     ],
+    ['models', run.ceiling.models?.map((name) => printable(name)).join(', ') || null],
     ['tools', run.effectiveTools.map((name) => printable(name)).join(', ') || null],
     ['error', run.error ? `${printable(run.error.message)}\n${' '.repeat(10)}→ ${printable(run.error.remedy)}` : null],
     ['turn', run.turnId && `turn:${run.turnId}`],

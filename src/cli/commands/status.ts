@@ -30,8 +30,8 @@ export async function status(here: CommandContext): Promise<CommandResult> {
   const { folder } = here
   const count = await client.countSessions({ folder, ...talks })
   const [main] = [
-    ...(await client.sessions({ folder, label: 'main', ...talks })),
-    ...(await client.sessions({ folder, limit: 1, ...talks })),
+    ...(await client.sessions({ folder, label: 'main', ...talks })).rows,
+    ...(await client.sessions({ folder, limit: 1, ...talks })).rows,
   ]
   markSeen(here)
   return {

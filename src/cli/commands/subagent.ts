@@ -11,7 +11,8 @@ const shownHistory = 20
 /** Agents that other agents started with `sessions_spawn`. */
 export const registerSubagent: Register = (program, run) => {
   const list = run(async (here) => {
-    const subagents = await (await here.client()).subagents()
+    const client = await here.client()
+    const { rows: subagents } = await readPages((page) => client.subagents(page), { limit: 0, newest: 'first' })
     const none = 'no sub-agent is at work    heddle subagent history'
     const rows = subagents.map((each) => row(each, here.clock.now()))
     return { json: { subagents }, text: rows.length > 0 ? table(here.screen, rows, 4) : none }
@@ -34,7 +35,6 @@ export const registerSubagent: Register = (program, run) => {
         const { rows: subagents, ...more } = await readPages((page) => client.subagents({ all: true, ...page }), {
           ...pageOptions(options, shownHistory, 'sub-agents'),
           newest: 'first',
-          cursorOf: ({ runId }) => runId,
         })
         const rows = subagents.map((each) => row(each, here.clock.now()))
         const text =

@@ -65,7 +65,7 @@ async function findScope(here: CommandContext, app: App, reference: string | und
 }
 
 async function assertSession(app: App, { session, folder }: WatchTarget): Promise<void> {
-  if ((await app.sessions({ folder, label: session })).length === 0)
+  if ((await app.sessions({ folder, label: session })).rows.length === 0)
     throw new HeddleError(
       'nothing_to_watch',
       'nothing is running, and this folder has no session yet',

@@ -1,44 +1,22 @@
-import { maxPage, type PageOptions } from '../../api/views/page.ts'
+import { type ListPage, maxPage, type PageOptions } from '../../api/views/page.ts'
 import { printable } from '../terminal/screen.ts'
 import { wholeNumber } from './counts.ts'
-
-/** Rows of a list, and the cursor of the last one if there are more. */
-interface ReadPages<Row> {
-  rows: Row[]
-  next?: string
-}
 
 /**
  * Reads a list page by page until so many rows are there, or all with a limit of 0. A list in which the newest come last
  * goes on before its first row.
  */
-export async function readPages<Row>(
-  read: (page: PageOptions) => Promise<Row[]>,
-  {
-    limit,
-    after,
-    cursorOf,
-    newest,
-  }: PageOptions & { limit: number; newest: 'first' | 'last'; cursorOf(row: Row): string },
-): Promise<ReadPages<Row>> {
-  // One more than is wanted tells whether there are more.
-  const wanted = limit === 0 ? Number.POSITIVE_INFINITY : limit + 1
-  const rows: Row[] = []
-  const last = () => (newest === 'first' ? rows.at(-1) : rows[0])
-  for (let cursor = after; rows.length < wanted; ) {
-    const size = Math.min(maxPage, wanted - rows.length)
-    const page = await read({ limit: size, ...(cursor !== undefined && { after: cursor }) })
-    if (newest === 'first') rows.push(...page)
-    else rows.unshift(...page)
-    const end = last()
-    if (page.length < size || end === undefined) break
-    cursor = cursorOf(end)
+export async function readPages<P extends ListPage<unknown>>(
+  read: (page: PageOptions) => Promise<P>,
+  { limit, after, newest }: PageOptions & { limit: number; newest: 'first' | 'last' },
+): Promise<P> {
+  const size = (have: number) => (limit === 0 ? maxPage : Math.min(maxPage, limit - have))
+  let all = await read({ limit: size(0), ...(after !== undefined && { after }) })
+  while (all.next !== undefined && (limit === 0 || all.rows.length < limit)) {
+    const more = await read({ limit: size(all.rows.length), after: all.next })
+    all = { ...more, rows: newest === 'first' ? [...all.rows, ...more.rows] : [...more.rows, ...all.rows] }
   }
-  if (rows.length < wanted) return { rows }
-  if (newest === 'first') rows.pop()
-  else rows.shift()
-  const end = last()
-  return end === undefined ? { rows } : { rows, next: cursorOf(end) }
+  return all
 }
 
 /** Options of a command that lists: how many, and after which cursor. */
@@ -59,7 +37,7 @@ export function pageOptions(
 }
 
 /** Last line of a list that was cut, with the command that shows more. */
-export function moreLine({ next }: Pick<ReadPages<unknown>, 'next'>, command: string, count?: number): string[] {
+export function moreLine({ next }: Pick<ListPage<unknown>, 'next'>, command: string, count?: number): string[] {
   return next === undefined
     ? []
     : [`… ${count === undefined ? 'more' : `${count} more`}    ${printable(command)} --limit 0`]

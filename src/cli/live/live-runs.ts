@@ -12,11 +12,7 @@ export interface WatchTarget {
 
 /** Active runs, each with the session of its request. */
 export async function liveRuns(app: App): Promise<{ line: RunLine; root: WatchTarget }[]> {
-  const { rows: live } = await readPages((page) => app.runs(page), {
-    limit: 0,
-    newest: 'last',
-    cursorOf: ({ id }) => id,
-  })
+  const { rows: live } = await readPages((page) => app.runs(page), { limit: 0, newest: 'last' })
   return Promise.all(
     live.map(async (line) => {
       const { session, folder } = line.depth === 0 ? line : await runView(app, line.rootRunId)

@@ -1,7 +1,7 @@
 import type { Answered } from '../../api/views/question.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
-import type { Usage } from '../../domain/turn.ts'
+import type { TurnModel, Usage } from '../../domain/turn.ts'
 import { failureLines } from '../chat/talk-lines.ts'
 import { markdown } from '../terminal/markdown.ts'
 import { cut, paint, printable, type Screen, width } from '../terminal/screen.ts'
@@ -12,7 +12,7 @@ const minModelWidth = 12
 /** Facts for the last line of an answer. */
 interface AnswerFacts {
   turnId: string | null
-  model: { actual: string | null }
+  model: Pick<TurnModel, 'actual' | 'clamped'>
   usage: Usage
   took: Millis
   /** Cost of the whole request, where agents worked for it. */
@@ -37,8 +37,23 @@ export function answerText(screen: Screen, { text, error }: ShownAnswer): string
 
 type ShownAnswer = AnswerFacts & Pick<Answered, 'text' | 'error'>
 
-/** Turn, the model that answered if any, tokens, cost, time, and one next command. A long model name is cut first. */
-export function lastLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
+/** Which model another one took the place of, and why; undefined if none did. */
+export function clampWords({ clamped }: Pick<TurnModel, 'clamped'>): string | undefined {
+  return clamped && `instead of ${printable(clamped.from)}: ${clamped.why}`
+}
+
+/**
+ * Turn, the model that answered if any, tokens, cost, time, and one next command. A long model name is cut first. A line
+ * before it says if another model than the chosen one answered.
+ */
+export function lastLine(screen: Screen, facts: AnswerFacts): string {
+  const { actual } = facts.model
+  const clamped = clampWords(facts.model)
+  const warning = clamped && paint(screen, 'yellow', `answered by ${printable(actual ?? 'no model')} ${clamped}`)
+  return [...(warning === undefined ? [] : [warning]), factsLine(screen, facts)].join('\n')
+}
+
+function factsLine(screen: Screen, { turnId, model, usage, took, request, next }: AnswerFacts): string {
   const turn = `turn:${tail(turnId ?? '')}`
   const inAll = request && sumOf(request) > sumOf(usage) ? ` of ${moneyWords(request)}` : ''
   const after = [tokenWords(usage), `${moneyWords(usage)}${inAll}`, formatSeconds(took)].join(' · ')

@@ -1,3 +1,5 @@
+import type { Millis } from '../clock.ts'
+
 /** Kind of a directory entry. `link` occurs only where links are not followed. */
 export type Kind = 'file' | 'directory' | 'link' | 'other'
 
@@ -12,6 +14,8 @@ type PathStatus =
       path: string
       names: string[]
       bytes: number
+      /** Last change of content or status, as only the kernel sets it. */
+      changedAt: Millis
     }
   | { kind: 'missing' }
   | { kind: 'outside' }

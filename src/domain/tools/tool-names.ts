@@ -24,6 +24,7 @@ export const memoryWriters = [
   'memory_update',
   'memory_reinforce',
   'memory_demote',
+  'memory_trust',
   'remember',
   'narrative_update',
 ] as const

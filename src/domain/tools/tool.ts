@@ -30,6 +30,14 @@ export interface ToolOutcome {
   seen?: SeenFile[]
   /** File changes of the call that the journal does not record. Stored likewise. */
   touched?: Touched
+  /** What else the answer shows of files: they label it. Not stored. */
+  shows?: ShownFiles
+}
+
+/** Files of which an answer shows a part, and those of which it shows only the name, relative to the folder. */
+interface ShownFiles {
+  parts?: SeenFile[]
+  names?: string[]
 }
 
 /** The runs that a turn waits for when it ends by waiting. */
@@ -62,11 +70,13 @@ export interface SeenFile {
 
 /**
  * Changes a file: refuses if it differs from what this run saw last, and stores the old and the new content durably before
- * writing. `make` must be deterministic; a repeated call whose change is already made does not call it.
+ * writing. `make` must be deterministic; a repeated call whose change is already made does not call it. `keepsRest`: the
+ * new content has parts of the old one, and its label.
  */
 export type ChangeFile = (
   handle: PathHandle,
   make: (place: FilePlace) => Buffer,
+  keepsRest: boolean,
 ) => Promise<SeenFile & { sha256: string }>
 
 /** Context of a tool call. */
@@ -94,9 +104,21 @@ export interface Call extends Omit<CallContext, 'network'> {
   fetch(parameter: string): Promise<FetchResult>
 }
 
-/** Destinations to which a tool could send untrusted content: declared by the tool, and shown in approvals. */
-const sinks = ['network', 'agents'] as const
-type Sink = (typeof sinks)[number]
+/**
+ * What a call reaches beyond the folder: `network` and `channel` send its input elsewhere; `schedule`, `config`, `agents`
+ * (agent files) and `memory` (trusted memory) change what later runs obey. A run that has read untrusted content makes
+ * such a call only if the user typed all its destinations, or approves it. Starting an agent is none: the run's label and
+ * ceiling go with it.
+ */
+const sinks = ['network', 'channel', 'schedule', 'config', 'agents', 'memory'] as const
+export type Sink = (typeof sinks)[number]
+
+/** The sink that one call reaches. */
+export interface SinkCall {
+  sink: Sink
+  /** Addresses or recipients that decide where it goes. Without any, the user cannot have typed them. */
+  destinations?: readonly string[]
+}
 
 /**
  * A tool that an agent can call. A transactional one writes only through the transaction it is given.
@@ -106,8 +128,12 @@ export type Tool<T = unknown> = ToolSpec & {
   parse(input: unknown): { ok: true; value: T } | { ok: false; why: string }
   /** Timeout of a call; ten minutes by default. */
   deadlineMs?: Millis
-  /** Destination of its input beyond the folder. */
-  sink?: Sink
+  /** What a call with this input reaches beyond the folder. */
+  sink?(input: T): SinkCall | undefined
+  /** Starts an agent: limited per turn. */
+  startsAgent?: true
+  /** Reads and changes any file of the folder, and reports what it changed (`touched`). */
+  touchesFolder?: true
   /** What it does to our own state: checked before each call with the rights of the run's principal. */
   action?: Action
   /** Runs after all other calls of the same reply, since it waits for what they started. */

@@ -1,12 +1,15 @@
 import { join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
+import { joinLabels } from '../../domain/label.ts'
 import type { FilePlace } from '../../domain/tools/path-handle.ts'
 import type { ChangeFile } from '../../domain/tools/tool.ts'
 import { changeOfCall, lastChangeBy, recordFileChange } from '../../store/rows/file-changes.ts'
-import { hashOf, pathOf } from '../../tools/files/change-file.ts'
+import { pathOf } from '../../tools/files/change-file.ts'
+import { hashOf } from '../../tools/files/content-hash.ts'
 import type { RunHandle } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
 import { authorOf } from './file-author.ts'
+import { labelOfFiles, recordContentLabel } from './file-labels.ts'
 import { packContent } from './kept-content.ts'
 
 /**
@@ -14,7 +17,7 @@ import { packContent } from './kept-content.ts'
  * the call runs again, and the file's hash shows whether the write happened.
  */
 export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
-  return (handle, make) =>
+  return (handle, make, keepsRest) =>
     run.fileQueue.inOrder(join(run.claimed.session.folder, handle.shown), () =>
       handle.replaceFile(async (place) => {
         const current = place.before ? hashOf(place.before.bytes) : null
@@ -27,7 +30,7 @@ export function changeFor(run: RunHandle<Engine>, callId: string): ChangeFile {
         const bytes = make(place)
         const sha256 = hashOf(bytes)
         if (sha256 === current) return { fate: 'kept', answer: { path, sha256 } }
-        if (!recorded) await keep(run, callId, place, current, sha256)
+        if (!recorded) await keep(run, callId, place, { current, after: sha256, keepsRest })
         // The commit may have been slow: another worker may own the run by now.
         run.assertLease()
         return { fate: { bytes }, answer: { path, sha256 } }
@@ -67,12 +70,17 @@ async function keep(
   run: RunHandle<Engine>,
   callId: string,
   { folder, names, before }: FilePlace,
-  current: string | null,
-  after: string,
+  { current, after, keepsRest }: { current: string | null; after: string; keepsRest: boolean },
 ): Promise<void> {
   const content = before && current !== null ? await packContent(current, before.bytes) : undefined
-  const change = { runId: run.claimed.run.id, callId, folder, path: pathOf({ names }), before: current, after }
-  await run.write('step', (tx) =>
-    recordFileChange(tx, { ...change, mode: before?.mode ?? null, at: run.engine.clock.now() }, content),
-  )
+  const path = pathOf({ names })
+  const at = run.engine.clock.now()
+  const change = { runId: run.claimed.run.id, callId, folder, path, before: current, after }
+  const old = keepsRest ? [await labelOfFiles(run, [{ path, sha256: current }])] : []
+  const label = joinLabels([run.label, ...old])
+  const written = { path: join(folder, path), sha256: after, isCreated: current === null, at, label }
+  await run.write('step', async (tx) => {
+    await recordFileChange(tx, { ...change, mode: before?.mode ?? null, at }, content)
+    await recordContentLabel(tx, change.runId, written)
+  })
 }

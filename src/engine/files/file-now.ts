@@ -1,5 +1,6 @@
-import type { OpenFile, PathAddress } from '../../domain/tools/path-handle.ts'
-import { hashOf } from '../../tools/files/change-file.ts'
+import type { Millis } from '../../domain/clock.ts'
+import type { OpenFile, PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
+import { hashOf } from '../../tools/files/content-hash.ts'
 import { pathHandle } from '../../tools/files/handle.ts'
 
 /** Larger files are not read to explain them. */
@@ -27,6 +28,26 @@ export async function hashNow(address: PathAddress): Promise<string | null | und
     const now = await fileNow(address)
     if (now.kind === 'file') return now.sha256
     return now.kind === 'missing' ? null : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** When a path last changed, as only the kernel sets it; undefined if it cannot be read. */
+export async function changeTime(address: PathAddress): Promise<Millis | undefined> {
+  const stat = await statOf(address)
+  return stat && 'changedAt' in stat ? stat.changedAt : undefined
+}
+
+/** Absolute path without links; undefined if there is nothing. */
+export async function realPath(address: PathAddress): Promise<string | undefined> {
+  const stat = await statOf(address)
+  return stat && 'path' in stat ? stat.path : undefined
+}
+
+async function statOf(address: PathAddress): Promise<Awaited<ReturnType<PathHandle['look']>> | undefined> {
+  try {
+    return await pathHandle(address).look()
   } catch {
     return undefined
   }

@@ -15,7 +15,7 @@ import {
 import { childrenOf, findRun, runsOf } from '../../store/rows/runs.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
-import { hashOf } from '../../tools/files/change-file.ts'
+import { hashOf } from '../../tools/files/content-hash.ts'
 import { pathHandle } from '../../tools/files/handle.ts'
 import { Journal, type Touch } from '../run/context/journal.ts'
 import type { Engine } from '../runtime.ts'

@@ -3,9 +3,17 @@ import type { FileSearch } from '../../api/views/memory.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
 import type { Memory } from '../../domain/memory.ts'
+import { visible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
 import { recall } from '../../memory/recall.ts'
-import { getChangeableMemory, remember, rewrite, type StoredMemory } from '../../memory/remember.ts'
+import {
+  getChangeableMemory,
+  getUntrustedMemory,
+  remember,
+  rewrite,
+  type StoredMemory,
+  trustMemory,
+} from '../../memory/remember.ts'
 import { addScore } from '../../store/knowledge/memories.ts'
 import { linkMemory } from '../../store/rows/results.ts'
 import type { Tx } from '../../store/store.ts'
@@ -58,6 +66,7 @@ export function memoryTools(runtime: Runtime, settings: MemorySettings): Tool[] 
     { ...query, name: 'recall', description: 'The same as memory_query.' },
     memoryUpdate(runtime, settings),
     scoreTool('memory_reinforce', reinforceBy, 'Raises the score of a memory that proved right.'),
+    memoryTrust(runtime, settings),
     scoreTool('memory_demote', demoteBy, 'Lowers the score of a memory that did not help.'),
   ] as Tool[]
 }
@@ -131,6 +140,34 @@ function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z
         status: 'ok',
         output: { status: 'ok', ...renderKept(kept), ...(superseded.length > 0 && { superseded }) },
       }
+    },
+  })
+}
+
+function memoryTrust({ store, clock }: Runtime, { maxMemories }: MemorySettings): Tool<z.output<typeof idInput>> {
+  return defineTool(idInput, {
+    name: 'memory_trust',
+    description: 'Makes an untrusted memory trusted. The user is always asked, and sees its text and its sources.',
+    effect: 'transactional',
+    action: 'memory.write',
+    guarded: true,
+    sink: () => ({ sink: 'memory' }),
+    asks: async () => 'a memory becomes trusted only if you say so',
+    async preview({ id }) {
+      const { content, label } = await store.read((rows) => getUntrustedMemory(rows, id))
+      const sources = label.sources.map(visible).join(', ')
+      return {
+        facts: [
+          { name: 'makes', value: `memory:${id} trusted: agents are reminded of it unasked` },
+          { name: 'from', value: sources || 'an untrusted source' },
+        ],
+        change: visible(content),
+        frozen: { content, label },
+      }
+    },
+    async write(transaction, { id }) {
+      const kept = await trustMemory(transaction as Tx, id, clock.now(), maxMemories)
+      return { status: 'ok', output: { status: 'ok', id: kept.id, superseded: [id] } }
     },
   })
 }

@@ -1,4 +1,4 @@
-import { joinLabels, type Label } from '../../domain/label.ts'
+import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
 import { aboutWords } from '../../domain/text/words.ts'
@@ -52,12 +52,13 @@ export async function findNews(
   if (!run || run.kind === 'import') return undefined
   if (await isUnderWay(rows, session, run.rootRunId)) return 'busy'
   const latest = await latestOfSession(rows, session.id)
-  const before = (latest && (await standingOf(rows, latest))) ?? (await latestStanding(rows, session.folder))
   const { turnId: narratedTurn, wasSlow } = await lastNarration(rows, session)
   // A short-lived process does not retry what took too long.
   if (inHaste && wasSlow) return undefined
   const { since, memoryIds } = await withoutForgotten(rows, turnsAfter(path, latest, narratedTurn))
   if (!since.some(({ turn }) => turn.status === 'completed')) return undefined
+  const newLabel = joinLabels(since.map(({ turn }) => turn.label))
+  const before = await standingBefore(rows, session, latest, { trustedOnly: !isUntrusted(newLabel) })
   const text = renderTurns(since)
   const known = aboutWords(before?.narrative.summary ?? '')
   const newWords = [...aboutWords(text)].filter((word) => !known.has(word)).length
@@ -74,8 +75,23 @@ export async function findNews(
       rows,
       since.map(({ turn }) => turn.runId),
     ),
-    label: joinLabels([...since.map(({ turn }) => turn.label), ...(before ? [labelOfStanding(before)] : [])]),
+    label: joinLabels([newLabel, ...(before ? [labelOfStanding(before)] : [])]),
   }
+}
+
+/**
+ * The narrative that a new one continues: the session's latest, or the folder's. Trusted turns continue a trusted one, so
+ * that one web page does not make every later narrative of the folder untrusted.
+ */
+async function standingBefore(
+  rows: Reading,
+  { folder }: Session,
+  latest: Narrative | undefined,
+  { trustedOnly }: { trustedOnly: boolean },
+): Promise<Standing | undefined> {
+  const own = latest && (await standingOf(rows, latest))
+  if (own && !(trustedOnly && isUntrusted(labelOfStanding(own)))) return own
+  return latestStanding(rows, folder, { trustedOnly })
 }
 
 async function isUnderWay(rows: Reading, session: Session, rootRunId: string): Promise<boolean> {

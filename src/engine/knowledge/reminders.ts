@@ -1,7 +1,7 @@
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import { passageLine } from '../../domain/text/passage.ts'
 import { wordsIn } from '../../domain/text/words.ts'
-import { type RecalledMemory, recall } from '../../memory/recall.ts'
+import { type RecalledMemory, recall, recallTrusted } from '../../memory/recall.ts'
 import { type RecalledPassage, recallPassages } from '../../memory/recall-passages.ts'
 import { type MemoryRecall, recordMemoryRecalls } from '../../store/knowledge/memory-recalls.ts'
 import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
@@ -33,9 +33,12 @@ interface Reminders {
 
 const none: Reminders = { recalled: [], passages: [], standing: undefined }
 
-/** Notes for a run that talks with a user: memories and passages that fit, and where the work stands. */
-export async function notesFor(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<RunNotes> {
-  const reminders = await remindersFor(engine, claimed, prompt)
+/**
+ * Notes for a run that talks with a user: memories and passages that fit, and where the work stands. A run that has seen
+ * only trusted content (`label`) is shown no other: it can ask for that.
+ */
+export async function notesFor(engine: Engine, claimed: ClaimedRun, prompt: string, label: Label): Promise<RunNotes> {
+  const reminders = await remindersFor(engine, claimed, prompt, !isUntrusted(label))
   return {
     text: reminderNote(reminders),
     label: labelOfReminders(reminders),
@@ -48,7 +51,12 @@ export async function notesFor(engine: Engine, claimed: ClaimedRun, prompt: stri
 }
 
 /** A run that works for another run has its brief instead. */
-async function remindersFor(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<Reminders> {
+async function remindersFor(
+  engine: Engine,
+  claimed: ClaimedRun,
+  prompt: string,
+  trustedOnly: boolean,
+): Promise<Reminders> {
   const { run, session, items, actor } = claimed
   const { kind } = actor.role
   if (!actor.access.isPrivate) return none
@@ -58,13 +66,14 @@ async function remindersFor(engine: Engine, claimed: ClaimedRun, prompt: string)
     .map(({ content }) => content)
     .join('\n')
     .slice(0, maxQuestion)
+  const search = trustedOnly ? recallTrusted : recall
   const semantic = await engine.meaning?.of(question)
   return engine.store.read(async (rows) => ({
-    recalled: (await recall(rows, question, engine.clock.now(), maxShown, semantic)).filter(
+    recalled: (await search(rows, question, engine.clock.now(), maxShown, semantic)).filter(
       ({ relevance }) => relevance >= minRelevance,
     ),
     passages: engine.memory.files ? await passagesNotIn(rows, engine, question, prompt) : [],
-    standing: session.headTurnId === null ? await latestStanding(rows, session.folder) : undefined,
+    standing: session.headTurnId === null ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
   }))
 }
 

@@ -18,12 +18,16 @@ export interface Standing {
 
 /**
  * The newest narrative of a folder that may still be shown. One based on a forgotten memory may contain it, and is never
- * shown again.
+ * shown again. `trustedOnly` passes over those to which untrusted content led.
  */
-export async function latestStanding(rows: Reading, folder: string): Promise<Standing | undefined> {
-  for (const narrative of await listNarratives(rows, folder, maxChecked)) {
+export async function latestStanding(
+  rows: Reading,
+  folder: string,
+  { trustedOnly }: { trustedOnly: boolean },
+): Promise<Standing | undefined> {
+  for (const narrative of await listNarratives(rows, folder, maxChecked, { trustedOnly })) {
     const standing = await standingOf(rows, narrative)
-    if (standing) return standing
+    if (standing && !(trustedOnly && isUntrusted(labelOfStanding(standing)))) return standing
   }
   return undefined
 }

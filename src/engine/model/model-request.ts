@@ -1,5 +1,4 @@
 import type { Model, ModelRequest, ToolSpec } from '../../domain/model.ts'
-import type { Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Engine } from '../runtime.ts'
 import { isBackground } from './role.ts'
@@ -10,14 +9,6 @@ const narrativeTokens = 2000
 
 /** Content of a model request, before the call is numbered. */
 export type ModelInput = Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'stablePrefix' | 'note'>
-
-/** Model of a run: the requested one, else its persona's, else the default. */
-export function modelFor(
-  engine: Engine,
-  { modelRequested, persona }: { modelRequested: string | null; persona: Persona | null },
-): Model {
-  return engine.model(modelRequested ?? persona?.defaultModelConfig?.model ?? null)
-}
 
 /** Tools as a model sees them. */
 export function toolSpecs(known: Engine['tools'], names: readonly string[]): ToolSpec[] {

@@ -15,7 +15,7 @@ export type AgentRole =
 const coordinatorTools: readonly string[] = [
   ...delegatingTools,
   ...['project_status', 'read_result', 'memory_store', 'memory_query'],
-  ...['memory_update', 'memory_reinforce', 'memory_demote', 'narrative_update', 'narrative_search'],
+  ...['memory_update', 'memory_reinforce', 'memory_demote', 'memory_trust', 'narrative_update', 'narrative_search'],
 ]
 
 /**

@@ -9,6 +9,7 @@ import { findSessions } from '../../store/rows/sessions.ts'
 import { tasksOf } from '../../store/rows/tasks.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
 import type { Reading, Tx } from '../../store/store.ts'
+import { chooseModel } from '../model/choose-model.ts'
 import { tokensOfText } from '../model/weight.ts'
 import { recordAnswer } from '../run/approvals/decide.ts'
 import { hashOfCall } from '../run/approvals/frozen-call.ts'
@@ -66,7 +67,7 @@ export async function matchesApproval(
   if (!approval) return true
   const { frozen } = await planPreview(rows, engine, plan, run.rootRunId)
   const call = { name: gateTool, input: approval.input }
-  return hashOfCall(call, folder, frozen, approval.isAskedAgain) === approval.hash
+  return hashOfCall(call, folder, frozen, approval) === approval.hash
 }
 
 /** Updates a plan's open approval after the plan changed: the answer must be about what is shown. */
@@ -78,7 +79,7 @@ export async function refreshQuestion(tx: Tx, engine: Engine, plan: Plan): Promi
     const [session] = await findSessions(tx, { id: run?.sessionId ?? '' })
     const { facts, change, frozen } = await planPreview(tx, engine, plan, run?.rootRunId ?? plan.rootRunId)
     const call = { name: gateTool, input: approval.input }
-    const hash = hashOfCall(call, session?.folder ?? '', frozen, approval.isAskedAgain)
+    const hash = hashOfCall(call, session?.folder ?? '', frozen, approval)
     await reviseApproval(tx, approval.id, { facts, change, hash })
   }
 }
@@ -123,7 +124,8 @@ function costLine(engine: Engine, tasks: Task[], folder: string): string {
 
 function priceOf(engine: Engine, model: string | null): number {
   try {
-    return engine.model(model).price.input
+    const { name } = chooseModel(engine, { requested: model, allow: engine.policy.models })
+    return name === null ? 0 : engine.model(name).price.input
   } catch {
     return 0
   }

@@ -1,3 +1,4 @@
+import { chooseModel, type KnownModels } from '../model/choose-model.ts'
 import type { Engine } from '../runtime.ts'
 
 /** Share of an agent's window that its brief may fill; the rest is for its own work. */
@@ -13,13 +14,12 @@ interface BriefReader {
   requestedModel?: string | null
 }
 
-type Windows = Pick<Engine, 'agents' | 'model'>
+type Windows = Pick<Engine, 'agents' | 'model' | 'policy' | keyof KnownModels>
 
 /** Max bytes of an agent's brief: half the window of the model that will read it. */
-export function roomFor({ agents, model }: Windows, { agent, folder, requestedModel = null }: BriefReader): number {
-  return Math.floor(
-    windowOf(model, requestedModel ?? agents.find(agent, folder)?.model ?? null) * briefShare * bytesPerToken,
-  )
+export function roomFor(windows: Windows, { agent, folder, requestedModel = null }: BriefReader): number {
+  const requested = requestedModel ?? windows.agents.find(agent, folder)?.model ?? null
+  return Math.floor(windowOf(windows, requested) * briefShare * bytesPerToken)
 }
 
 /** Why a brief is too long for its agent, and the remedy; undefined if it fits. */
@@ -52,9 +52,10 @@ function startOf(text: string, bytes: number): string {
 }
 
 /** An unavailable model gets the default: it must fail the child's run, not the spawning one. */
-function windowOf(model: Engine['model'], name: string | null): number {
+function windowOf(windows: Windows, requested: string | null): number {
   try {
-    return model(name).window
+    const { name } = chooseModel(windows, { requested, allow: windows.policy.models })
+    return name === null ? defaultWindow : windows.model(name).window
   } catch {
     return defaultWindow
   }

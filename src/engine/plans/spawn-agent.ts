@@ -30,16 +30,11 @@ const input = z
     return z.NEVER
   })
 
-/** Settings of `spawn_agent`. */
-interface SpawnSettings {
-  knowsModel(name: string): boolean
-}
-
 /** Tool that starts an agent, on a task of a plan or on an ad-hoc one. The caller cannot choose the agent's tools. */
-export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<z.output<typeof input>> {
+export function spawnAgent(engine: Engine): Tool<z.output<typeof input>> {
   return defineTool(input, {
     name: 'spawn_agent',
-    sink: 'agents',
+    startsAgent: true,
     description:
       'Starts an agent on one task; it sees only task and context. In both, [agent_result:ID] is replaced by that full ' +
       'result. Returns immediately; the result is delivered when the agent is done. Or pass only task_id to start a ' +
@@ -56,7 +51,8 @@ export function spawnAgent(engine: Engine, { knowsModel }: SpawnSettings): Tool<
       const name = skill.replace(/^@/, '')
       const known = engine.agents.list(spawner.parentSession.folder).map((agent) => agent.name)
       if (!known.includes(name)) return refuseCall(`there is no agent "${name}"`, `there are: ${known.join(', ')}`)
-      if (model !== undefined && !knowsModel(model)) return refuseCall(`there is no model "${model}"`, 'leave it out')
+      if (model !== undefined && !engine.knowsModel(model))
+        return refuseCall(`there is no model "${model}"`, 'leave it out')
       const text = context?.trim() ? `${task}${briefHeading}${context}` : task
       const { folder } = spawner.parentSession
       const reader = { agent: name, folder, requestedModel: model ?? null }

@@ -7,7 +7,6 @@ import type { Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { countLiveChildren } from '../../store/rows/joins.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
-import { clampModel } from '../run/policy.ts'
 import { accessOf } from '../run/sender.ts'
 import { beginCalledChild, childModel, findSpawner, stoppingOutcome } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
@@ -38,7 +37,7 @@ const input = z.strictObject({
 export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<z.output<typeof input>> {
   return defineTool(input, {
     name: 'sessions_spawn',
-    sink: 'agents',
+    startsAgent: true,
     description:
       'Spawns a background sub-agent in an isolated session. Returns at once: tell the user, and end your turn. Its ' +
       'result is announced to you when it is complete; several are announced together. Do not poll.',
@@ -59,7 +58,7 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
           'forbidden',
           `the owner does not allow "${agent}" here; allowed: ${allowed.join(', ') || 'none'}`,
         )
-      if (value.model !== undefined && !settings.knowsModel(value.model))
+      if (value.model !== undefined && !engine.knowsModel(value.model))
         return refused('error', `there is no model "${value.model}"; leave it out to use the default`)
       const tooLong = tooLongReason(engine, value.task, {
         ...{ agent, folder: parentSession.folder, requestedModel: value.model ?? target.model },
@@ -74,18 +73,14 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
 
       const shareMode = narrowShareMode(settings.shareMode, value.memoryShareMode)
       const { principal } = await accessOf(tx, parent, parentSession)
-      const options = clampRunOptions(
-        optionsOf(value, target.model, settings),
-        rankOf(principal),
-        engine.limits.timeoutMs,
-      )
+      const asked = optionsOf(value, target.model, settings)
+      const options = { ...asked, ...clampRunOptions(asked, rankOf(principal), engine.limits.timeoutMs) }
       const title = subagentTitle(value.label ?? '') ?? subagentTitle(value.task) ?? agent
-      const wanted = await childModel(tx, engine, parentSession, { agent, requested: options.model ?? null })
-      const { model, clamped } = clampModel(parent.ceiling, wanted)
+      const wish = { agent, requested: options.model ?? null, allow: parent.ceiling.models }
+      const model = await childModel(tx, engine, parentSession, wish)
       const head = shareMode === 'inherit-readonly' ? parentSession.headTurnId : null
       const { runId, session } = await beginCalledChild(tx, engine, spawner, {
-        ...{ content: value.task, via: 'sessions_spawn', agent, call },
-        options: { ...options, ...(clamped && { model }) },
+        ...{ content: value.task, via: 'sessions_spawn', agent, options, call },
         subagent: { title, cleanup: value.cleanup ?? 'keep', shareMode },
         ...(head !== null && { parentTurnId: head }),
       })
@@ -95,8 +90,7 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
           status: 'accepted',
           runId,
           sessionKey: session.label,
-          model,
-          ...(clamped && { clamped }),
+          ...model,
           ...(options.thinking && { thinking: options.thinking.level }),
           memoryShareMode: shareMode,
         },

@@ -14,7 +14,6 @@ export interface SubagentSettings {
   thinking?: ThinkingConfig['level'] | undefined
   /** A spawn may share less than this. */
   shareMode: ShareMode
-  knowsModel(name: string): boolean
 }
 
 /** An agent that `sessions_spawn` can start. */

@@ -3,7 +3,7 @@ import { tail } from '../../domain/id.ts'
 import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
-import { type SubagentRecord, subagentTree } from '../../store/rows/subagents.ts'
+import { type SubagentRecord, subagentTree } from '../../store/rows/subagents/subagents.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { cancel } from '../run/cancel.ts'
 import { childModel } from '../run/spawn.ts'
@@ -143,7 +143,11 @@ export function agentsList(engine: Engine, settings: SubagentSettings): Tool<obj
         for (const { agentId, description, model } of allowed)
           agents.push({
             ...{ agentId, description },
-            model: await childModel(rows, engine, session, { agent: agentId, requested: model }),
+            ...(await childModel(rows, engine, session, {
+              agent: agentId,
+              requested: model,
+              allow: run.ceiling.models,
+            })),
           })
         return { status: 'ok', output: { agents } }
       }),

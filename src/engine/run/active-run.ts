@@ -90,7 +90,8 @@ export class ActiveRun implements RunHandle<Engine> {
     const journal = new Journal(claimed.run.id, steps)
     const context = await readContext(engine, claimed, journal.steeredItemIds)
     const prompt = storable(await engine.prompt(claimed))
-    const notes = await engine.moments.onStart(engine, claimed, prompt)
+    const label = labelOfRun(claimed, context, journal)
+    const notes = await engine.moments.onStart(engine, claimed, prompt, label)
     return new ActiveRun(engine, claimed, { journal, context, prompt, notes, calls }, pool)
   }
 
@@ -121,7 +122,7 @@ export class ActiveRun implements RunHandle<Engine> {
   }
 
   get chain(): Chain {
-    return new Chain(this.engine, this.claimed.actor, this.journal)
+    return new Chain(this.engine, this.claimed.actor.model, this.journal)
   }
 
   /** Throws if the run's agent file is gone. */
@@ -163,14 +164,8 @@ export class ActiveRun implements RunHandle<Engine> {
    * are listed for this run only.
    */
   get label(): Label {
-    const { claimed, context, journal } = this
-    const before = [...context.path, ...context.inputs].map(({ label }) => label)
-    return joinLabels([
-      claimed.run.label,
-      ...(isUntrusted(this.notes.label) ? [this.notes.label] : []),
-      ...before.filter(isUntrusted),
-      ...journal.labels,
-    ])
+    const { claimed, context, journal, notes } = this
+    return joinLabels([labelOfRun(claimed, context, journal), ...(isUntrusted(notes.label) ? [notes.label] : [])])
   }
 
   /** Context passed to a tool call. */
@@ -275,4 +270,10 @@ export class ActiveRun implements RunHandle<Engine> {
       scope: this.claimed.run,
     })
   }
+}
+
+/** Label of a run's conversation and of what it has done. */
+function labelOfRun({ run }: ClaimedRun, { path, inputs }: Context, { labels }: Journal): Label {
+  const before = [...path, ...inputs].map(({ label }) => label)
+  return joinLabels([run.label, ...before.filter(isUntrusted), ...labels])
 }

@@ -5,6 +5,7 @@ import type { Session } from '../../domain/session.ts'
 import { findPersona } from '../../store/rows/personas.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import type { Tx } from '../../store/store.ts'
+import { chooseModel } from '../model/choose-model.ts'
 import { toolSpecs } from '../model/model-request.ts'
 import { type AgentRole, roleOf } from '../model/role.ts'
 import type { Engine } from '../runtime.ts'
@@ -22,8 +23,8 @@ export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Se
   const role = roleOf(engine.agents, agent, session.folder)
   const ceiling = ceilingOf(policy, known, run, { persona, access, parent })
   const tools = effectiveTools(policy, known, run, { role, ceiling })
-  const modelRequested = requestedModel(run, role)
-  return { agent, role, persona, access, ceiling, modelRequested, tools: toolSpecs(known, tools) }
+  const model = chooseModel(engine, { requested: requestedModel(run, role), persona, allow: ceiling.models })
+  return { agent, role, persona, access, ceiling, model, tools: toolSpecs(known, tools) }
 }
 
 /** The coordinator only delegates: who may start no agents talks with one that works alone. */

@@ -1,8 +1,7 @@
 import { HeddleError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
-import { modelFor } from '../model/model-request.ts'
+import type { ChosenModel } from '../model/choose-model.ts'
 import type { Engine } from '../runtime.ts'
-import type { Actor } from './claimed-run.ts'
 import type { Journal } from './context/journal.ts'
 
 /** Attempts per model that has a fallback. */
@@ -16,12 +15,9 @@ export class Chain {
   readonly #models: Model[]
   readonly #lastTries: number
 
-  constructor(engine: Engine, actor: Pick<Actor, 'modelRequested' | 'persona'>, journal: Journal) {
-    const first = modelFor(engine, actor)
-    // No fallbacks for an explicitly named model: the prompt may not be meant for other vendors.
-    const isDefault = (actor.modelRequested ?? actor.persona?.defaultModelConfig?.model ?? null) === null
-    const others = isDefault ? engine.fallbacks.filter((name) => name !== first.name) : []
-    const models = [first, ...others.flatMap((name) => usable(engine, name))]
+  constructor(engine: Engine, { name, fallbacks }: ChosenModel, journal: Journal) {
+    if (name === null) throw noModelAllowed()
+    const models = [engine.model(name), ...fallbacks.flatMap((each) => usable(engine, each))]
     // Start with the model that answered last, so that no call waits for one that is known to be down.
     const at = models.findIndex(({ name }) => name === journal.lastReply?.by)
     this.#models = at > 0 ? [...models.slice(at), ...models.slice(0, at)] : models
@@ -62,4 +58,12 @@ function usable(engine: Engine, name: string): Model[] {
     if (error instanceof HeddleError) return []
     throw error
   }
+}
+
+function noModelAllowed(): HeddleError {
+  return new HeddleError(
+    'no_model_allowed',
+    'this run may use none of the models that are configured',
+    'add one to models.allow: heddle config edit, then ask again',
+  )
 }

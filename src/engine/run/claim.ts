@@ -17,7 +17,7 @@ import {
 import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
-import { maxOutput, modelFor } from '../model/model-request.ts'
+import { maxOutput } from '../model/model-request.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
 import type { Engine } from '../runtime.ts'
 import { resolveActor } from './actor.ts'
@@ -146,9 +146,9 @@ async function reserveFirst(
   return (await reserve(tx, engine, call, max)) ? undefined : first
 }
 
-function findModel(engine: Engine, actor: Actor): Model | undefined {
+function findModel(engine: Engine, { model: { name } }: Actor): Model | undefined {
   try {
-    return modelFor(engine, actor)
+    return name === null ? undefined : engine.model(name)
   } catch {
     return undefined
   }
@@ -173,8 +173,8 @@ async function deferUnrelatedResults(tx: Tx, run: Run, items: InboxItem[]): Prom
 }
 
 /** The run as this claim stores it. */
-function asActor(run: Run, { agent, modelRequested, ceiling, tools }: Actor): Run {
-  return { ...run, agent, modelRequested, ceiling, effectiveTools: tools.map(({ name }) => name) }
+function asActor(run: Run, { agent, model, ceiling, tools }: Actor): Run {
+  return { ...run, agent, modelRequested: model.requested, ceiling, effectiveTools: tools.map(({ name }) => name) }
 }
 
 /** Applies the options of all inputs that joined the run before its first claim. */

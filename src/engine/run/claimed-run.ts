@@ -6,6 +6,7 @@ import type { Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'
+import type { ChosenModel } from '../model/choose-model.ts'
 import type { AgentRole } from '../model/role.ts'
 
 /** Who a run is, fixed for the whole claim. */
@@ -18,8 +19,7 @@ export interface Actor {
   access: RunAccess
   /** The most that it and everything below it may have. */
   ceiling: Ceiling
-  /** The model that was asked for; null for the persona's or the default. */
-  modelRequested: string | null
+  model: ChosenModel
   /** Its tools as its model sees them. */
   tools: ToolSpec[]
 }

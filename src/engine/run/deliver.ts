@@ -5,11 +5,19 @@ import { pointersIn } from '../../domain/pointer.ts'
 import { type Ending, outcomeWord, type Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
-import { finishMember, fireJoin, insertJoin, isWorkingForParent, joinOver } from '../../store/rows/joins.ts'
+import {
+  finishMember,
+  fireJoin,
+  hasJoinedChildren,
+  insertJoin,
+  isWorkingForParent,
+  joinOver,
+} from '../../store/rows/joins.ts'
 import { listPlans } from '../../store/rows/plans.ts'
 import { insertResult } from '../../store/rows/results.ts'
-import { findRun, firstChildRun, hasJoinedChildren } from '../../store/rows/runs.ts'
-import { scheduleTidy } from '../../store/rows/tidy.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { firstChildRun } from '../../store/rows/subagents/subagents.ts'
+import { scheduleTidy } from '../../store/rows/subagents/tidy.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { preview } from '../turns/history.ts'

@@ -155,11 +155,13 @@ async function finishCall(run: ActiveRun, ready: ReadyCall): Promise<void> {
   if (ready.tool.effect === 'transactional') return finishTransactional(run, ready, context)
   if (!(await isStillGranted(run, ready)))
     return run.record([run.journal.next('ended', endedStep(ready.call, grantLapsed))])
+  const labelOutcome = await engine.moments.watchFiles(run, ready)
   engine.crash('tool.before_run')
   run.assertLease()
-  const outcome = await run.abortable(callWithTimeout(engine.clock, ready, context))
+  const made = await run.abortable(callWithTimeout(engine.clock, ready, context))
   engine.crash('tool.after_run')
-  await run.record([run.journal.next('ended', endedStep(ready.call, outcome))])
+  const { outcome, record } = await labelOutcome(made)
+  await run.record([run.journal.next('ended', endedStep(ready.call, outcome))], record)
 }
 
 /** A transactional call commits its rows and its end together. If it throws, its rows roll back and the error is its outcome. */

@@ -4,8 +4,9 @@ import type { InboxItem } from '../../domain/inbox.ts'
 import type { Label } from '../../domain/label.ts'
 import type { Ending, Outcome, Run, RunError, Step } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
-import type { ChangeFile } from '../../domain/tools/tool.ts'
+import type { ChangeFile, ToolOutcome } from '../../domain/tools/tool.ts'
 import type { Reading, Tx } from '../../store/store.ts'
+import type { ReadyCall } from '../../tools/call.ts'
 import type { ReceivedReply } from '../model/accept-reply.ts'
 import type { ClaimedRun } from './claimed-run.ts'
 import type { Journal } from './context/journal.ts'
@@ -16,10 +17,18 @@ import type { KeyedQueue } from './keyed-queue.ts'
  * imports none of those parts. A hook that gets a transaction may run again, since the transaction may be retried.
  */
 export interface RunMoments<Engine> {
-  /** Runs when a claim starts. Returns notes for the model, fixed for the whole claim. */
-  onStart(engine: Engine, claimed: ClaimedRun, prompt: string): Promise<RunNotes>
+  /**
+   * Runs when a claim starts. Returns notes for the model, fixed for the whole claim. `label` is that of everything which
+   * the model is shown besides.
+   */
+  onStart(engine: Engine, claimed: ClaimedRun, prompt: string, label: Label): Promise<RunNotes>
   /** Runs before a tool call. Returns the function through which the call changes files. */
   changeFiles(run: RunHandle<Engine>, callId: string): ChangeFile
+  /** Runs right before a call that is not transactional. Returns what labels its outcome by the files it shows. */
+  watchFiles(
+    run: RunHandle<Engine>,
+    call: Pick<ReadyCall, 'tool' | 'call'>,
+  ): Promise<(outcome: ToolOutcome) => Promise<LabelledOutcome>>
   /** Runs on a reply without tool calls. Returns true if the run must continue instead of ending. */
   beforeAnswer(run: RunHandle<Engine>, reply: ReceivedReply): Promise<boolean>
   /** Runs before the settling transaction, which must not read files. Returns the written files, and the ending with remarks. */
@@ -52,11 +61,19 @@ export interface RunNotes {
   record(tx: Tx, runId: string, now: Millis): Promise<void>
 }
 
+/** Outcome of a call with the label of what it shows, and what must be stored with it. */
+export interface LabelledOutcome {
+  outcome: ToolOutcome
+  record?(tx: Tx): Promise<void>
+}
+
 /** An executing run, as far as hooks need it. */
 export interface RunHandle<Engine> {
   readonly engine: Engine
   readonly claimed: ClaimedRun
   readonly journal: Journal
+  /** Label of everything the model has seen. */
+  readonly label: Label
   /** Serialises calls that change the same file. */
   readonly fileQueue: KeyedQueue
   write<T>(area: 'step' | 'park', body: (tx: Tx) => Promise<T>): Promise<T>

@@ -8,7 +8,7 @@ import type { Tool } from '../../domain/tools/tool.ts'
 import { delegatingTools, isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
-/** The owner's rules about tools. */
+/** The owner's rules about tools and models. */
 export interface ToolPolicy extends NameLists {
   /** Tools that ask the user before each call. */
   ask: readonly string[]
@@ -18,6 +18,8 @@ export interface ToolPolicy extends NameLists {
   subagents: NameLists
   /** Tools that the program brings along besides ours: `general` has them. */
   programTools: readonly string[]
+  /** Models that may be used; all if it is left out. */
+  models?: readonly string[]
 }
 
 /** What limits a run besides the owner's rules. */
@@ -53,7 +55,8 @@ export function ceilingOf(
       ? name
       : [],
   )
-  return intersectCeilings({ tools }, run.ceiling, run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
+  const now: Ceiling = { tools, ...(policy.models && { models: policy.models }) }
+  return intersectCeilings(now, run.ceiling, run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
 }
 
 /** What a run may delegate: its ceiling, but no more than its own tools if it does the work itself. */
@@ -70,16 +73,6 @@ export function effectiveTools(
 ): string[] {
   const own: Ceiling = { tools: toolsOf(role, [...known.keys()], programTools) }
   return [...(intersectCeilings(own, ceiling, epoch > 0 ? { tools: before } : {}).tools ?? [])]
-}
-
-/** The model that a ceiling leaves of the wanted one: itself, else the first that is allowed, with the reason. */
-export function clampModel(
-  { models }: Ceiling,
-  wanted: string,
-): { model: string; clamped?: { from: string; why: string } } {
-  const [first] = models ?? []
-  if (models === undefined || first === undefined || models.includes(wanted)) return { model: wanted }
-  return { model: first, clamped: { from: wanted, why: `this run may use only ${models.join(', ')}` } }
 }
 
 /** Why the user must approve a call of this tool; undefined if it needs no approval. */

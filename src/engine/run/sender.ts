@@ -13,10 +13,13 @@ import {
 import type { User } from '../../domain/access/user.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import type { Label } from '../../domain/label.ts'
+import type { Part } from '../../domain/message.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { findUser } from '../../store/rows/access/users.ts'
+import { sourcesOfContents } from '../../store/rows/untrusted-files.ts'
 import type { Reading } from '../../store/store.ts'
+import { hashOf } from '../../tools/files/content-hash.ts'
 
 /** The principal of a stored text form, with the role that the user has now. */
 async function resolvePrincipal(rows: Reading, text: string): Promise<Principal> {
@@ -58,6 +61,13 @@ export async function senderLabel(rows: Reading, principal: Principal): Promise<
   const user = await userOf(rows, text)
   if (actingFor(principal).kind === 'user' && user?.removedAt !== null) throw removedUser(text)
   return { integrity: user?.isTrusted ? 'trusted' : 'untrusted', sources: [text] }
+}
+
+/** Label of attached files: an untrusted run may have written one of them. */
+export async function labelOfParts(rows: Reading, parts: readonly Part[]): Promise<Label> {
+  const hashes = parts.map(({ data }) => hashOf(Buffer.from(data, 'base64')))
+  const sources = await sourcesOfContents(rows, hashes)
+  return { integrity: sources.length > 0 ? 'untrusted' : 'trusted', sources }
 }
 
 function removedUser(text: string): HeddleError {

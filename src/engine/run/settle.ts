@@ -43,6 +43,7 @@ export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedRepl
       ending: checked.ending,
       prompt: run.prompt,
       model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
+      clamped: claimed.actor.model.clamped,
       label: run.label,
     })
     const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
@@ -90,7 +91,7 @@ async function writeTurn(end: Settlement): Promise<number> {
       type: 'normal',
       status: ending.state,
       ...messages,
-      model: { requested: run.modelRequested, actual: end.model },
+      model: { requested: run.modelRequested, actual: end.model, ...(end.clamped && { clamped: end.clamped }) },
       thinkingConfig,
       toolCalls: journal.entries,
       tokenCount: estimateTokens([...messages.queryMessages, messages.responseMessage]),

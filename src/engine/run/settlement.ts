@@ -2,6 +2,7 @@ import { joinLabels, type Label } from '../../domain/label.ts'
 import { labelOf } from '../../domain/message.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
+import type { ModelClamp } from '../../domain/turn.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions, lockSessions } from '../../store/rows/sessions.ts'
@@ -24,6 +25,8 @@ export interface Settlement extends RunEnd<Engine> {
   prompt: string | null
   /** The model that answered, as its provider names it. */
   model: string | null
+  /** Why another model than the chosen one was asked. */
+  clamped?: ModelClamp | undefined
   /** Notes that the model was shown. */
   notes?: RunNotes
   /** Undefined if the process that ends the run does not execute it. */
@@ -62,7 +65,7 @@ async function receiverOf(
 export async function beginSettlement(
   tx: Tx,
   engine: Engine,
-  end: RunSessions & Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model'> & { label: Label },
+  end: RunSessions & Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'clamped'> & { label: Label },
 ): Promise<Settlement> {
   const { label, run, ...rest } = end
   const items = await itemsOfRun(tx, run.id)

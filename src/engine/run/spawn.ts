@@ -5,13 +5,14 @@ import { childRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { type Session, subagentLabel } from '../../domain/session.ts'
 import type { Subagent } from '../../domain/subagent.ts'
 import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
+import type { ModelClamp } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
 import { findPersona } from '../../store/rows/personas.ts'
 import { insertRun, lockRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
-import { modelFor } from '../model/model-request.ts'
+import { chooseModel } from '../model/choose-model.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { startSession } from '../turns/append.ts'
 
@@ -80,8 +81,10 @@ export async function spawnChild(
   const spawner = await findSpawner(tx, call)
   if (!spawner) return stoppingOutcome
   const { runId, session } = await beginCalledChild(tx, engine, spawner, { ...work, call })
-  const model = await childModel(tx, engine, session, { agent: work.agent, requested: work.options?.model ?? null })
-  return { status: 'ok', output: { status: 'accepted', run_id: runId, session_key: session.label, model } }
+  const requested = work.options?.model ?? null
+  const wish = { agent: work.agent, requested, allow: spawner.parent.ceiling.models }
+  const model = await childModel(tx, engine, session, wish)
+  return { status: 'ok', output: { status: 'accepted', run_id: runId, session_key: session.label, ...model } }
 }
 
 /** Queues a child that a tool call asks for, with the label of everything that led to the call. */
@@ -95,21 +98,17 @@ export function beginCalledChild(
   return beginChild(tx, runtime, spawner, { ...work, label, callId: call.callId })
 }
 
-/** Name of the model that a child in this session runs on: the requested one, its agent's, its persona's or the default. */
+/** The model that a child in this session will have, and why it is another than the one that was asked for. */
 export async function childModel(
   rows: Reading,
   engine: Engine,
   { folder, personaId }: Pick<Session, 'folder' | 'personaId'>,
-  { agent, requested }: { agent: string; requested: string | null },
-): Promise<string> {
+  { agent, requested, allow }: { agent: string; requested: string | null; allow: readonly string[] | undefined },
+): Promise<{ model: string; clamped?: ModelClamp }> {
   const persona = personaId === null ? null : ((await findPersona(rows, personaId)) ?? null)
-  const modelRequested = requested ?? engine.agents.find(agent, folder)?.model ?? null
-  try {
-    return modelFor(engine, { modelRequested, persona }).name
-  } catch {
-    // It is gone from the configuration, which must fail the child's run and not the call.
-    return modelRequested ?? 'unknown'
-  }
+  const wish = { requested: requested ?? engine.agents.find(agent, folder)?.model ?? null, persona, allow }
+  const { name, clamped } = chooseModel(engine, wish)
+  return { model: name ?? 'none', ...(clamped && { clamped }) }
 }
 
 /** Queues a child run with its own session and input; its result goes to the parent's session. */

@@ -27,7 +27,7 @@ import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
 import { notFound } from '../turns/route.ts'
 import { claimAtOnce } from './claim.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
-import { senderLabel } from './sender.ts'
+import { labelOfParts, senderLabel } from './sender.ts'
 
 /** An input for a session, with options for its run. */
 export interface Submission extends RunOptions {
@@ -110,7 +110,8 @@ export async function acceptInput(
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
   const sender = actingFor(input.principal ?? owner)
-  const label = joinLabels([await senderLabel(tx, sender), ...(input.trust ? [input.trust] : [])])
+  const quoted = [...(input.trust ? [input.trust] : []), await labelOfParts(tx, input.parts ?? [])]
+  const label = joinLabels([await senderLabel(tx, sender), ...quoted])
   const session = await sessionFor(tx, input, sender)
   if (input.kind === 'steer' || input.kind === 'interrupt') await assertMayDisturb(tx, session, sender, input.kind)
   await insertItem(

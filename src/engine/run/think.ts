@@ -141,11 +141,12 @@ async function takeSteering(tx: Tx, run: ActiveRun, before: Step | undefined): P
   if (steering.length === 0) return undefined
   const steerStep = before ?? run.journal.next('steer', undefined)
   steerStep.payload = {
-    items: steering.map(({ id, content, parts, label }) => ({
+    items: steering.map(({ id, content, parts, label, source }) => ({
       id,
       content,
       ...(parts.length > 0 && { parts }),
       label,
+      source,
     })),
   } satisfies SteerStep
   for (const item of steering) await bindItem(tx, item.id, run.claimed.run.id)

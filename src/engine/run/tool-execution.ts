@@ -64,9 +64,9 @@ export function limitRefusal(
   before: readonly ReadyCall[],
 ): ToolOutcome | undefined {
   if (tool.effect !== 'transactional' && before.length >= maxCalls) return tooMany
-  const spawns = before.filter((each) => each.tool.sink === 'agents').length
+  const spawns = before.filter((each) => each.tool.startsAgent).length
   const maxSpawns = engine.limits.maxSpawnsPerTurn
-  if (tool.sink === 'agents' && journal.spawns.started + spawns >= maxSpawns) return tooManySpawns(maxSpawns)
+  if (tool.startsAgent && journal.spawns.started + spawns >= maxSpawns) return tooManySpawns(maxSpawns)
   const cycle = journal.cycleOf(call)
   return cycle.times >= maxRepeats ? repeated(call, cycle) : undefined
 }

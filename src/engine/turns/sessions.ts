@@ -1,4 +1,4 @@
-import { checkLimit, positionOfCursor } from '../../api/views/page.ts'
+import { checkLimit, cursorFrom, type ListPage, positionOfCursor } from '../../api/views/page.ts'
 import type { SessionFilter, SessionView } from '../../api/views/session.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/event.ts'
@@ -21,11 +21,17 @@ const defaultSessions = 100
 export async function listSessions(
   rows: Reading,
   { limit = defaultSessions, after, ...scope }: OwnedBy & SessionFilter = {},
-): Promise<SessionView[]> {
+): Promise<ListPage<SessionView>> {
   const [updatedAt, id] = after === undefined ? [] : positionOfCursor(after)
   const position = updatedAt === undefined || id === undefined ? undefined : { updatedAt, id }
-  const page = { limit: checkLimit(limit), ...(position && { after: position }) }
-  return (await listedSessions(rows, scope, page)).map(({ session, depth }) => sessionView(session, depth))
+  const page = { limit: checkLimit(limit) + 1, ...(position && { after: position }) }
+  const found = await listedSessions(rows, scope, page)
+  const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1)?.session : undefined
+  return {
+    rows: shown.map(({ session, depth }) => sessionView(session, depth)),
+    ...(last && { next: cursorFrom([last.updatedAt, last.id]) }),
+  }
 }
 
 export async function viewSession(rows: Reading, session: Session): Promise<SessionView> {

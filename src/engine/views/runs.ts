@@ -1,4 +1,11 @@
-import { checkLimit, cursorFrom, maxPage, type PageOptions, positionOfCursor } from '../../api/views/page.ts'
+import {
+  checkLimit,
+  cursorFrom,
+  type ListPage,
+  maxPage,
+  type PageOptions,
+  positionOfCursor,
+} from '../../api/views/page.ts'
 import type { RunFilter, RunLine, SpendingKey, UsageReport } from '../../api/views/run.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
@@ -6,12 +13,14 @@ import { idPattern } from '../../domain/id.ts'
 import { withoutDate } from '../../domain/model.ts'
 import type { Run } from '../../domain/run.ts'
 import { spendingOf, startOfDay } from '../../domain/spending.ts'
+import type { TurnModel } from '../../domain/turn.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
 import { type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { inReportOrder, totalUsage, type UsageGroup, usageBy } from '../../store/rows/usage-lists.ts'
 import type { Reading } from '../../store/store.ts'
+import { clampOf } from '../model/choose-model.ts'
 import { isBuiltIn } from '../model/role.ts'
 import { describeActivity } from '../run/doing.ts'
 import { notFound } from '../turns/route.ts'
@@ -24,9 +33,12 @@ export async function listRuns(
   rows: Reading,
   now: Millis,
   { all = false, limit = defaultRuns, after, ...sessions }: OwnedBy & RunFilter = {},
-): Promise<RunLine[]> {
-  const page = { limit: checkLimit(limit), ...(after !== undefined && { after: checkRunCursor(after) }) }
-  return runLines(rows, await listedRuns(rows, { live: !all, sessions }, page), now)
+): Promise<ListPage<RunLine>> {
+  const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: checkRunCursor(after) }) }
+  const found = await listedRuns(rows, { live: !all, sessions }, page)
+  const shown = found.slice(-limit)
+  const oldest = found.length > limit ? shown[0]?.run.id : undefined
+  return { rows: await runLines(rows, shown, now), ...(oldest !== undefined && { next: oldest }) }
 }
 
 /** The cursor of a list of runs: a whole id. */
@@ -76,6 +88,12 @@ export async function listUsage(
   return { rows: report, total, ...(last && { next: cursorFrom([last.first, last.key]) }) }
 }
 
+/** Why a run has another model than the one that was asked for. */
+function clampOfRun({ modelRequested, ceiling }: Run): Pick<TurnModel, 'clamped'> {
+  const clamped = modelRequested === null ? undefined : clampOf(modelRequested, ceiling.models)
+  return clamped ? { clamped } : {}
+}
+
 /** Merges groups of a model's dated and undated name: failed calls have the requested name, others the provider's. */
 function mergeDated(groups: UsageGroup[]): UsageGroup[] {
   const names = new Set(groups.map(({ key }) => key))
@@ -113,7 +131,8 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),
       ...(run.taskId !== null && { taskId: run.taskId }),
       via: run.via,
-      model: { requested: run.modelRequested, actual: model },
+      lane: run.lane,
+      model: { requested: run.modelRequested, actual: model, ...clampOfRun(run) },
       doing: doing.get(run.id) ?? run.error?.message ?? run.state,
       silentForSeconds: seconds(now - (run.finishedAt ?? activeAt ?? run.createdAt)),
       ageSeconds: seconds((run.finishedAt ?? now) - run.createdAt),

@@ -164,6 +164,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     crashes: run.crashes,
     tries: run.tries,
     effectiveTools: run.effectiveTools,
+    ceiling: run.ceiling,
     label: joinLabels([run.label, ...journal.labels]),
     usage,
     budget: {

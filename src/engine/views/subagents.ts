@@ -1,11 +1,11 @@
 import type { SubagentLine, SubagentView } from '../../api/subagents.ts'
-import { checkLimit, type PageOptions } from '../../api/views/page.ts'
+import { checkLimit, type ListPage, type PageOptions } from '../../api/views/page.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { isTerminal } from '../../domain/run.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { findResult } from '../../store/rows/results.ts'
-import { findSubagent, listSubagents, type SubagentRecord } from '../../store/rows/subagents.ts'
+import { findSubagent, listSubagents, type SubagentRecord } from '../../store/rows/subagents/subagents.ts'
 import type { Reading } from '../../store/store.ts'
 import { resolveRun } from './runs.ts'
 
@@ -15,8 +15,11 @@ const defaultSubagents = 50
 export async function viewSubagents(
   rows: Reading,
   { all = false, limit = defaultSubagents, ...filter }: OwnedBy & PageOptions & { all?: boolean } = {},
-): Promise<SubagentLine[]> {
-  return (await listSubagents(rows, { ...filter, live: !all, limit: checkLimit(limit) })).map(lineOf)
+): Promise<ListPage<SubagentLine>> {
+  const found = await listSubagents(rows, { ...filter, live: !all, limit: checkLimit(limit) + 1 })
+  const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1)?.runId : undefined
+  return { rows: shown.map(lineOf), ...(last !== undefined && { next: last }) }
 }
 
 /** One sub-agent with its result, or the reason why there is none. */

@@ -1,6 +1,6 @@
 import { contentOf, type StoredFileChange } from '../../store/rows/file-changes.ts'
 import type { Reading } from '../../store/store.ts'
-import { hashOf } from '../../tools/files/change-file.ts'
+import { hashOf } from '../../tools/files/content-hash.ts'
 import { editText } from '../../tools/files/edit-text.ts'
 import { readEncoded } from '../../tools/files/encoded-text.ts'
 import { decodeText } from '../../tools/files/text-kind.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AccessApp } from '../../api/access.ts'
 import { scopes } from '../../domain/access/actions.ts'
 import { userRoles } from '../../domain/access/principal.ts'
-import { count, countInQuery, folder } from './fields.ts'
+import { folder, page } from './fields.ts'
 import { get, post, type RoutesOf } from './route.ts'
 
 const userFields = {
@@ -88,9 +88,9 @@ export const accessRoutes: RoutesOf<AccessApp> = {
     get('audit', {
       path: '/v1/audit',
       summary: 'Who changed what, and what came of it; newest first.',
-      input: z.strictObject({ limit: countInQuery.pipe(count).exactOptional() }),
-      answer: { key: 'audit' },
-      call: (app, query) => app.audit(query),
+      input: z.strictObject(page),
+      answer: { rows: 'audit' },
+      call: (app, { id: _, ...query }) => app.audit(query),
       fields: (query) => ({ ...query }),
     }),
   ],

@@ -62,6 +62,16 @@ export const memoryRoutes: RoutesOf<MemoryApp & FileSearch> = {
       fields: (id, change) => ({ ...change, id: String(id) }),
     }),
   ],
+  trustMemory: [
+    post('trustMemory', {
+      path: '/v1/memories/:id/trust',
+      summary: 'Makes an untrusted memory trusted: one with the same words and sources replaces it.',
+      idForm: 'number',
+      input: z.strictObject({}),
+      call: (app, { id }) => app.trustMemory(Number(id)),
+      fields: (id) => ({ id: String(id) }),
+    }),
+  ],
   forgetMemory: [
     post('forgetMemory', {
       path: '/v1/memories/:id/forget',

@@ -34,9 +34,9 @@ type IdForm = 'id' | 'number' | 'text'
 /** Use of a key: answers that hold a secret are never kept; what only reads, or has its effect once anyway, needs none. */
 type KeyUse = 'kept' | 'ignored' | 'refused'
 
-/** How an answer looks on the wire: as it is, with `ok: true`, as a list below a key, or as a stream of lines, each one
- * as it is or, for pieces of a text, as a JSON string. */
-export type AnswerForm = 'plain' | 'done' | 'lines' | 'pieces' | { key: string }
+/** How an answer looks on the wire: as it is, with `ok: true`, as a list below a key, as a page of a list with the cursor
+ * `next` beside it, or as a stream of lines, each one as it is or, for pieces of a text, as a JSON string. */
+export type AnswerForm = 'plain' | 'done' | 'lines' | 'pieces' | { key: string } | { rows: string }
 
 /** Context of a request besides its fields. */
 export interface RequestContext {

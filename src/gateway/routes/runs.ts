@@ -50,7 +50,7 @@ export const runRoutes: RoutesOf<RunApp> = {
       path: '/v1/runs',
       summary: 'Runs that are not over yet; with `all`, the others too.',
       input: z.strictObject({ all: flag.default(false), ...page }),
-      answer: { key: 'runs' },
+      answer: { rows: 'runs' },
       call: (app, { id: _, ...filter }) => app.runs(filter),
       fields: (filter = {}) => ({ ...filter }),
     }),

@@ -40,7 +40,7 @@ export const sessionRoutes: RoutesOf<SessionApp> = {
       path: '/v1/sessions',
       summary: 'Sessions, the last used first: those of a folder, label or kind, archived or not.',
       input: z.strictObject({ ...scope, ...page }),
-      answer: { key: 'sessions' },
+      answer: { rows: 'sessions' },
       call: (app, { id: _, ...filter }) => app.sessions(filter),
       fields: (filter = {}) => ({ ...filter }),
     }),

@@ -9,7 +9,7 @@ export const subagentRoutes: RoutesOf<SubagentApp> = {
       path: '/v1/subagents',
       summary: 'Sub-agents that work; with `all`, those that have ended too. Newest first.',
       input: z.strictObject({ all: flag.default(false), ...page }),
-      answer: { key: 'subagents' },
+      answer: { rows: 'subagents' },
       call: (app, { id: _, ...filter }) => app.subagents(filter),
       fields: (filter = {}) => ({ ...filter }),
     }),

@@ -13,6 +13,20 @@ const usageColumns = [
   ...['input_tokens', 'output_tokens', 'cached_tokens', 'cost_usd', 'at', 'price_assumed'],
 ]
 
+/** A database that took the place of another. */
+export interface ReplacedDatabase {
+  /** Path or schema of the old database, which is never deleted; null when there was none. */
+  keptAside: string | null
+  /** Number of its tokens that were valid, and are revoked now. */
+  revokedTokens: number
+}
+
+/** Statement that revokes all tokens of a restored database at the moment of its parameter. */
+export function revokeAllTokens(moment: string, schema?: string): string {
+  const table = schema === undefined ? 'tokens' : `"${schema}".tokens`
+  return `UPDATE ${table} SET revoked_at = ${moment} WHERE revoked_at IS NULL`
+}
+
 /** Columns of `usage` to carry over. */
 export function carriedColumns(columns: readonly string[]): string[] {
   return usageColumns.filter((column) => columns.includes(column))

@@ -8,18 +8,17 @@ import { migrations, migrationsUpTo } from '../schema-version.ts'
 import { isKeptDatabase, restoreFile, restoreKept } from '../sqlite/restore.ts'
 import type { StoreContext } from '../store.ts'
 import { damaged, readBackup } from './backup-file.ts'
+import type { ReplacedDatabase } from './restore-rows.ts'
 
 interface RestoreOptions {
   context: StoreContext
   migrations?: readonly Migration[]
 }
 
-export interface RestoreResult {
+export interface RestoreResult extends ReplacedDatabase {
   /** Size of the backup or restored file; null on a server. */
   bytes: number | null
   turns: number
-  /** Path or schema of the old database, which is never deleted; null when there was none. */
-  keptAside: string | null
   /** Command that restores the old database. */
   wayBack: string | null
 }
@@ -42,10 +41,11 @@ export async function restoreBackup(
   const backup = await readBackup(file)
   const steps = { first: migrationsUpTo(backup.header.schema, known, file), all: known }
   try {
-    const keptAside = await (location.kind === 'sqlite'
+    const replaced = await (location.kind === 'sqlite'
       ? restoreFile(location.file, backup, steps, context)
       : restoreServer(location.url, backup, steps, context))
-    return { bytes: backup.bytes, turns: backup.rows.get('turns') ?? 0, keptAside, wayBack: wayBack(keptAside) }
+    const turns = backup.rows.get('turns') ?? 0
+    return { bytes: backup.bytes, turns, ...replaced, wayBack: wayBack(replaced.keptAside) }
   } catch (error) {
     throw error instanceof ConstraintViolated
       ? damaged(file, `it violates a constraint: ${error.message}`, error)

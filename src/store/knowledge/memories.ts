@@ -1,11 +1,12 @@
 import { type Selectable, sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
-import type { Memory, MemoryDraft } from '../../domain/memory.ts'
+import { type Memory, type MemoryDraft, maxUntrustedScore } from '../../domain/memory.ts'
 import { wordCounts } from '../../domain/text/words.ts'
+import type { MemoryColumns } from '../knowledge-tables.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
-import type { MemoryColumns, Tables } from '../tables.ts'
+import type { Tables } from '../tables.ts'
 import { dropVectors } from './memory-vectors.ts'
 
 const firstScore = 1
@@ -119,11 +120,15 @@ export async function wipeMemory(tx: Tx, id: number, at: Millis): Promise<void> 
   await dropVectors(tx, id)
 }
 
+/** Changes a score. That of an untrusted memory stays low, however often it is repeated: only trust can raise it. */
 export async function addScore(tx: Tx, id: number, by: number): Promise<number | undefined> {
   const row = await tx.first(
     tx.build
       .updateTable('memories')
-      .set({ score: sql<number>`score + ${by}` })
+      .set({
+        score: sql<number>`CASE WHEN integrity = 'untrusted' AND score + ${by} > ${sql.lit(maxUntrustedScore)}
+          THEN ${sql.lit(maxUntrustedScore)} ELSE score + ${by} END`,
+      })
       .where('id', '=', id)
       .returning('score'),
   )
@@ -139,10 +144,20 @@ export async function retagMemory(tx: Tx, memory: Pick<Memory, 'id' | 'content' 
   await indexMemory(tx, id, memory)
 }
 
-/** Archives the memories with the lowest score, least recently recalled first; returns how many. */
+/**
+ * Archives memories, untrusted ones first, so that they push no trusted one out; then by the lowest score, least recently
+ * recalled first. Returns how many.
+ */
 export async function archiveMemories(tx: Tx, count: number): Promise<number> {
   const least = await tx.all(
-    tx.build.selectFrom('memories').select('id').orderBy('score').orderBy('recalled_at').orderBy('id').limit(count),
+    tx.build
+      .selectFrom('memories')
+      .select('id')
+      .orderBy('integrity', 'desc')
+      .orderBy('score')
+      .orderBy('recalled_at')
+      .orderBy('id')
+      .limit(count),
   )
   for (const { id } of least) await archiveMemory(tx, id)
   return least.length

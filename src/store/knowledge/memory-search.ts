@@ -33,6 +33,16 @@ export function searchMemories(
   return search(rows, inMemories, words, total, limit)
 }
 
+/** The same among trusted memories only: no other one can push them out. */
+export function searchTrustedMemories(
+  rows: Reading,
+  words: readonly string[],
+  total: number,
+  limit: number,
+): Promise<SearchHit[]> {
+  return search(rows, inTrustedMemories, words, total, limit)
+}
+
 /** Passages that share words with a query, best first. */
 export function searchPassages(
   rows: Reading,
@@ -49,9 +59,15 @@ interface WordTable {
   /** Column of the document's id. */
   of: RawBuilder<number>
   countUpTo(args: { word: string; limit: number }): Bound<{ count: number }>
+  /** Further condition on the documents. */
+  only: RawBuilder<unknown>
 }
 
 const inMemories = wordTable('memory_words', 'memory_id')
+const inTrustedMemories: WordTable = {
+  ...inMemories,
+  only: sql`AND memory_id IN (SELECT id FROM memories WHERE integrity = 'trusted')`,
+}
 const inPassages = wordTable('passage_words', 'passage_id')
 
 function wordTable(name: 'memory_words' | 'passage_words', of: 'memory_id' | 'passage_id'): WordTable {
@@ -62,7 +78,7 @@ function wordTable(name: 'memory_words' | 'passage_words', of: 'memory_id' | 'pa
       sql`SELECT count(*) AS count FROM (SELECT 1 FROM ${table} WHERE word = ${arg.word} LIMIT ${arg.limit}) AS counted`,
     ),
   )
-  return { table, of: sql.ref(of), countUpTo }
+  return { table, of: sql.ref(of), countUpTo, only: sql`` }
 }
 
 /**
@@ -129,7 +145,7 @@ async function weighWords(
  */
 async function candidates(
   rows: Reading,
-  { table, of }: WordTable,
+  { table, of, only }: WordTable,
   leadWords: WeightedWord[],
 ): Promise<Map<number, WeightedWord[]>> {
   const each = (value: (word: WeightedWord, at: number) => RawBuilder<unknown>) =>
@@ -141,7 +157,7 @@ async function candidates(
     raw<{ id: number; bits: number }>(
       rows.build,
       sql`SELECT ${of} AS id, sum(CASE word ${each((_, at) => sql.lit(2 ** at))} END) AS bits
-          FROM ${table} WHERE word IN (${sql.join(leadWords.map(({ word }) => word))})
+          FROM ${table} WHERE word IN (${sql.join(leadWords.map(({ word }) => word))}) ${only}
           GROUP BY ${of}
           ORDER BY sum(CASE word ${each(({ weight }) => sql`CAST(${weight} AS DOUBLE PRECISION)`)} END) DESC, ${of} DESC
           LIMIT ${sql.lit(maxCandidates)}`,

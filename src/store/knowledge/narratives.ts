@@ -97,8 +97,14 @@ export async function activeNarratorRunIds(rows: Reading, folder: string, sessio
 }
 
 /** Narratives of a folder, newest first. */
-export async function listNarratives(rows: Reading, folder: string, limit: number): Promise<Narrative[]> {
-  const query = rows.build.selectFrom('narratives').selectAll().where('folder', '=', folder)
+export async function listNarratives(
+  rows: Reading,
+  folder: string,
+  limit: number,
+  { trustedOnly = false } = {},
+): Promise<Narrative[]> {
+  const all = rows.build.selectFrom('narratives').selectAll().where('folder', '=', folder)
+  const query = trustedOnly ? all.where('integrity', '=', 'trusted') : all
   return (await rows.all(query.orderBy('id', 'desc').limit(limit))).map(narrativeFrom)
 }
 

@@ -2,7 +2,14 @@ import type pg from 'pg'
 import { HeddleError } from '../../domain/errors.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { Backup, BackupRow } from '../backup/backup-file.ts'
-import { carriedColumns, type EmptyTables, fillTables, type RestoreMigrations } from '../backup/restore-rows.ts'
+import {
+  carriedColumns,
+  type EmptyTables,
+  fillTables,
+  type ReplacedDatabase,
+  type RestoreMigrations,
+  revokeAllTokens,
+} from '../backup/restore-rows.ts'
 import { explainPostgres } from '../failures.ts'
 import type { Migration } from '../migration.ts'
 import type { StoreContext } from '../store.ts'
@@ -21,7 +28,7 @@ export function restoreServer(
   backup: Backup,
   steps: RestoreMigrations,
   context: StoreContext,
-): Promise<string | null> {
+): Promise<ReplacedDatabase> {
   const schema = schemaOf(url)
   const fill = async (client: pg.PoolClient) => {
     for (const migration of steps.first) await applyToPostgres(client, schema, migration, steps.first, context)
@@ -54,39 +61,41 @@ export async function restoreKeptSchema(
   oldSchema: string,
   known: readonly Migration[],
   context: StoreContext,
-): Promise<{ turns: number; keptAside: string | null }> {
+): Promise<ReplacedDatabase & { turns: number }> {
   const schema = schemaOf(url)
   let turns = 0
   const rename = async (client: pg.PoolClient) => {
     await client.query(`ALTER SCHEMA "${oldSchema}" RENAME TO "${schema}"`)
     turns = await tablesOn(client, schema).count('turns')
   }
-  const keptAside = await replaceSchema(url, rename, known, context)
-  return { turns, keptAside }
+  const replaced = await replaceSchema(url, rename, known, context)
+  return { turns, ...replaced }
 }
 
-/** Moves the schema aside, puts another one in its place and carries over today's spending, in one transaction. */
+/** Moves the schema aside, puts another one in its place, revokes its tokens and carries over today's spending, in one transaction. */
 async function replaceSchema(
   url: string,
   put: (client: pg.PoolClient) => Promise<unknown>,
   known: readonly Migration[],
   context: StoreContext,
-): Promise<string | null> {
+): Promise<ReplacedDatabase> {
   const schema = schemaOf(url)
   const location = redactedUrl(url)
   const pool = connectPool({ url, poolSize: 1 })
   try {
     return await withSchemaLock(pool, async (client) => {
-      const oldSchema = await inTransaction(client, async () => {
+      const replaced = await inTransaction(client, async () => {
         const aside = await moveAside(client, schema, location, context)
         await put(client)
         await migrateWithin(client, schema, location, known, context)
         if (aside !== null) await carrySpending(client, { schema, oldSchema: aside }, context)
+        // Those revoked since the backup must not work again, and nothing else knows which these are.
+        const revoked = await client.query(revokeAllTokens('$1', schema), [context.clock.now()])
         context.crash('restore.before_swap')
-        return aside
+        return { keptAside: aside, revokedTokens: revoked.rowCount ?? 0 }
       })
       context.crash('restore.after_swap')
-      return oldSchema
+      return replaced
     })
   } catch (error) {
     throw explainPostgres(error, location)

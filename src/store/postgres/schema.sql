@@ -720,6 +720,33 @@ CREATE TABLE turns (
   CONSTRAINT turns_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE untrusted_commands (
+  run_id text COLLATE "C" NOT NULL,
+  call_id text COLLATE "C" NOT NULL,
+  folder text COLLATE "C" NOT NULL,
+  sources_json text COLLATE "C" NOT NULL,
+  since bigint NOT NULL,
+  until bigint,
+  CONSTRAINT untrusted_commands_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
+  CONSTRAINT untrusted_commands_pkey PRIMARY KEY (run_id, call_id)
+);
+
+CREATE INDEX untrusted_commands_by_folder ON untrusted_commands USING btree (folder);
+
+CREATE TABLE untrusted_files (
+  path text COLLATE "C" NOT NULL,
+  sha256 text COLLATE "C" NOT NULL,
+  sources_json text COLLATE "C" NOT NULL,
+  created bigint NOT NULL,
+  run_id text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  CONSTRAINT untrusted_files_created_check CHECK (created = ANY (ARRAY[0::bigint, 1::bigint])),
+  CONSTRAINT untrusted_files_run_id_fkey FOREIGN KEY (run_id) REFERENCES runs(id) DEFERRABLE,
+  CONSTRAINT untrusted_files_pkey PRIMARY KEY (path, sha256)
+);
+
+CREATE INDEX untrusted_files_by_content ON untrusted_files USING btree (sha256);
+
 CREATE TABLE usage (
   run_id text COLLATE "C" NOT NULL,
   call bigint NOT NULL,

@@ -1,6 +1,8 @@
 import type { Selectable } from 'kysely'
 import { type Answer, type Approval, budgetTool, type Coverage, type Grant } from '../../domain/approval.ts'
 import type { Millis } from '../../domain/clock.ts'
+import type { Integrity } from '../../domain/label.ts'
+import type { Builder } from '../dialect.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -154,7 +156,7 @@ export async function answerApproval(
 
 export async function insertGrant(
   tx: Tx,
-  grant: Omit<Grant, 'id' | 'revokedAt'> & { approvalId: number },
+  grant: Omit<Grant, 'id' | 'revokedAt' | 'showedSources'> & { approvalId: number },
 ): Promise<void> {
   await tx.run(
     tx.build.insertInto('grants').values({
@@ -187,9 +189,7 @@ export async function grantsFor(rows: Reading, coverage: Coverage): Promise<Gran
 
 /** Active grants, newest first. */
 export async function listGrants(rows: Reading): Promise<Grant[]> {
-  const found = await rows.all(
-    rows.build.selectFrom('grants').selectAll().where('revoked_at', 'is', null).orderBy('id', 'desc'),
-  )
+  const found = await rows.all(grantsWithLabel(rows.build).orderBy('grants.id', 'desc'))
   return found.map(grantFrom)
 }
 
@@ -226,8 +226,18 @@ const ofRun = statement((db, arg: { runId: string }) =>
 )
 
 const activeGrants = statement((db, arg: { tool: string }) =>
-  db.selectFrom('grants').selectAll().where('tool', '=', arg.tool).where('revoked_at', 'is', null).orderBy('id'),
+  grantsWithLabel(db).where('grants.tool', '=', arg.tool).orderBy('grants.id'),
 )
+
+/** Active grants with the integrity of what had led to the question. */
+function grantsWithLabel(db: Builder) {
+  return db
+    .selectFrom('grants')
+    .leftJoin('approvals', 'approvals.id', 'grants.approval_id')
+    .selectAll('grants')
+    .select('approvals.integrity as integrity')
+    .where('grants.revoked_at', 'is', null)
+}
 
 function approvalFrom(row: Omit<Selectable<Tables['approvals']>, 'baseline'>): Approval {
   return {
@@ -252,7 +262,7 @@ function approvalFrom(row: Omit<Selectable<Tables['approvals']>, 'baseline'>): A
   }
 }
 
-function grantFrom(row: Selectable<Tables['grants']>): Grant {
+function grantFrom(row: Selectable<Tables['grants']> & { integrity: Integrity | null }): Grant {
   return {
     id: row.id,
     scope: row.scope,
@@ -266,5 +276,6 @@ function grantFrom(row: Selectable<Tables['grants']>): Grant {
     createdAt: row.created_at,
     revokedAt: row.revoked_at,
     grantedBy: row.granted_by,
+    showedSources: row.integrity === 'untrusted',
   }
 }

@@ -82,7 +82,13 @@ export async function* followEvents(
       if (hint === 'events') wake.abort()
     })
     try {
-      const page = await store.read((rows) => readEvents(rows, cursor, pageSize, options))
+      const { page, newest } = await store.read(async (rows) => ({
+        // Before the page: what is committed in between is on the next one.
+        newest: options.principal === undefined ? null : await newestCursor(rows),
+        page: await readEvents(rows, cursor, pageSize, options),
+      }))
+      // Nothing of this principal up to there: the next look need not pass over the events of others again.
+      if (page.length === 0 && newest !== null) cursor = newest
       for (const event of page) {
         cursor = event.cursor
         yield event

@@ -63,6 +63,11 @@ export async function countLiveChildren(rows: Reading, sessionId: string): Promi
   return Number((await rows.first(liveChildren({ sessionId })))?.count ?? 0)
 }
 
+/** Whether a run started children whose end wakes its session: not tasks, and not isolated ones. */
+export async function hasJoinedChildren(rows: Reading, parentRunId: string): Promise<boolean> {
+  return (await rows.first(joinedChildren({ parentRunId }))) !== undefined
+}
+
 /** Whether this run's join is open. */
 export async function isWaitingForChildren(rows: Reading, runId: string): Promise<boolean> {
   return (await rows.first(openBy({ runId }))) !== undefined
@@ -133,6 +138,16 @@ const liveChildren = statement((db, arg: { sessionId: string }) =>
           WHERE joins.fired_at IS NULL AND runs.requester_session_id = ${arg.sessionId} AND runs.kind <> 'task'
         ) AS working`,
   ),
+)
+
+const joinedChildren = statement((db, arg: { parentRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('parent_run_id', '=', arg.parentRunId)
+    .where('kind', '!=', sql.lit('task'))
+    .where(sql<boolean>`(share_mode IS NULL OR share_mode <> 'isolated')`)
+    .limit(sql.lit(1)),
 )
 
 const over = statement((db, arg: { sessionId: string }) =>

@@ -7,7 +7,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
-import { scheduleRemoval } from './tidy.ts'
+import { scheduleRemoval } from './subagents/tidy.ts'
 
 const maxSummaryLength = 400
 

@@ -45,7 +45,7 @@ export async function turnsFinishedSince(
     .where('turns.id', '>', firstIdAt(since))
     .where('turns.timestamp', '>', since)
     .where('runs.kind', '<>', 'import')
-    .where('runs.via', '<>', 'narrator')
+    .where('runs.lane', '<>', 'background')
     .where('runs.depth', '=', 0)
     .where('sessions.folder', '=', folder)
     .orderBy('turns.id', 'desc')

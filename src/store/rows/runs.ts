@@ -176,11 +176,6 @@ export async function countRetrying(rows: Reading, rootRunId: string): Promise<n
   return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
 }
 
-/** Whether a run started children whose end wakes its session: not tasks, and not isolated ones. */
-export async function hasJoinedChildren(rows: Reading, parentRunId: string): Promise<boolean> {
-  return (await rows.first(joinedChildren({ parentRunId }))) !== undefined
-}
-
 /** Child runs of a run, oldest first, including those after results of their own children. */
 export async function childrenOf(rows: Reading, parentRunId: string): Promise<Run[]> {
   return (await rows.all(ofParent({ parentRunId }))).map(runFrom)
@@ -190,11 +185,6 @@ export async function childrenOf(rows: Reading, parentRunId: string): Promise<Ru
 export async function lastChildRun(rows: Reading, sessionId: string, rootRunId: string): Promise<Run | undefined> {
   const row = await rows.first(lastOf({ sessionId, rootRunId }))
   return row && runFrom(row)
-}
-
-/** Id of the run with which a child session began. */
-export async function firstChildRun(rows: Reading, sessionId: string): Promise<string | undefined> {
-  return (await rows.first(firstIn({ sessionId })))?.id ?? undefined
 }
 
 /** Agent of a child session; undefined for a session that a user started. */
@@ -285,16 +275,6 @@ const unfinished = statement((db, arg: { rootRunId: string }) =>
     .limit(sql.lit(1)),
 )
 
-const joinedChildren = statement((db, arg: { parentRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select('id')
-    .where('parent_run_id', '=', arg.parentRunId)
-    .where('kind', '!=', sql.lit('task'))
-    .where(sql<boolean>`(share_mode IS NULL OR share_mode <> 'isolated')`)
-    .limit(sql.lit(1)),
-)
-
 const ofParent = statement((db, arg: { parentRunId: string }) =>
   db.selectFrom('runs').selectAll().where('parent_run_id', '=', arg.parentRunId).orderBy('created_at').orderBy('id'),
 )
@@ -306,14 +286,6 @@ const agentIn = statement((db, arg: { sessionId: string }) =>
     .where('session_id', '=', arg.sessionId)
     .where('parent_run_id', 'is not', null)
     .limit(sql.lit(1)),
-)
-
-const firstIn = statement((db, arg: { sessionId: string }) =>
-  db
-    .selectFrom('runs')
-    .select(sql<string | null>`min(id)`.as('id'))
-    .where('session_id', '=', arg.sessionId)
-    .where('parent_run_id', 'is not', null),
 )
 
 const lastOf = statement((db, arg: { sessionId: string; rootRunId: string }) =>

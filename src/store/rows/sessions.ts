@@ -75,7 +75,7 @@ export async function sessionsSince(rows: Reading, since: Millis, folder?: strin
     .where('turns.id', '>', firstIdAt(since))
     .where('runs.depth', '=', 0)
     .where('runs.kind', '<>', 'import')
-    .where('runs.via', '<>', 'narrator')
+    .where('runs.lane', '<>', 'background')
   const sessions = rows.build.selectFrom('sessions').selectAll().where('principal_id', '=', ownerText)
   let query = sessions.where('id', 'in', recent)
   if (folder !== undefined) query = query.where('folder', '=', folder)

@@ -3,7 +3,14 @@ import { basename, dirname, join } from 'node:path'
 import { HeddleError } from '../../domain/errors.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import { type Backup, type BackupRow, damaged } from '../backup/backup-file.ts'
-import { carriedColumns, type EmptyTables, fillTables, type RestoreMigrations } from '../backup/restore-rows.ts'
+import {
+  carriedColumns,
+  type EmptyTables,
+  fillTables,
+  type ReplacedDatabase,
+  type RestoreMigrations,
+  revokeAllTokens,
+} from '../backup/restore-rows.ts'
 import {
   databaseCorrupt,
   explainSqlite,
@@ -25,7 +32,7 @@ export function restoreFile(
   backup: Backup,
   steps: RestoreMigrations,
   context: StoreContext,
-): Promise<string | null> {
+): Promise<ReplacedDatabase> {
   return replaceFile(file, (draft) => buildDraft(draft, backup, steps, context), context)
 }
 
@@ -44,7 +51,7 @@ export async function restoreKept(
   kept: string,
   known: readonly Migration[],
   context: StoreContext,
-): Promise<{ bytes: number; turns: number; keptAside: string | null }> {
+): Promise<ReplacedDatabase & { bytes: number; turns: number }> {
   let turns = 0
   const copy = async (draft: string) => {
     for (const part of ['', ...sidecarSuffixes].filter((each) => existsSync(kept + each)))
@@ -60,24 +67,25 @@ export async function restoreKept(
       connection.close()
     }
   }
-  const keptAside = await replaceFile(file, copy, context)
-  return { bytes: statSync(file).size, turns, keptAside }
+  const replaced = await replaceFile(file, copy, context)
+  return { bytes: statSync(file).size, turns, ...replaced }
 }
 
-/** Builds a database in a temporary file, carries over today's spending, and swaps it in. */
+/** Builds a database in a temporary file, revokes its tokens, carries over today's spending, and swaps it in. */
 async function replaceFile(
   file: string,
   build: (draft: string) => Promise<void>,
   context: StoreContext,
-): Promise<string | null> {
+): Promise<ReplacedDatabase> {
   const old = lockExclusively(file)
   const draft = `${file}.restoring-${process.pid}`
   try {
     removeAbandonedDrafts(file)
     await build(draft)
+    const revokedTokens = revokeTokens(draft, context)
     if (old) carrySpending(old, draft, context)
     context.crash('restore.before_swap')
-    return swap(file, draft, context)
+    return { keptAside: swap(file, draft, context), revokedTokens }
   } catch (error) {
     throw explainSqlite(error, file)
   } finally {
@@ -140,6 +148,16 @@ async function buildDraft(
     connection.exec('COMMIT')
     checkIntegrity(connection, draft)
     await migrateSqlite(connection, draft, steps.all, context)
+  } finally {
+    connection.close()
+  }
+}
+
+/** Tokens that were revoked since the backup must not work again, and nothing else knows which these are. */
+function revokeTokens(draft: string, { clock }: StoreContext): number {
+  const connection = new SqliteConnection(draft)
+  try {
+    return connection.run({ sql: revokeAllTokens('?'), parameters: [clock.now()] })
   } finally {
     connection.close()
   }

@@ -542,6 +542,30 @@ CREATE TABLE turns (
   CHECK ((type = 'compaction') = (compaction_json IS NOT NULL))
 ) STRICT;
 
+CREATE TABLE untrusted_commands (
+  run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  call_id      TEXT NOT NULL,
+  folder       TEXT NOT NULL,
+  sources_json TEXT NOT NULL,
+  since        INTEGER NOT NULL,
+  until        INTEGER,
+  PRIMARY KEY (run_id, call_id)
+) STRICT;
+
+CREATE INDEX untrusted_commands_by_folder ON untrusted_commands (folder);
+
+CREATE TABLE untrusted_files (
+  path         TEXT NOT NULL,
+  sha256       TEXT NOT NULL,
+  sources_json TEXT NOT NULL,
+  created      INTEGER NOT NULL CHECK (created IN (0, 1)),
+  run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
+  at           INTEGER NOT NULL,
+  PRIMARY KEY (path, sha256)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX untrusted_files_by_content ON untrusted_files (sha256);
+
 CREATE TABLE "usage" (
   run_id        TEXT NOT NULL,
   call          INTEGER NOT NULL,

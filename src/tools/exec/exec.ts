@@ -4,7 +4,7 @@ import { type Confinement, type Coverage, lapses } from '../../domain/approval.t
 import type { Clock } from '../../domain/clock.ts'
 import type { CrashPoint } from '../../domain/crash-points.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import type { Label } from '../../domain/label.ts'
+import { isUntrusted, type Label } from '../../domain/label.ts'
 import { shownPath, visible } from '../../domain/text/visible.ts'
 import type { PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import type { Call, Tool } from '../../domain/tools/tool.ts'
@@ -45,7 +45,8 @@ export function exec(
     name: 'exec',
     description: describe(settings),
     effect: 'unsafe',
-    ...(settings.network && { sink: 'network' as const }),
+    touchesFolder: true,
+    ...(hasNetwork(settings) && { sink: () => ({ sink: 'network' as const }) }),
     paths: ['cwd'],
     deadlineMs: (maxTimeoutSeconds + 30) * 1000,
     preview: async ({ command, timeout_seconds: seconds = defaultSeconds }, call) => {
@@ -79,27 +80,34 @@ export function exec(
       const folder = names.length === 0 ? path : path.slice(0, -names.join('/').length - 1) || '/'
       return { tool: 'exec', folder, ...commandCoverage(command, path, settings) }
     },
-    async run({ command, timeout_seconds: seconds = defaultSeconds }, { handle, folder, protect, signal }) {
+    async run({ command, timeout_seconds: seconds = defaultSeconds }, { handle, folder, protect, signal, label }) {
       const { path: cwd } = await directoryAt(handle('cwd'))
       const address = { folder, path: '.', protect }
       const run = (mounts: readonly Mount[], unsure: readonly string[]) =>
         runner({ command, folder, protect, mounts, unsure, cwd, timeoutMs: seconds * 1000, signal })
       const { clock, records, isConfined, crash = () => undefined } = settings
       const coverage = commandCoverage(command, cwd, settings)
-      const place = { folder: address, signal, ...(lapses(coverage) && { hiddenBy: coverage }) }
+      // Every file that an untrusted run has changed must be recognised later.
+      const watchesHidden = lapses(coverage) || (label !== undefined && isUntrusted(label))
+      const place = { folder: address, signal, ...(watchesHidden && { hiddenBy: coverage }) }
       const { done, touched } = await reportTouched(threads, place, async () =>
         isConfined
           ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), signal, crash }, run)
           : { done: await run([], []), findings: undefined },
       )
       const output = [renderExit(done.done), ...(isConfined ? guardNotes(done) : [])].join('\n')
-      return { status: 'ok', output, touched, ...(settings.network && { label: fromNetwork }) }
+      return { status: 'ok', output, touched, ...(hasNetwork(settings) && { label: fromNetwork }) }
     },
   })
 }
 
 /** Label of a command with network access. */
 const fromNetwork: Label = { integrity: 'untrusted', sources: ['exec:network'] }
+
+/** Without a sandbox a command reaches the network, whatever the setting says. */
+function hasNetwork({ network, isConfined }: ExecSettings): boolean {
+  return network || !isConfined
+}
 
 function reachOf({ isConfined, network }: ExecSettings): string {
   if (!isConfined) return 'WITHOUT A SANDBOX: it can do whatever you can'

@@ -1,16 +1,23 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { agentDirectories } from '../../domain/agent.ts'
 import type { Coverage } from '../../domain/approval.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { shownPath } from '../../domain/text/visible.ts'
 import type { FileContent, FilePlace } from '../../domain/tools/path-handle.ts'
-import type { Call, Preview, ToolOutcome } from '../../domain/tools/tool.ts'
+import type { Call, Preview, SinkCall, ToolOutcome } from '../../domain/tools/tool.ts'
 import { refuseGuarded } from '../guard/guarded-places.ts'
+import { hashOf } from './content-hash.ts'
 import { headBytes, kindOfText } from './text-kind.ts'
 import { unifiedDiff } from './unified-diff.ts'
 
 /** Computes the new content of a file. Must be deterministic: a call may be repeated. */
 export type MakeContent = (before: FileContent | undefined, shown: string) => Buffer
+
+/** A file in an agent directory could become an agent of the folder. */
+export function agentFileSink(path: string): SinkCall | undefined {
+  const below = `/${path.toLowerCase()}`.replace(/\/(?:\.?\/)+/g, '/')
+  return agentDirectories.some((directory) => below.includes(`/${directory}/`)) ? { sink: 'agents' } : undefined
+}
 
 /** Coverage of a grant for writing: any path in this folder. */
 export function writingCoverage({ handle }: Pick<Call, 'handle'>): Promise<Coverage> {
@@ -26,12 +33,12 @@ export function writingCoverage({ handle }: Pick<Call, 'handle'>): Promise<Cover
   })
 }
 
-/** Changes a file, and stores the old and the new content. */
-export async function changeFile(call: Call, make: MakeContent): Promise<ToolOutcome> {
+/** Changes a file, and stores the old and the new content. `keepsRest`: the new one has parts of the old one. */
+export async function changeFile(call: Call, make: MakeContent, keepsRest: boolean): Promise<ToolOutcome> {
   const { change } = call
   if (!change) throw new HeddleError('forbidden', 'no file can be changed here', 'tell the user what should be changed')
   const handle = call.handle('path')
-  const { path, sha256 } = await change(handle, (place) => makeContent(place, make, handle.shown))
+  const { path, sha256 } = await change(handle, (place) => makeContent(place, make, handle.shown), keepsRest)
   return { status: 'ok', output: { status: 'ok', path: handle.shown, sha256 }, seen: [{ path, sha256 }] }
 }
 
@@ -65,8 +72,4 @@ function makeContent(place: FilePlace, make: MakeContent, shown: string): Buffer
 /** Path under which changes are stored: relative to the folder, with links resolved. */
 export function pathOf({ names }: Pick<FilePlace, 'names'>): string {
   return names.join('/')
-}
-
-export function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }

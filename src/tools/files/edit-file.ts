@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { HeddleError } from '../../domain/errors.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import { defineTool } from '../define-tool.ts'
-import { changeFile, type MakeContent, previewChange, writingCoverage } from './change-file.ts'
+import { agentFileSink, changeFile, type MakeContent, previewChange, writingCoverage } from './change-file.ts'
 import { editText } from './edit-text.ts'
 import { readEncoded } from './encoded-text.ts'
 
@@ -28,7 +28,8 @@ export const editFile: Tool<Edit> = defineTool(input, {
     'kept. Refused if the file has changed since you read it: read it again then.',
   effect: 'idempotent',
   paths: ['path'],
-  run: async (edit, call) => changeFile(call, editor(edit)),
+  sink: ({ path }) => agentFileSink(path),
+  run: async (edit, call) => changeFile(call, editor(edit), true),
   covers: (_, call) => writingCoverage(call),
   preview: async (edit, call) => previewChange(call, editor(edit)),
 })

@@ -94,10 +94,11 @@ function handleOf(
         const { path, stats } = end
         const names = namesBelow(root, path)
         const kind = kindOf(stats)
-        if (kind === 'link' || kind === 'other') return { kind: 'other', path, names, bytes: 0 }
+        if (kind === 'link' || kind === 'other')
+          return { kind: 'other', path, names, bytes: 0, changedAt: stats.ctimeMs }
         const { file, stats: opened } = await openAs(kind, root, shown, end)
         await file.close()
-        return { kind, path, names, bytes: opened.size }
+        return { kind, path, names, bytes: opened.size, changedAt: opened.ctimeMs }
       }),
     async openFile(use) {
       const { root, path, opened } = await withExplainedErrors(shown, () => inside('file'))

@@ -20,7 +20,8 @@ export function listDir(threads: FileThreads): Tool<z.output<typeof input>> {
     async run(_, call) {
       const handle = call.handle('path')
       const listing = await threads.perform({ list: handle.address }, call.signal)
-      if (listing !== 'late') return { status: 'ok', output: renderListing(handle.shown, listing) }
+      if (listing !== 'late')
+        return { status: 'ok', output: renderListing(handle.shown, listing), shows: { names: listing.paths } }
       const error = `listing ${handle.shown} was stopped after ${jobTimeout / 1000} s`
       return { status: 'error', output: { status: 'error', error, remedy: 'list a directory below it' } }
     },

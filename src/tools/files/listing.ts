@@ -6,6 +6,8 @@ import { shownName } from './shown-name.ts'
 export interface Listing {
   /** Rendered lines: cheaper to pass between threads than objects. */
   entries: string[]
+  /** Their paths, relative to the folder. */
+  paths: string[]
   /** Number of entries left out because there are too many. */
   more: number
   /** Whether there were too many to count. */
@@ -37,7 +39,8 @@ export async function listDirectory(address: PathAddress): Promise<Listing> {
       const target = kind === 'link' ? await describeTarget(directory, name) : ''
       entries.push(lineOf(shownName(name), kind, sizes[at] ?? 0, target))
     }
-    return { entries, more: seen.length - entries.length, atLeast: read > maxRead, ignored }
+    const paths = listed.map(({ name }) => [...directory.names, name].join('/'))
+    return { entries, paths, more: seen.length - entries.length, atLeast: read > maxRead, ignored }
   })
 }
 

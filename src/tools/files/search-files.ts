@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Tool, ToolOutcome } from '../../domain/tools/tool.ts'
+import type { SeenFile, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { defineTool } from '../define-tool.ts'
 import { type FileThreads, jobTimeout } from './file-threads.ts'
 import { type FileMatches, largestFile, readRegex, type SearchScope } from './search.ts'
@@ -35,16 +35,19 @@ export function searchFiles(threads: FileThreads): Tool<z.output<typeof input>> 
     effect: 'pure',
     paths: ['path'],
     async run({ pattern, regex, glob }, call): Promise<ToolOutcome> {
-      const found: Found = { files: 0, matches: 0, lines: [] }
+      const found: Found = { files: 0, matches: 0, lines: [], shown: [] }
       const search = { at: call.handle('path').address, pattern, isRegex: regex, ...(glob !== undefined && { glob }) }
       const scope = await threads.perform({ search }, call.signal, (file) => {
         found.files++
         found.matches += file.matches
-        if (pattern !== '') found.lines.push(...linesOf(file))
-        else if (found.lines.length < maxPaths) found.lines.push(file.path)
+        const lines = pattern !== '' ? linesOf(file) : found.lines.length < maxPaths ? [file.path] : []
+        found.lines.push(...lines)
+        if (lines.length > 0) found.shown.push({ path: file.path, sha256: file.sha256 })
       })
       if (scope === 'late' && found.files === 0) return { status: 'error', output: { status: 'error', ...tooLong } }
-      return { status: 'ok', output: renderMatches(found, scope, pattern === '') }
+      const names = found.shown.map(({ path }) => path)
+      const shows = { names, ...(pattern !== '' && { parts: found.shown }) }
+      return { status: 'ok', output: renderMatches(found, scope, pattern === ''), shows }
     },
   })
 }
@@ -54,6 +57,8 @@ interface Found {
   matches: number
   /** The first matches, rendered. */
   lines: string[]
+  /** The files they are in. */
+  shown: SeenFile[]
 }
 
 const tooLong = {

@@ -1,4 +1,5 @@
 import type { Kind, OpenFile, PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
+import { hashOf } from './content-hash.ts'
 import { type Glob, matchesGlob, readGlob } from './glob.ts'
 import { syncHandle } from './handle.ts'
 import { type IgnoreRules, ignoreRulesAt } from './ignore.ts'
@@ -20,6 +21,8 @@ export interface FileMatches {
   matches: number
   /** The first of them; empty once enough lines were found. */
   lines: { number: number; text: string }[]
+  /** Hash of the whole content. */
+  sha256: string
 }
 
 /** Number of files searched and skipped. */
@@ -52,12 +55,13 @@ export async function search(wanted: Search, onMatch: (found: FileMatches) => vo
     scope.files++
     const found = matches(content.text, room)
     room -= found.lines.length
-    if (found.matches > 0 || wanted.pattern === '') onMatch({ path: handle.shown, ...found })
+    if (found.matches > 0 || wanted.pattern === '')
+      onMatch({ path: handle.shown, sha256: hashOf(content.bytes), ...found })
   }
   return scope
 }
 
-type Matcher = (text: string, room: number) => Omit<FileMatches, 'path'>
+type Matcher = (text: string, room: number) => Omit<FileMatches, 'path' | 'sha256'>
 
 function matcherOf({ pattern, isRegex }: Search): Matcher {
   const none = { matches: 0, lines: [] }
@@ -174,9 +178,10 @@ function alternatives(glob: string): string[] {
   }
 }
 
-async function contentOf(file: OpenFile): Promise<{ text: string } | 'binary' | 'tooLarge'> {
+async function contentOf(file: OpenFile): Promise<{ text: string; bytes: Buffer } | 'binary' | 'tooLarge'> {
   if (file.bytes > largestFile) return 'tooLarge'
-  const bytes = Buffer.allocUnsafe(file.bytes)
-  const text = decodeText(bytes.subarray(0, await file.read(bytes, 0)))
-  return text === undefined ? 'binary' : { text }
+  const into = Buffer.allocUnsafe(file.bytes)
+  const bytes = into.subarray(0, await file.read(into, 0))
+  const text = decodeText(bytes)
+  return text === undefined ? 'binary' : { text, bytes }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { HeddleError } from '../../domain/errors.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
 import { defineTool } from '../define-tool.ts'
-import { changeFile, type MakeContent, previewChange, writingCoverage } from './change-file.ts'
+import { agentFileSink, changeFile, type MakeContent, previewChange, writingCoverage } from './change-file.ts'
 
 const maxBytes = 5 * 1024 * 1024
 
@@ -22,7 +22,8 @@ export const writeFile: Tool<z.output<typeof input>> = defineTool(input, {
     'file use edit_file. Refused if the file has changed since you read it: read it again then.',
   effect: 'idempotent',
   paths: ['path'],
-  run: async ({ content }, call) => changeFile(call, contentMaker(content)),
+  sink: ({ path }) => agentFileSink(path),
+  run: async ({ content }, call) => changeFile(call, contentMaker(content), false),
   covers: (_, call) => writingCoverage(call),
   preview: async ({ content }, call) => previewChange(call, contentMaker(content)),
 })

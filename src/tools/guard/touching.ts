@@ -8,7 +8,7 @@ const whyUnseen = {
   late: 'scanning the folder took too long',
   tooMany: `the folder has more than ${maxSurveyed.toLocaleString('en')} entries`,
 }
-const maxHiddenNamed = 20
+const maxHiddenNamed = 200
 
 /** Folder to watch. `hiddenBy`: the command to blame for changes in hidden files; absent to skip these. */
 interface WatchedFolder {

@@ -36,7 +36,7 @@ const app = await openHome(home, 'sqlite', model, {}, [swallow])
 for (const content of questions) await app.submit(folder, { session: content.replace(' ', '-'), content })
 const work = await app.work()
 // Whatever was left by those before it is done, too.
-await untilSo(async () => (await app.runs()).length === 0)
+await untilSo(async () => (await app.runs()).rows.length === 0)
 say({ quiet: true })
 await work.stop()
 await app.close()

@@ -1,6 +1,8 @@
-import { UsageError } from '../../../domain/errors.ts'
 import { type Register, rareGroup } from '../../command.ts'
+import { moreLine, pageOptions, readPages } from '../../input/pages.ts'
 import { printable, table } from '../../terminal/screen.ts'
+
+const lastLines = 50
 
 /** Who changed what. */
 export const registerAudit: Register = (program, run) => {
@@ -8,13 +10,13 @@ export const registerAudit: Register = (program, run) => {
     .command('audit')
     .helpGroup(rareGroup)
     .description('what users changed, and what you changed about users, tokens and grants; newest first')
-    .option('--limit <n>', 'how many lines', '50')
+    .option('--limit <n>', `at most n; 0 for all (default: ${lastLines})`)
+    .option('--after <cursor>', 'those that follow this cursor, the next of an earlier page')
     .action(
       run(async (here, _, options) => {
-        const limit = Number(options['limit'])
-        if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1000)
-          throw new UsageError(`"${options['limit']}" is not a number of lines`, 'use 1 to 1000', 'bad_limit')
-        const audit = await (await here.client()).audit({ limit })
+        const client = await here.client()
+        const page = { ...pageOptions(options, lastLines, 'lines'), newest: 'first' } as const
+        const { rows: audit, ...more } = await readPages((part) => client.audit(part), page)
         const rows = audit.map(({ at, principal, action, resource, outcome }) => [
           at.slice(0, 19).replace('T', ' '),
           printable(principal),
@@ -22,8 +24,9 @@ export const registerAudit: Register = (program, run) => {
           printable(resource ?? ''),
           outcome,
         ])
-        const text = audit.length > 0 ? table(here.screen, rows, 3) : 'nothing yet: no user has changed anything'
-        return { json: { audit }, text }
+        const lines = [table(here.screen, rows, 3), ...moreLine(more, 'heddle audit')]
+        const text = audit.length > 0 ? lines.join('\n') : 'nothing yet: no user has changed anything'
+        return { json: { audit, ...more }, text }
       }),
     )
 }

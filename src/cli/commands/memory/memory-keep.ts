@@ -8,6 +8,7 @@ import type { CommandContext, CommandResult } from '../../command.ts'
 import { pipedInput } from '../../input/piped.ts'
 import { contentLine, datedMention, joinFirst, memoryMention } from '../../pages/memory-page.ts'
 import { agrees, canAsk, readInput } from '../../terminal/prompt.ts'
+import { printable } from '../../terminal/screen.ts'
 
 type Words = Omit<MemoryChange, 'content'>
 
@@ -40,6 +41,24 @@ export async function editMemory(
   const kept = await client.changeMemory(id, { ...(content !== undefined && { content }), ...words })
   const now = kept.memory.id
   return answerOf(here, kept, now === id ? `memory:${id} is changed` : `memory:${now} replaces memory:${id}`)
+}
+
+/** Makes an untrusted memory trusted. On a terminal it first shows the text and its sources, and asks. */
+export async function vouchForMemory(here: CommandContext, id: number, yes: boolean): Promise<CommandResult> {
+  const client = await here.client()
+  const memory = (await client.show(here.folder, `memory:${id}`)) as MemoryView
+  if (!yes && !here.json && canAsk(here) && !memory.trusted) {
+    const sources = memory.label.sources.map((source) => printable(source)).join(', ')
+    here.tell([memoryMention(here.screen, 'about to trust', memory), `  it is from ${sources}`].join('\n'))
+    if (!(await agrees(here, 'do you vouch for it?')))
+      throw new HeddleError(
+        'cancelled',
+        `memory:${id} stays untrusted`,
+        `say it in your own words: heddle memory add "…"`,
+      )
+  }
+  const kept = await client.trustMemory(id)
+  return answerOf(here, kept, `memory:${kept.memory.id} is trusted, and replaces memory:${id}`)
 }
 
 /** Erases a memory. On a terminal it first shows what is based on it and asks. */

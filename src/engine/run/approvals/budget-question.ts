@@ -62,7 +62,7 @@ async function ask(
     ],
     change: '',
     reason: message,
-    hash: hashOfCall({ name: budgetTool, input }, claimed.session.folder, callId),
+    hash: hashOfCall({ name: budgetTool, input }, claimed.session.folder, callId, { isAskedAgain: false, label }),
     covers: '',
     coverage: null,
     baseline: null,

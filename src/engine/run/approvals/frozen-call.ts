@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { relative } from 'node:path'
 import { type Approval, type Coverage, coverageWords, type Fact } from '../../../domain/approval.ts'
 import type { Millis } from '../../../domain/clock.ts'
+import { isUntrusted, type Label } from '../../../domain/label.ts'
 import { visible } from '../../../domain/text/visible.ts'
 import type { OwnChanges } from '../../../domain/tools/tool.ts'
 import { baselineOf } from '../../../store/rows/approvals.ts'
@@ -24,25 +25,29 @@ export interface FrozenCall {
   baseline: string | null
 }
 
-/** Freezes a call as it is now. Throws the error that would refuse the call. */
-export async function freezeCall(run: ActiveRun, ready: ReadyCall): Promise<FrozenCall> {
+/** Freezes a call as it is now, with what had led to it. Throws the error that would refuse the call. */
+export async function freezeCall(run: ActiveRun, ready: ReadyCall, label: Label): Promise<FrozenCall> {
   const context = run.contextOf(ready.call.id)
   const { facts, change, frozen, baseline = null } = await previewCall(ready, context)
   const coverage = await coverageOf(ready, context)
-  const [hash, hashAgain] = [false, true].map((isAgain) =>
-    hashOfCall(ready.call, run.claimed.session.folder, frozen, isAgain),
+  const [hash, hashAgain] = [false, true].map((isAskedAgain) =>
+    hashOfCall(ready.call, run.claimed.session.folder, frozen, { isAskedAgain, label }),
   ) as [string, string]
   return { facts, change, hash, hashAgain, covers: visible(coverageWords(coverage)), coverage, baseline }
 }
 
-/** Hash of a call, its folder and the state it depends on; differs for a second question. */
+/**
+ * Hash of a call, its folder and the state it depends on. Of a call that untrusted content led to, the sources are part of
+ * it: a yes is for them, too. Differs for a second question.
+ */
 export function hashOfCall(
   { name, input }: { name: string; input: unknown },
   folder: string,
   frozen: unknown,
-  isAgain = false,
+  { isAskedAgain, label }: Pick<Approval, 'isAskedAgain' | 'label'>,
 ): string {
-  const all = [name, input, folder, frozen, ...(isAgain ? ['again'] : [])]
+  const sources = isUntrusted(label) ? [{ sources: label.sources }] : []
+  const all = [name, input, folder, frozen, ...sources, ...(isAskedAgain ? ['again'] : [])]
   return createHash('sha256').update(JSON.stringify(all)).digest('hex')
 }
 
@@ -54,7 +59,8 @@ export async function changesSinceApproval(
 ): Promise<{ changed: string[]; now: FrozenCall }> {
   const { store } = run.engine
   // Freeze before comparing: a change in between is then seen by one of the two.
-  const now = await freezeCall(run, ready)
+  // What the run has read since did not lead to this call.
+  const now = await freezeCall(run, ready, approval.label)
   const hash = approval.isAskedAgain ? now.hashAgain : now.hash
   const changed = hash === approval.hash ? [] : ['what it would do, or where']
   const baseline = await store.read((rows) => baselineOf(rows, approval.id))

@@ -25,18 +25,24 @@ interface GrantCheck {
 /**
  * Looks for a grant of the user's session, which holds for all agents of its requests, or of this agent in this folder. A
  * grant for commands without a sandbox lapses with the first change that a run makes in the folder, since the command
- * would run files that the user has not seen.
+ * would run files that the user has not seen. `mustShowSources`: untrusted content led to a call that reaches a sink, which
+ * only a grant covers that was given for such a call.
  */
-export function grantFor({ engine, claimed }: ActiveRun, covered: Coverage): Promise<GrantCheck> {
+export function grantFor(
+  { engine, claimed }: ActiveRun,
+  covered: Coverage,
+  { mustShowSources }: { mustShowSources: boolean },
+): Promise<GrantCheck> {
   const { run, session, actor } = claimed
   return engine.store.read(async (rows) => {
     const root = await findRun(rows, run.rootRunId)
     const sessionIds = [session.id, ...(root?.sessionId ? [root.sessionId] : [])]
     const agent = agentOf(run, actor.persona?.id ?? null)
     const applies = (grant: Grant) =>
-      grant.scope === 'session'
+      (grant.showedSources || !mustShowSources) &&
+      (grant.scope === 'session'
         ? sessionIds.includes(grant.sessionId ?? '')
-        : grant.agent === agent && grant.folder === covered.folder
+        : grant.agent === agent && grant.folder === covered.folder)
     const lapsed: LapsedGrant[] = []
     for (const grant of (await grantsFor(rows, covered)).filter(applies)) {
       const why = lapses(grant) ? await lapseReason(rows, grant) : undefined

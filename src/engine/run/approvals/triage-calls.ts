@@ -10,6 +10,7 @@ import { nestedSpawnRefusal } from '../spawn.ts'
 import { limitRefusal } from '../tool-execution.ts'
 import { type FrozenCall, freezeCall } from './frozen-call.ts'
 import { grantFor, type LapsedGrant, lapsedFact } from './grants.ts'
+import { sinkNote, sinkReason } from './sinks.ts'
 
 /** Max questions per reply; further calls that need approval are refused. */
 const maxQuestions = 20
@@ -58,11 +59,12 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
       triaged.refused.push({ call, outcome: refusal })
       continue
     }
-    const reason = await approvalReasonFor(run, prepared)
+    const sink = await sinkReason(run, prepared)
+    const reason = sink ?? (await approvalReasonFor(run, prepared))
     if (reason === undefined) triaged.allowed.push(prepared)
     // A call that cannot be made is refused without a question.
     else
-      await fileForApproval(run, prepared, reason, triaged).catch((error) =>
+      await fileForApproval(run, prepared, { reason, mustShowSources: sink !== undefined }, triaged).catch((error) =>
         triaged.refused.push({ call, outcome: toErrorOutcome(error) }),
       )
   }
@@ -81,16 +83,21 @@ function notAuthorised({ tool: { name, action } }: ReadyCall): ToolOutcome {
 }
 
 /** Files a call that needs approval: as granted, as a question, or as refused. */
-async function fileForApproval(run: ActiveRun, ready: ReadyCall, reason: string, triaged: TriagedCalls): Promise<void> {
+async function fileForApproval(
+  run: ActiveRun,
+  ready: ReadyCall,
+  { reason, mustShowSources }: { reason: string; mustShowSources: boolean },
+  triaged: TriagedCalls,
+): Promise<void> {
   const coverage = await coverageOf(ready, run.contextOf(ready.call.id))
-  const { isGranted, lapsed } = await grantFor(run, coverage)
-  if (isGranted) triaged.allowed.push(lapses(coverage) ? { ...ready, grant: coverage } : ready)
+  const { isGranted, lapsed } = await grantFor(run, coverage, { mustShowSources })
+  if (isGranted) triaged.allowed.push(lapses(coverage) ? { ...ready, grant: { ...coverage, mustShowSources } } : ready)
   else if (triaged.questions.length === maxQuestions)
     triaged.refused.push({ call: ready.call, outcome: tooManyQuestions })
   else {
-    const { facts, ...frozen } = await freezeCall(run, ready)
+    const { facts, ...frozen } = await freezeCall(run, ready, run.label)
     const all = [...lapsed.map(lapsedFact), ...facts]
-    triaged.questions.push({ ready, ...frozen, facts: all, reason: reason + egressNote(ready), lapsed })
+    triaged.questions.push({ ready, ...frozen, facts: all, reason: reason + sinkNote(ready), lapsed })
   }
 }
 
@@ -98,14 +105,7 @@ async function fileForApproval(run: ActiveRun, ready: ReadyCall, reason: string,
 export async function isStillGranted(run: ActiveRun, ready: ReadyCall): Promise<boolean> {
   if (!ready.grant) return true
   const now = await coverageOf(ready, run.contextOf(ready.call.id))
-  return now.cwd === ready.grant.cwd && (await grantFor(run, now)).isGranted
-}
-
-/** Note for the user on a call whose input leaves the folder. */
-function egressNote({ tool }: ReadyCall): string {
-  return tool.sink === undefined
-    ? ''
-    : `; what it is given goes to ${{ network: 'the network', agents: 'another agent' }[tool.sink]}`
+  return now.cwd === ready.grant.cwd && (await grantFor(run, now, ready.grant)).isGranted
 }
 
 /** Why a call needs approval: by the lists of owner, persona and agent, or by the tool's own check of its input. */

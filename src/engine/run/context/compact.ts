@@ -68,6 +68,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
   const { engine, claimed } = run
   const now = engine.clock.now()
   const id = engine.newId()
+  const { requested, clamped } = claimed.actor.model
   await engine.store.write('compact', async (tx) => {
     const session = await lockSession(tx, claimed.session.id)
     await run.fence(tx)
@@ -86,7 +87,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
       type: 'compaction',
       status: 'completed',
       ...messages,
-      model: { requested: claimed.run.modelRequested, actual: last.reply.model },
+      model: { requested, actual: last.reply.model, ...(clamped && { clamped }) },
       thinkingConfig: null,
       toolCalls: [],
       tokenCount: estimateTokens([messages.responseMessage]),

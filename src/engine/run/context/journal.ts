@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Label } from '../../../domain/label.ts'
-import type { Part } from '../../../domain/message.ts'
+import type { Part, Source } from '../../../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../../../domain/model.ts'
 import type { Step } from '../../../domain/run.ts'
 import { mainArgument } from '../../../domain/text/main-argument.ts'
@@ -34,8 +34,8 @@ export interface EndedStep extends ToolOutcome {
 
 /** Payload of a `steer` step. */
 export interface SteerStep {
-  /** The label is absent in journals of earlier versions, when all steering was the owner's. */
-  items: { id: string; content: string; parts?: Part[]; label?: Label }[]
+  /** Label and source are absent in journals of earlier versions, when all steering was the owner's. */
+  items: { id: string; content: string; parts?: Part[]; label?: Label; source?: Source }[]
 }
 
 /** Payload of a `compact` step. */
@@ -221,8 +221,12 @@ export class Journal {
   }
 
   /** Inputs that steered the run: they stand among its steps, not before them. */
+  get steering(): SteerStep['items'] {
+    return this.#payloads<SteerStep>('steer').flatMap(({ items }) => items)
+  }
+
   get steeredItemIds(): Set<string> {
-    return new Set(this.#payloads<SteerStep>('steer').flatMap(({ items }) => items.map(({ id }) => id)))
+    return new Set(this.steering.map(({ id }) => id))
   }
 
   /** The command that changed a file since this run last read or wrote it. */

@@ -1,10 +1,12 @@
-import { joinLabels } from '../../../domain/label.ts'
+import { isUntrusted, joinLabels, type Label } from '../../../domain/label.ts'
 import type { Ending, Run } from '../../../domain/run.ts'
+import type { Session } from '../../../domain/session.ts'
 import { bindItems } from '../../../store/rows/inbox.ts'
 import { listOwners, lostOwners, removeOwner } from '../../../store/rows/owners.ts'
 import { findRun, lockRun, requeueRun, runsOf } from '../../../store/rows/runs.ts'
 import { findSessions } from '../../../store/rows/sessions.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
+import { findTurn } from '../../../store/rows/threads.ts'
 import { loseUsage, releaseUsage } from '../../../store/rows/usage.ts'
 import type { OwnerLocks } from '../../../store/sqlite/owner-locks.ts'
 import type { Reading, Tx } from '../../../store/store.ts'
@@ -142,7 +144,7 @@ export async function endUnowned(
   // Inputs queued for this run are answered by its end and start no run of their own; inputs that came after it began do.
   if (run.epoch === 0) await bindItems(tx, run, sessions.session.id)
   const journal = new Journal(run.id, await readSteps(tx, run.id))
-  const label = joinLabels([run.label, ...journal.labels])
+  const label = joinLabels([run.label, ...(await labelOfHead(tx, sessions.session)), ...journal.labels])
   const last = journal.lastReply
   await endRun(
     await beginSettlement(tx, engine, {
@@ -155,6 +157,12 @@ export async function endUnowned(
       label,
     }),
   )
+}
+
+/** Label of the conversation before a run, if that is untrusted: the model was shown it. */
+async function labelOfHead(rows: Reading, { headTurnId }: Session): Promise<Label[]> {
+  const head = headTurnId === null ? undefined : await findTurn(rows, headTurnId)
+  return head && isUntrusted(head.turn.label) ? [head.turn.label] : []
 }
 
 /** Locks a run and the sessions that its end touches. Sessions are locked before runs. */

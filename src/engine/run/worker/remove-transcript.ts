@@ -4,7 +4,13 @@ import type { Step } from '../../../domain/run.ts'
 import type { Session } from '../../../domain/session.ts'
 import { itemsOfRun } from '../../../store/rows/inbox.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
-import { readTexts, replaceInput, replacePrompt, replaceStep, replaceTexts } from '../../../store/rows/transcripts.ts'
+import {
+  readTexts,
+  replaceInput,
+  replacePrompt,
+  replaceStep,
+  replaceTexts,
+} from '../../../store/rows/subagents/transcripts.ts'
 import { promptText } from '../../../store/rows/turns.ts'
 import type { Tx } from '../../../store/store.ts'
 import type { BegunStep, CompactStep, EndedStep, ReplyStep, SteerStep } from '../context/journal.ts'

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Reading, Tx } from '../../store.ts'
 import type { Tables } from '../../tables.ts'
+import type { PageQuery } from '../session-lists.ts'
 
 type AuditRow = Selectable<Tables['audit']>
 
@@ -20,7 +21,8 @@ export async function deleteAudit(tx: Tx, seq: number): Promise<void> {
   await tx.run(tx.build.deleteFrom('audit').where('seq', '=', seq))
 }
 
-/** The newest lines, newest first. */
-export async function listAudit(rows: Reading, limit: number): Promise<AuditRow[]> {
-  return rows.all(rows.build.selectFrom('audit').selectAll().orderBy('seq', 'desc').limit(limit))
+/** The newest lines, newest first; `after` is the number of one, and older ones follow it. */
+export async function listAudit(rows: Reading, { limit, after }: PageQuery<number>): Promise<AuditRow[]> {
+  const query = rows.build.selectFrom('audit').selectAll().orderBy('seq', 'desc').limit(limit)
+  return rows.all(after === undefined ? query : query.where('seq', '<', after))
 }

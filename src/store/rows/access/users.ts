@@ -19,8 +19,10 @@ export async function listUsers(rows: Reading): Promise<User[]> {
   return (await rows.all(query)).map(userFrom)
 }
 
-export async function insertUser(tx: Tx, user: User): Promise<void> {
-  await tx.run(tx.build.insertInto('users').values(userRow(user)))
+/** Inserts a user; false if there is one with this id, removed or not. */
+export async function insertUser(tx: Tx, user: User): Promise<boolean> {
+  const query = tx.build.insertInto('users').values(userRow(user))
+  return (await tx.run(query.onConflict((conflict) => conflict.column('id').doNothing()))) > 0
 }
 
 /** Replaces all that is known of a user. */

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import type { Millis } from '../../domain/clock.ts'
-import type { Run } from '../../domain/run.ts'
-import { statement } from '../statement.ts'
-import type { Reading, Tx } from '../store.ts'
-import { runFrom } from './run-rows.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import type { Run } from '../../../domain/run.ts'
+import { statement } from '../../statement.ts'
+import type { Reading, Tx } from '../../store.ts'
+import { runFrom } from '../run-rows.ts'
 
 /**
  * Sets the moment at which an ended sub-agent's session is archived. One whose transcript shall be deleted waits for its

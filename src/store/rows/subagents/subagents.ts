@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { Millis } from '../../domain/clock.ts'
-import type { Outcome, RunError, RunState } from '../../domain/run.ts'
-import { raw } from '../raw.ts'
-import type { Reading } from '../store.ts'
-import type { OwnedBy } from './access/own-sessions.ts'
-import { workAt } from './joins.ts'
+import type { Millis } from '../../../domain/clock.ts'
+import type { Outcome, RunError, RunState } from '../../../domain/run.ts'
+import { raw } from '../../raw.ts'
+import { statement } from '../../statement.ts'
+import type { Reading } from '../../store.ts'
+import type { OwnedBy } from '../access/own-sessions.ts'
+import { workAt } from '../joins.ts'
 
 /** A session that works for another one, from its first run to its newest. */
 export interface SubagentRecord {
@@ -69,13 +70,21 @@ export async function listSubagents(
         AND NOT EXISTS (SELECT 1 FROM runs AS before WHERE before.session_id = runs.session_id
                           AND before.parent_run_id IS NOT NULL AND before.id < runs.id)
         ORDER BY id DESC LIMIT ${limit})`
-  return records(rows, sql`${which} ${own}`, { also: sql``, limit })
+  return records(rows, sql`${which} ${own}`, {
+    also: after === undefined ? sql`` : sql`AND ends.first_id < ${after}`,
+    limit,
+  })
 }
 
 /** The sub-agent that a run belongs to. */
 export async function findSubagent(rows: Reading, runId: string): Promise<SubagentRecord | undefined> {
   const which = sql`session_id = (SELECT session_id FROM runs WHERE id = ${runId})`
   return (await records(rows, which, { also: sql`AND last.share_mode IS NOT NULL`, limit: 1 }))[0]
+}
+
+/** Id of the run with which a child session began. */
+export async function firstChildRun(rows: Reading, sessionId: string): Promise<string | undefined> {
+  return (await rows.first(firstIn({ sessionId })))?.id ?? undefined
 }
 
 const isWorking = workAt(sql.ref('ends.session_id'))
@@ -152,3 +161,11 @@ function recordFrom(row: RecordRow): SubagentRecord {
       row.result_id === null || row.result_status === null ? null : { id: row.result_id, status: row.result_status },
   }
 }
+
+const firstIn = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('runs')
+    .select(sql<string | null>`min(id)`.as('id'))
+    .where('session_id', '=', arg.sessionId)
+    .where('parent_run_id', 'is not', null),
+)

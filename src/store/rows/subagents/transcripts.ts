@@ -1,7 +1,7 @@
-import type { InboxItem } from '../../domain/inbox.ts'
-import type { Message } from '../../domain/message.ts'
-import type { Step } from '../../domain/run.ts'
-import type { Reading, Tx } from '../store.ts'
+import type { InboxItem } from '../../../domain/inbox.ts'
+import type { Message } from '../../../domain/message.ts'
+import type { Step } from '../../../domain/run.ts'
+import type { Reading, Tx } from '../../store.ts'
 
 /** A turn's texts, in the segment that its session wrote. */
 interface TurnTexts {

@@ -1,0 +1,143 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Model } from '../../src/domain/model.ts'
+import { ModelFailure } from '../../src/domain/model.ts'
+import type { TurnModel } from '../../src/domain/turn.ts'
+import { chooseModel } from '../../src/engine/model/choose-model.ts'
+import { narratorName } from '../../src/engine/model/role.ts'
+import { scriptedModel } from '../../src/models/scripted.ts'
+import { putPersona } from '../../src/store/rows/personas.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
+import { readSteps } from '../../src/store/rows/steps.ts'
+import { databases } from '../setup/places.ts'
+import { agentNamed, newOffice, type Office, type OfficeOptions } from './test-team.ts'
+
+const why = 'it is not in models.allow'
+
+describe.each(databases)('models.allow on %s', (database) => {
+  let office: Office
+  afterEach(() => office.remove())
+
+  const big = () => scriptedModel(() => ({ text: 'from big' }), { name: 'big' })
+  const small = () => scriptedModel(() => ({ text: 'from small' }), { name: 'small' })
+
+  /** An office whose default model is `main`; `big` is there and never allowed. */
+  async function open(options: OfficeOptions = {}, allow: string[] = ['main', 'small']) {
+    const never = big()
+    const main = scriptedModel(
+      ({ messages }) =>
+        messages.at(-1)?.content === 'delegate'
+          ? { calls: [{ name: 'spawn_agent', input: { task: 'do it', skill: 'writer', model: 'big' } }] }
+          : { text: 'from main' },
+      { name: 'main', ...(options.window !== undefined && { window: options.window }) },
+    )
+    office = await newOffice(
+      database,
+      {},
+      {
+        model: main,
+        others: [small(), never],
+        ...options,
+        config(config) {
+          config.allowedModels = allow
+          options.config?.(config)
+        },
+      },
+    )
+    return never
+  }
+  const modelOf = async (content: string, more: Parameters<Office['ask']>[1] = {}): Promise<TurnModel> =>
+    (await office.ask(content, more)).model
+
+  test('a model of an input, of an agent file or of a persona gives way to the default, and the turn says why', async () => {
+    const never = await open({ agents: [agentNamed('writer', { model: 'big' })] })
+    const clamped = { actual: 'main', clamped: { from: 'big', why } }
+    expect(await modelOf('hello', { model: 'big' })).toEqual({ requested: 'big', ...clamped })
+    expect(await modelOf('hello', { label: 'file', agent: 'writer' })).toEqual({ requested: 'big', ...clamped })
+    await office.engine.store.write('append', (tx) =>
+      putPersona(
+        tx,
+        {
+          id: 'lotte',
+          identity: { name: 'Lotte', soul: '' },
+          permissions: { tools: {} },
+          defaultModelConfig: { model: 'big' },
+        },
+        1,
+      ),
+    )
+    expect(await modelOf('hello', { label: 'lotte:main' })).toEqual({ requested: null, ...clamped })
+    expect(await modelOf('hello', { label: 'fine', model: 'small' })).toEqual({ requested: 'small', actual: 'small' })
+    expect(never.requests).toEqual([])
+  })
+
+  test('a call that starts an agent is told which model it gets, and why', async () => {
+    const never = await open({ agents: [agentNamed('writer')] })
+    const { runId } = await office.ask('delegate')
+    const [steps, child] = await office.engine.store.read(async (rows) => [
+      await readSteps(rows, runId ?? ''),
+      (await runsOf(rows, { rootRunId: runId ?? '' })).find(({ depth }) => depth === 1),
+    ])
+    const answered = steps.find(({ kind }) => kind === 'ended')?.payload
+    expect(answered).toMatchObject({ output: { model: 'main', clamped: { from: 'big', why } } })
+    expect(child?.modelRequested).toBe('big')
+    expect(never.requests).toEqual([])
+  })
+
+  test('a default model that is not allowed gives way to the first one that is', async () => {
+    await open({}, ['gone', 'small'])
+    expect(await modelOf('hello')).toEqual({
+      requested: null,
+      actual: 'small',
+      clamped: { from: 'main', why },
+    })
+  })
+
+  test('fallbacks, summaries and the narrator use allowed models only', async () => {
+    const never = await open({ config: ({ agent }) => void agent.fallbacks.push('big', 'small'), window: 3000 })
+    expect(await modelOf('word '.repeat(1500))).toMatchObject({ actual: 'main' })
+    expect(await modelOf('word '.repeat(1500))).toMatchObject({ actual: 'main' })
+    const paths = await office.engine.store.read((rows) =>
+      rows.all(rows.build.selectFrom('turns').select(['type', 'model'])),
+    )
+    expect(paths).toContainEqual({ type: 'compaction', model: 'main' })
+    expect(await modelOf('hello', { label: 'told', agent: narratorName, via: 'narrator', model: 'big' })).toMatchObject(
+      {
+        actual: 'main',
+        clamped: { from: 'big', why },
+      },
+    )
+    const failing: Model = {
+      ...office.model,
+      reply: () =>
+        Promise.reject(new ModelFailure('down', 'it is down', 'wait', { retry: 'later', retryAfter: 60_000 })),
+    }
+    const model = office.engine.model
+    office.engine.model = (name) => (name === 'main' ? failing : model(name))
+    expect(await modelOf('hello', { label: 'falls' })).toMatchObject({ actual: 'small' })
+    expect(never.requests).toEqual([])
+  })
+
+  test('a run that may use none of the models that there are fails with a remedy', async () => {
+    await open()
+    const answered = await office.ask('hello', { ceiling: { models: ['big'] } })
+    expect(answered).toMatchObject({ status: 'failed', error: { code: 'no_model_allowed' } })
+  })
+})
+
+test('a model is chosen by the input or call, the agent, the persona, the default, and then clamped', () => {
+  const models = { defaultModel: 'main', fallbacks: ['a', 'b', 'main'], knowsModel: (name: string) => name !== 'gone' }
+  const persona = {
+    id: 'p',
+    identity: { name: 'P', soul: '' },
+    permissions: { tools: {} },
+    defaultModelConfig: { model: 'p' },
+  }
+  const choose = (requested: string | null, own: typeof persona | null, allow?: string[]) =>
+    chooseModel(models, { requested, persona: own, allow })
+  expect(choose('r', persona)).toEqual({ requested: 'r', name: 'r', fallbacks: [] })
+  expect(choose(null, persona)).toEqual({ requested: null, name: 'p', fallbacks: [] })
+  expect(choose(null, null)).toEqual({ requested: null, name: 'main', fallbacks: ['a', 'b'] })
+  expect(choose(null, null, ['main', 'b'])).toEqual({ requested: null, name: 'main', fallbacks: ['b'] })
+  expect(choose('r', null, ['gone', 'b'])).toMatchObject({ name: 'b', clamped: { from: 'r' } })
+  expect(choose('r', null, ['gone'])).toMatchObject({ name: null, clamped: { from: 'r' } })
+})
