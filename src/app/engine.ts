@@ -36,7 +36,17 @@ const pace = { shortest: 150, longest: 400 }
 interface EngineSettings {
   config: Pick<
     Config,
-    'models' | 'allowedModels' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
+    | 'models'
+    | 'allowedModels'
+    | 'agent'
+    | 'agents'
+    | 'engine'
+    | 'budgets'
+    | 'tools'
+    | 'scheduling'
+    | 'plans'
+    | 'memory'
+    | 'credentials'
   >
   models?: Model[]
   tools?: Tool[]
@@ -118,7 +128,7 @@ export function engineOf(
       // Rehearsal is a script, not a model: it costs nothing and sends nothing.
       ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
     },
-    async prompt({ run, session: { folder }, actor: { role, persona, access } }) {
+    async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
       const files = await identityFiles()
       const subagent = run.subagent ? await runtime.store.read((rows) => readSubagentBrief(rows, run)) : undefined
       // Reading agent files has a cost: only runs that delegate need the list.
@@ -130,10 +140,11 @@ export function engineOf(
         isChild: run.depth > 0,
         files,
         tools: run.effectiveTools,
+        threadPrompt,
         agents: givesWork ? agents.list(folder) : [],
         subagent,
       })
-      promptBytes.set(run.agent ?? '', Buffer.byteLength(text))
+      promptBytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
       return text
     },
     promptBytes: ({ agent }) => promptBytes.get(agent ?? '') ?? defaultPromptBytes,
@@ -197,6 +208,7 @@ export function engineOf(
     const found = await execTool(config.tools.exec, {
       clock: runtime.clock,
       env,
+      credentials: Object.fromEntries(Object.entries(config.credentials).map(([name, key]) => [name, key.reveal()])),
       crash,
       ...(guardRecords !== undefined && { guardRecords }),
     })

@@ -8,8 +8,10 @@ export interface Checks {
   reach: Reach
   /** Checks the right to what is named, and returns the reference as others name it. */
   named(reference: string, folder: string, bare?: ReferenceKind): Promise<string>
-  /** The stored label of a session that the caller names; refused if it is another's. */
-  session(label: string, folder: string): Promise<string>
+  /** The session that the caller names, as others name it: its stored label, or a turn or persona; refused if another's. */
+  session(target: string, folder: string): Promise<string>
+  /** Refuses a caller without the right to an action that this one needs as well. */
+  may(action: Action): void
   label(label: string): string
   /** The folder of a call: the one that the owner gave the user, whatever the caller says. An admin chooses. */
   folder(folder: string): Promise<string>
@@ -105,6 +107,15 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     },
     about: (_, session) => withKind('session', session),
   },
+  setSystemPrompt: {
+    action: 'session.configure',
+    async args(checks, folder, session, text) {
+      const at = await checks.folder(folder)
+      return [at, await checks.session(session, at), text]
+    },
+    about: (_, session) => withKind('session', session),
+    text: (_, __, text) => text ?? undefined,
+  },
   personas: { action: 'persona.list' },
   setPersona: { action: 'persona.set', about: ({ id }) => `persona:${id}` },
 
@@ -121,6 +132,7 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   fork: {
     action: 'turn.fork',
     async args(checks, folder, { turn, label, ...input }) {
+      if (input.systemPrompt !== undefined) checks.may('session.configure')
       const at = await checks.folder(folder)
       const own = label === undefined ? {} : { label: checks.label(label) }
       return [at, { ...input, turn: await checks.named(turn, at), ...own }]

@@ -80,6 +80,9 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
   }
   return {
     named,
+    may(needed) {
+      if (caller.reach(needed) === 'none') throw forbidden(principal, needed)
+    },
     reach: caller.reach(action),
     label: (label) => labelFor(text, label),
     async folder(folder) {
@@ -87,12 +90,14 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       const user = await store.read((rows) => userOf(rows, text))
       return user?.folder ?? folder
     },
-    async session(label, folder) {
-      const own = labelFor(text, label)
+    async session(target, folder) {
+      const { kind, id } = parseReference(target)
+      if (kind === 'turn') return named(target, folder)
+      if (kind !== null && kind !== 'session') return target
       const naming = { folder, caller: text }
-      const found = await store.read((rows) => findNamed(rows, `session:${label}`, naming))
-      if (found && !may(found.principal)) throw notFound('session', label)
-      return own
+      const found = await store.read((rows) => findNamed(rows, `session:${id}`, naming))
+      if (found && !may(found.principal)) throw notFound('session', id)
+      return labelFor(text, id)
     },
     async input(itemId) {
       const of = await store.read((rows) => principalOfInput(rows, itemId))

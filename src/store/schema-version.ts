@@ -25,7 +25,8 @@ import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
 import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
 import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
-import { subagents } from './migrations/0026-subagents.ts'
+import { threadConfig } from './migrations/0026-thread-config.ts'
+import { subagents } from './migrations/0027-subagents.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -54,6 +55,7 @@ export const migrations: readonly Migration[] = [
   ceilings,
   compatibilityViews,
   untrustedFiles,
+  threadConfig,
   subagents,
 ]
 

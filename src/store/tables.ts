@@ -41,6 +41,9 @@ export interface Tables extends KnowledgeTables {
     /** When it is archived or its transcript is removed; null if neither is due. */
     tidy_at: Generated<number | null>
     removed_at: Generated<number | null>
+    system_prompt_hash: string | null
+    /** Personas whose permissions bind it besides its own's; null for none. */
+    bound_by_json: string | null
   }
   runs: {
     id: string
@@ -286,6 +289,8 @@ export interface Tables extends KnowledgeTables {
     timestamp: number
     /** Estimated and lost parts of the cost; null when all of it is known. */
     unsure_json: string | null
+    /** Settings of its model calls and its permissions; null where they are the defaults. */
+    settings_json: string | null
     model_clamp_json: string | null
   }
   threads: {
@@ -297,6 +302,8 @@ export interface Tables extends KnowledgeTables {
     has_children: number
     context_start: number
     persona_id: string | null
+    system_prompt_hash: string | null
+    bound_by_json: string | null
   }
   id_tails: { tail: string; id: string }
   events: {

@@ -46,6 +46,8 @@ export const actions = {
   /** Finds the session that a message belongs to. */
   'session.route': { own: 'public', any: 'admin', scope: 'read' },
   'session.rename': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
+  /** Sets a session's own system prompt; the owner must trust the user, too. */
+  'session.configure': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
   'session.archive': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
 
   'turn.read': { own: 'public', any: 'admin', scope: 'read' },

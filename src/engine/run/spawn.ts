@@ -129,6 +129,7 @@ export async function beginChild(
     kind: 'agent',
     ...(work.parentTurnId !== undefined && { parentTurnId: work.parentTurnId }),
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
+    boundBy: parentSession.boundBy,
     principalId: parent.principal,
     now,
   })

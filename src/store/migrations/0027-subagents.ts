@@ -4,7 +4,7 @@ import { oneOf } from './one-of.ts'
 
 /** Sub-agents: their titles, how they share and when their sessions are tidied up, and whether a transcript was removed. */
 export const subagents: Migration = {
-  id: 26,
+  id: 27,
   name: 'subagents',
   up: ({ int, text }) => [
     `ALTER TABLE runs ADD COLUMN title ${text}`,
