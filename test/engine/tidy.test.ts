@@ -25,7 +25,7 @@ const removed = (text: string) => `[removed: ${text.length} characters, sha256 $
 
 /** A sub-agent that is told a secret, passes it to a tool and answers. */
 const child = (_: string, request: { messages: readonly { role: string }[] }) =>
-  request.messages.at(-1)?.role === 'tool' ? { text: answer } : calling('list_dir', { path: '.' })
+  request.messages.at(-1)?.role === 'tool' ? { text: answer } : calling('list_dir', { path: 'code-4711' })
 
 describe.each(databases)('after its result was read, on %s', (database) => {
   let nest: Spawning
