@@ -13,11 +13,10 @@ export const subagents: Migration = {
       CHECK ${oneOf('share_mode', ['isolated', 'handoff', 'inherit-readonly'])}`,
     `UPDATE runs SET title = coalesce(agent, 'general'), cleanup = 'keep', share_mode = 'handoff'
       WHERE via = 'sessions_spawn'`,
-    // The newest sub-agents; those that a session started; of those the ones under way.
+    // The newest sub-agents; those that a session started, the unfinished ones together.
     `CREATE INDEX runs_of_subagents ON runs (id) WHERE share_mode IS NOT NULL`,
-    `CREATE INDEX runs_by_requester ON runs (requester_session_id) WHERE requester_session_id IS NOT NULL`,
-    `CREATE INDEX runs_working_for ON runs (requester_session_id)
-      WHERE requester_session_id IS NOT NULL AND finished_at IS NULL`,
+    `CREATE INDEX runs_by_requester ON runs (requester_session_id, finished_at)
+      WHERE requester_session_id IS NOT NULL`,
 
     // When a session is archived, or its transcript removed; null if neither is due.
     `ALTER TABLE sessions ADD COLUMN tidy_at ${int}`,

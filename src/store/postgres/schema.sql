@@ -525,7 +525,7 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_by_parent ON runs USING btree (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
-CREATE INDEX runs_by_requester ON runs USING btree (requester_session_id) WHERE requester_session_id IS NOT NULL;
+CREATE INDEX runs_by_requester ON runs USING btree (requester_session_id, finished_at) WHERE requester_session_id IS NOT NULL;
 
 CREATE INDEX runs_by_task ON runs USING btree (task_id) WHERE task_id IS NOT NULL;
 
@@ -544,8 +544,6 @@ CREATE INDEX runs_unfinished ON runs USING btree (root_run_id) WHERE finished_at
 CREATE INDEX runs_waking ON runs USING btree (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE INDEX runs_with_deadline ON runs USING btree (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
-
-CREATE INDEX runs_working_for ON runs USING btree (requester_session_id) WHERE requester_session_id IS NOT NULL AND finished_at IS NULL;
 
 CREATE TABLE segments (
   id text COLLATE "C" NOT NULL,

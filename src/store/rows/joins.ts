@@ -126,7 +126,8 @@ const atWork = statement((db, arg: { sessionId: string }) =>
   raw<{ found: number }>(db, sql`SELECT 1 AS found WHERE ${workAt(sql`${arg.sessionId}`)}`),
 )
 
-// Only unfinished runs and open joins are read, however many children have ended.
+// Only unfinished runs and open joins are read, however many children have ended: CROSS JOIN keeps SQLite from beginning
+// with the runs.
 const liveChildren = statement((db, arg: { sessionId: string }) =>
   raw<{ count: number }>(
     db,
@@ -134,8 +135,8 @@ const liveChildren = statement((db, arg: { sessionId: string }) =>
           SELECT session_id FROM runs
           WHERE requester_session_id = ${arg.sessionId} AND finished_at IS NULL AND kind <> 'task'
           UNION
-          SELECT joins.session_id FROM joins JOIN runs ON runs.id = joins.run_id
-          WHERE joins.fired_at IS NULL AND runs.requester_session_id = ${arg.sessionId} AND runs.kind <> 'task'
+          SELECT joins.session_id FROM joins CROSS JOIN runs
+          WHERE runs.id = joins.run_id AND joins.fired_at IS NULL AND runs.requester_session_id = ${arg.sessionId} AND runs.kind <> 'task'
         ) AS working`,
   ),
 )

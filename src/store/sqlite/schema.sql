@@ -394,7 +394,8 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
-CREATE INDEX runs_by_requester ON runs (requester_session_id) WHERE requester_session_id IS NOT NULL;
+CREATE INDEX runs_by_requester ON runs (requester_session_id, finished_at)
+WHERE requester_session_id IS NOT NULL;
 
 CREATE INDEX runs_by_task ON runs (task_id) WHERE task_id IS NOT NULL;
 
@@ -414,9 +415,6 @@ CREATE INDEX runs_unfinished ON runs (root_run_id) WHERE finished_at IS NULL;
 CREATE INDEX runs_waking ON runs (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE INDEX runs_with_deadline ON runs (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
-
-CREATE INDEX runs_working_for ON runs (requester_session_id)
-WHERE requester_session_id IS NOT NULL AND finished_at IS NULL;
 
 CREATE TABLE segments (
   id         TEXT PRIMARY KEY,
