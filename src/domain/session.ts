@@ -26,6 +26,8 @@ export interface Session extends ThreadConfig {
   headTurnId: string | null
   updatedAt: Millis
   archivedAt: Millis | null
+  /** When its transcript was removed; from then on it takes no input. */
+  removedAt: Millis | null
   /** Text form of the principal whose session it is. */
   principalId: string
 }

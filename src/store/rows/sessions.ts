@@ -228,6 +228,8 @@ function sessionRow(session: Session): SessionRow {
     principal_id: session.principalId,
     kind: session.kind,
     narrates_id: session.narratesId,
+    tidy_at: null,
+    removed_at: session.removedAt,
     ...configRow(session),
   }
 }
@@ -244,6 +246,7 @@ export function sessionFrom(row: SessionRow): Session {
     headTurnId: row.head_turn_id,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
+    removedAt: row.removed_at,
     principalId: row.principal_id,
   }
 }
