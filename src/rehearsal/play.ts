@@ -4,6 +4,7 @@ import { coordinate } from './plan/coordinate.ts'
 import { failLine, planParts } from './plan/plan-parts.ts'
 import { findPiece, refusalText } from './repertoire.ts'
 import type { ScriptStep, ScriptView } from './script-view.ts'
+import { presentAnnouncements } from './subagents.ts'
 import { showWiring } from './unknown-agent.ts'
 
 /** Plays the agent of the request, recognized by its tools and the first line of its prompt. */
@@ -12,7 +13,16 @@ export function playStep(view: ScriptView): ScriptStep {
   if (view.tools.has('spawn_agent')) return coordinate(view)
   if (view.brief.split('\n').includes(failLine)) failOnRequest()
   const planned = view.tools.has('plan_tasks') ? planParts(view) : undefined
-  return planned ?? work(view)
+  return planned ?? answerAnnouncements(view) ?? work(view)
+}
+
+/** Presents results of sub-agents, and goes on with what a user said in the same turn. */
+function answerAnnouncements(view: ScriptView): ScriptStep | undefined {
+  const presented = presentAnnouncements(view)
+  if (presented === undefined) return undefined
+  if (!view.isAsked) return { text: presented }
+  const step = work(view)
+  return 'calls' in step ? step : { text: `${presented}\n\n${step.text}` }
 }
 
 function work(view: ScriptView): ScriptStep {

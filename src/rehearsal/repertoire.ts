@@ -6,6 +6,7 @@ import { quoteMemories, storeStatement } from './remember.ts'
 import { writeReport } from './report.ts'
 import { runCommand } from './run.ts'
 import type { ScriptStep, ScriptView } from './script-view.ts'
+import { researchRequest, researchTask, researchTopic, spawnResearch, spawnTasks, tasksRequest } from './subagents.ts'
 import { canCount, countThings } from './survey/count.ts'
 import { todoMarker } from './survey/format-count.ts'
 import { outlineFile } from './survey/outline.ts'
@@ -34,6 +35,33 @@ export interface Skill {
 
 /** All abilities of the script; everything else is refused. */
 export const repertoire: readonly Skill[] = [
+  {
+    name: 'use a sub-agent',
+    example: "what's X? use a sub-agent",
+    does: 'starts a sub-agent that quotes your files about X, and presents its result',
+    needs: ['search_files'],
+    by: ['researcher'],
+    matches: (prompt) => researchRequest.exec(prompt),
+    run: spawnResearch,
+  },
+  {
+    name: 'use sub-agents',
+    example: 'use sub-agents: TASK; TASK',
+    does: 'starts a sub-agent for each task of this list, and presents their results',
+    needs: ['sessions_spawn'],
+    by: [],
+    matches: (prompt) => tasksRequest.exec(prompt),
+    run: spawnTasks,
+  },
+  {
+    name: 'research',
+    example: 'research XFS',
+    does: 'quotes what the files of this folder say about it',
+    needs: ['search_files'],
+    by: ['researcher'],
+    matches: (prompt) => researchTask.exec(prompt),
+    run: researchTopic,
+  },
   {
     name: 'remember',
     example: 'remember that the port is 8443',

@@ -9,6 +9,8 @@ export interface ScriptView extends WorkOrder {
   system: string
   messages: readonly ModelMessage[]
   tools: ReadonlySet<string>
+  /** A user's message waits for an answer, not only a message of the runtime. */
+  isAsked: boolean
   /** Answers by call. */
   answers: ReadonlyMap<string, string>
 }
@@ -28,7 +30,9 @@ export function readRequest({
     const key = keyOf({ name, input })
     if (!answers.has(key)) answers.set(key, text)
   }
+  const end = messages.findLastIndex((message) => message.role === 'assistant' && message.calls.length === 0)
   return {
+    isAsked: last > end,
     ...parseWorkOrder(messages[last]?.content ?? ''),
     system,
     messages,
@@ -51,7 +55,7 @@ export function answeredCalls(messages: readonly ModelMessage[]): (ScriptedCall 
 
 /** Whether the runtime wrote this user message, which asks for nothing. */
 function isNote(content: string): boolean {
-  return content.startsWith('[')
+  return content.startsWith('[') || content.startsWith('all started agents have ended')
 }
 
 /** Answer of a call, if it was made. */

@@ -1,5 +1,6 @@
 import { findPiece, refusalText, type Skill } from '../repertoire.ts'
 import type { ScriptedCall, ScriptStep, ScriptView } from '../script-view.ts'
+import { tasksIn, tasksRequest } from '../subagents.ts'
 import { formatCount } from '../survey/format-count.ts'
 import { isPartsSurvey } from '../survey/survey-parts.ts'
 import { reportPath } from '../write.ts'
@@ -52,6 +53,8 @@ function answer(prompt: string, view: ScriptView, talk: Talk): Move {
   const survey = lastSurvey(talk)
   const plan = lastPlan(talk)
   if (survey && plan && parseDroppedParts(prompt).length > 0) return replan(prompt, plan.id, view, talk)
+  const list = tasksRequest.exec(prompt)
+  if (list) return mergeMoves(tasksIn(list).map((task) => answer(task, view, talk)))
   const found = findPiece(prompt)
   if (!found) return textMove(refusalText())
   const { piece, match } = found
@@ -60,6 +63,10 @@ function answer(prompt: string, view: ScriptView, talk: Talk): Move {
     return 'calls' in step ? { calls: step.calls, text: '' } : textMove(step.text)
   }
   return piece.name === 'report' ? beginReport(prompt, view) : delegate(prompt, piece, view)
+}
+
+function mergeMoves(moves: Move[]): Move {
+  return { calls: moves.flatMap(({ calls }) => calls), text: moves.map(({ text }) => text).join('\n') }
 }
 
 /** Delegates one piece of work to one agent. */
