@@ -22,6 +22,7 @@ import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { preview } from '../turns/history.ts'
 import { announce, type StoredResult } from './announce.ts'
+import { newBoundary } from './delimit.ts'
 import { findCall } from './find-call.ts'
 import type { ChildEnd, WrittenFiles } from './moments.ts'
 import { mayNow } from './sender.ts'
@@ -66,7 +67,7 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> 
   const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
   const remarks = [...effects.remarks, ...(end.written?.remarks ?? [])]
   const firstRunId = await firstRunOf(end)
-  const what = announce({ run, ending, result, who, remarks, firstRunId, boundary: `=====${engine.newId()}=====` })
+  const what = announce({ run, ending, result, who, remarks, firstRunId, boundary: newBoundary(engine) })
   const item: InboxItem = {
     ...notice(end, requester, { ...what, wake: wakes }),
     resultId: result.id,
