@@ -2,7 +2,7 @@ import type { Run, RunState } from '../../domain/run.ts'
 import { requestCancel, runsToCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { clearWakes, isUnanswered, itemsOfRun, sessionsToWake } from '../../store/rows/inbox.ts'
 import { closeJoin, isWaitingForChildren } from '../../store/rows/joins.ts'
-import { childrenOf, findRun, hasUnfinished, lastChildRun, runsOf } from '../../store/rows/runs.ts'
+import { childrenOf, findRun, hasUnfinished, lastChildRun, liveChildRuns, runsOf } from '../../store/rows/runs.ts'
 import { lockSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
@@ -25,7 +25,7 @@ export async function cancel(engine: Engine, runId: string, reason: string): Pro
   // A run with a requested cancel starts no more children: repeat until no new descendant appears.
   for (let more = [run]; more.length > 0; ) {
     if (run.id === run.rootRunId) await dropDeliveries(engine, run.id)
-    more = (await descendants(engine, run, [...cancelled.keys()])).filter(({ id }) => !cancelled.has(id))
+    more = (await descendants(engine, run, [...cancelled.values()])).filter(({ id }) => !cancelled.has(id))
     for (const each of more) {
       await cancelOne(engine, each, reason)
       cancelled.set(each.id, each)
@@ -51,11 +51,15 @@ export async function finishCancels(engine: Engine): Promise<void> {
   for (const { id, reason } of await engine.store.read(runsToCancel)) await cancel(engine, id, reason)
 }
 
-function descendants({ store }: Engine, { id, rootRunId }: Run, known: string[]): Promise<Run[]> {
+/** Children of these runs, and what earlier runs of the same child sessions started and nobody joins. */
+function descendants({ store }: Engine, { id, rootRunId }: Run, known: Run[]): Promise<Run[]> {
   return store.read(async (rows) => {
     if (id === rootRunId) return runsOf(rows, { rootRunId })
     const children: Run[] = []
-    for (const parent of known) children.push(...(await childrenOf(rows, parent)))
+    for (const parent of known) {
+      children.push(...(await childrenOf(rows, parent.id)))
+      if (parent.requesterSessionId !== null) children.push(...(await liveChildRuns(rows, parent.sessionId ?? '')))
+    }
     return children
   })
 }

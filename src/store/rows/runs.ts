@@ -181,6 +181,11 @@ export async function childrenOf(rows: Reading, parentRunId: string): Promise<Ru
   return (await rows.all(ofParent({ parentRunId }))).map(runFrom)
 }
 
+/** Runs of the sessions that work for this one: unfinished ones, and ended ones that wait for children. Tasks do not count. */
+export async function liveChildRuns(rows: Reading, sessionId: string): Promise<Run[]> {
+  return (await rows.all(liveFor({ sessionId }))).map(runFrom)
+}
+
 /** Newest run of a child session for this request; undefined in a session that is not a child. */
 export async function lastChildRun(rows: Reading, sessionId: string, rootRunId: string): Promise<Run | undefined> {
   const row = await rows.first(lastOf({ sessionId, rootRunId }))
@@ -278,6 +283,18 @@ const unfinished = statement((db, arg: { rootRunId: string }) =>
 const ofParent = statement((db, arg: { parentRunId: string }) =>
   db.selectFrom('runs').selectAll().where('parent_run_id', '=', arg.parentRunId).orderBy('created_at').orderBy('id'),
 )
+
+const liveFor = statement((db, arg: { sessionId: string }) => {
+  const started = db
+    .selectFrom('runs')
+    .selectAll()
+    .where('requester_session_id', '=', arg.sessionId)
+    .where('kind', '!=', sql.lit('task'))
+  const waiting = db.selectFrom('joins').select('run_id').where('fired_at', 'is', null)
+  return started
+    .where('finished_at', 'is', null)
+    .unionAll(started.where('finished_at', 'is not', null).where('id', 'in', waiting))
+})
 
 const agentIn = statement((db, arg: { sessionId: string }) =>
   db
