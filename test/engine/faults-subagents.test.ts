@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { cancel } from '../../src/engine/run/cancel.ts'
+import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
+import { findSessions } from '../../src/store/rows/sessions.ts'
 import { findSubagent } from '../../src/store/rows/subagents/subagents.ts'
 import { gate } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
@@ -73,5 +75,48 @@ describe.each(databases)('sub-agents on %s', patience, (database) => {
     expect(children.filter(({ depth }) => depth === 2)).toHaveLength(6)
     expect(new Set(children.map(({ state }) => state))).toEqual(new Set(['completed']))
     expect(nest.engine.limits.lanes.subagents).toBe(1)
+  })
+
+  test('a run that an announcement wakes keeps the origin and the lane of the one before it', async () => {
+    nest = await newSpawning(
+      database,
+      {
+        parent: spawns({ task: 'outer' }),
+        child: (last, request) => {
+          if (last === 'inner') return { text: 'inner' }
+          if (answered(request)) return { text: 'started' }
+          return last === 'outer' ? calling('sessions_spawn', { task: 'inner' }) : { text: 'heard' }
+        },
+      },
+      { config: deep },
+    )
+    await nest.ask('go')
+    const found = (await nest.runs()).map(({ depth, via, lane }) => `${depth} ${via} ${lane}`).sort()
+    expect(found).toEqual([
+      ...['0 user main', '0 user main'],
+      ...['1 sessions_spawn subagents', '1 sessions_spawn subagents', '2 sessions_spawn subagents'],
+    ])
+  })
+
+  test('a result whose requester is gone, and the session of the request too, is listed as undelivered', async () => {
+    const hold = gate()
+    nest = await newSpawning(database, {
+      parent: spawns({ task: 'Read.', label: 'orphan' }),
+      child: () => ({ text: 'nobody is told of this', gate: hold }),
+    })
+    await nest.say('go')
+    await hold.reached
+    const main = await nest.until(async (rows) => {
+      const [session] = await findSessions(rows, { label: 'main' })
+      return session?.headTurnId ? session : undefined
+    })
+    const undelivered = () => nest.engine.store.read((rows) => listResults(rows, { undelivered: true }))
+    expect(await undelivered()).toEqual([])
+    await nest.engine.store.write('session', async (tx) => {
+      await tx.run(tx.build.updateTable('sessions').set({ removed_at: 1 }).where('id', '=', main.id))
+    })
+    hold.open()
+    await nest.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
+    expect(await undelivered()).toMatchObject([{ status: 'completed', output: 'nobody is told of this' }])
   })
 })
