@@ -101,8 +101,8 @@ describe.each(databases)('sub-agents on %s', patience, (database) => {
   test('a result whose requester is gone, and the session of the request too, is listed as undelivered', async () => {
     const hold = gate()
     nest = await newSpawning(database, {
-      parent: spawns({ task: 'Read.', label: 'orphan' }),
-      child: () => ({ text: 'nobody is told of this', gate: hold }),
+      parent: spawns({ task: 'quick' }, { task: 'slow' }),
+      child: (last) => (last === 'quick' ? { text: 'told' } : { text: 'nobody is told of this', gate: hold }),
     })
     await nest.say('go')
     await hold.reached
@@ -111,6 +111,8 @@ describe.each(databases)('sub-agents on %s', patience, (database) => {
       return session?.headTurnId ? session : undefined
     })
     const undelivered = () => nest.engine.store.read((rows) => listResults(rows, { undelivered: true }))
+    // The first is in the requester's inbox, where it waits for the second.
+    await nest.until(async (rows) => (await listResults(rows, { unprocessed: true })).length === 1)
     expect(await undelivered()).toEqual([])
     await nest.engine.store.write('session', async (tx) => {
       await tx.run(tx.build.updateTable('sessions').set({ removed_at: 1 }).where('id', '=', main.id))
