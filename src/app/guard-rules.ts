@@ -15,6 +15,8 @@ export interface Checks {
   folder(folder: string): Promise<string>
   /** Checks the right to an input. */
   input(itemId: string): Promise<void>
+  /** Checks the right to give a session a persona. */
+  persona(id: string | undefined): void
   refuse(): never
 }
 
@@ -111,6 +113,7 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   append: {
     action: 'turn.append',
     async args(checks, folder, { session, parent, ...input }) {
+      checks.persona(input.persona)
       const at = await checks.folder(folder)
       const label = await checks.session(session, at)
       const start = parent === undefined ? {} : { parent: await checks.named(parent, at) }
@@ -121,6 +124,7 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   fork: {
     action: 'turn.fork',
     async args(checks, folder, { turn, label, ...input }) {
+      checks.persona(input.persona)
       const at = await checks.folder(folder)
       const own = label === undefined ? {} : { label: checks.label(label) }
       return [at, { ...input, turn: await checks.named(turn, at), ...own }]

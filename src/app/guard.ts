@@ -1,6 +1,6 @@
 import type { App } from '../api/app.ts'
 import type { Action } from '../domain/access/actions.ts'
-import { authorize, forbidden, rankOf } from '../domain/access/authorize.ts'
+import { authorize, forbidden, type Resource, rankOf } from '../domain/access/authorize.ts'
 import { isOwner } from '../domain/access/principal.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { parseReference, type ReferenceKind } from '../domain/reference.ts'
@@ -8,7 +8,7 @@ import { labelFor } from '../domain/session.ts'
 import { userOf } from '../engine/run/sender.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { notFound } from '../engine/turns/route.ts'
-import { findNamed, principalOfInput } from '../engine/views/belongs-to.ts'
+import { findNamed, resourceOfInput } from '../engine/views/belongs-to.ts'
 import { beginAudit } from './audit.ts'
 import type { Caller } from './caller.ts'
 import { actionOf, type Checks, type Rule, rules } from './guard-rules.ts'
@@ -70,12 +70,12 @@ async function check(
 
 function checksFor(action: Action, caller: Caller, store: Runtime['store']): Checks {
   const { principal, text } = caller
-  const may = (of: string) => authorize(principal, action, { principal: of })
+  const may = (resource: Resource) => authorize(principal, action, resource)
   const named: Checks['named'] = async (reference, folder, bare) => {
     const found = await store.read((rows) =>
       findNamed(rows, reference, { folder, caller: text, ...(bare && { bare }) }),
     )
-    if (!found || !may(found.principal)) throw notNamed(reference, bare)
+    if (!found || !may(found)) throw notNamed(reference, bare)
     return found.reference
   }
   return {
@@ -91,12 +91,15 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       const own = labelFor(text, label)
       const naming = { folder, caller: text }
       const found = await store.read((rows) => findNamed(rows, `session:${label}`, naming))
-      if (found && !may(found.principal)) throw notFound('session', label)
+      if (found && !may(found)) throw notFound('session', label)
       return own
     },
     async input(itemId) {
-      const of = await store.read((rows) => principalOfInput(rows, itemId))
-      if (of === undefined || !may(of)) throw notFound('input', itemId)
+      const found = await store.read((rows) => resourceOfInput(rows, itemId))
+      if (!found || !may(found)) throw notFound('input', itemId)
+    },
+    persona(id) {
+      if (id !== undefined && !authorize(principal, 'persona.list')) throw forbidden(principal, 'persona.list')
     },
     refuse() {
       throw forbidden(principal, action)

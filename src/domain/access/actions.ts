@@ -71,7 +71,8 @@ export const actions = {
   'event.prune': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
-  'persona.list': { own: 'operator', any: 'admin', scope: 'read' },
+  /** Personas are the owner's: naming one for a session needs this, too. */
+  'persona.list': { own: 'admin', any: 'admin', scope: 'read' },
   'persona.set': { own: 'admin', any: 'admin', scope: 'manage', changes: true },
 
   /** Memories, narratives and the owner's files: private. */

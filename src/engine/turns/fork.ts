@@ -1,6 +1,6 @@
 import { ownerText } from '../../domain/access/principal.ts'
 import { tail } from '../../domain/id.ts'
-import { checkLabel, checkLabelOf, type Session } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, labelFor, type Session } from '../../domain/session.ts'
 import { labelsFrom } from '../../store/rows/session-lists.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
@@ -25,7 +25,7 @@ export async function fork(runtime: Runtime, input: ForkInput): Promise<Session>
   const now = runtime.clock.now()
   const body = async (tx: Tx) => {
     if (personaId !== undefined) await assertPersonaExists(tx, personaId)
-    const chosen = wanted ?? (await freeLabel(tx, folder, `fork-${tail(turnId)}`))
+    const chosen = wanted ?? (await freeLabel(tx, folder, labelFor(principal, `fork-${tail(turnId)}`)))
     return startSession(tx, {
       ...fresh,
       folder,
