@@ -1,0 +1,32 @@
+import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
+import type { AgentIndex, Engine } from '../engine/runtime.ts'
+
+const defaultPromptBytes = 4000
+
+/** System prompts of runs, and the estimated size of the next one. */
+export function prompts(
+  identityFiles: () => Promise<PromptParts['files']>,
+  agents: AgentIndex,
+): Pick<Engine, 'prompt' | 'promptBytes'> {
+  /** Size of the last prompt, by agent. */
+  const bytes = new Map<string, number>()
+  return {
+    async prompt({ run, session: { folder }, actor: { role, persona, access } }) {
+      const files = await identityFiles()
+      // Reading agent files has a cost: only runs that delegate need the list.
+      const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
+      const text = systemPrompt({
+        role,
+        identity: persona?.identity ?? null,
+        isPrivate: access.isPrivate,
+        isChild: run.depth > 0,
+        files,
+        tools: run.effectiveTools,
+        agents: givesWork ? agents.list(folder) : [],
+      })
+      bytes.set(run.agent ?? '', Buffer.byteLength(text))
+      return text
+    },
+    promptBytes: ({ agent }) => bytes.get(agent ?? '') ?? defaultPromptBytes,
+  }
+}
