@@ -101,6 +101,7 @@ function turnOf(id: string, parent: string | null, input: { id: string; content:
     responseMessage: { id, role: 'assistant', content: text, timestamp },
     model: { requested: null, actual: 'zero-latency' },
     thinkingConfig: null,
+    settings: null,
     toolCalls: [],
     tokenCount: 0,
     usage: noUsage,

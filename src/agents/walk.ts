@@ -20,7 +20,7 @@ interface Listing {
   withFrontmatter?: string[]
 }
 
-export interface FoundAgentFiles {
+interface FoundAgentFiles {
   files: string[]
   diagnostics: AgentDiagnostic[]
 }

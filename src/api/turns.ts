@@ -6,7 +6,7 @@ import type { NarrativeView } from './views/narrative.ts'
 import type { PlanView, TaskView } from './views/plan.ts'
 import type { ResultView } from './views/result.ts'
 import type { RunView } from './views/run.ts'
-import type { ImportReport, SessionView } from './views/session.ts'
+import type { ImportReport, SessionDetails } from './views/session.ts'
 import type { TurnLine, TurnView } from './views/turn.ts'
 import type { WhyView } from './views/why.ts'
 
@@ -20,7 +20,7 @@ export type Shown =
   | TaskView
   | MemoryView
   | NarrativeView
-  | ({ kind: 'session' } & SessionView)
+  | ({ kind: 'session' } & SessionDetails)
   | ({ kind: 'persona' } & Persona)
 
 /** The tree of turns, and views of anything that a reference can name. `folder` is the caller's working directory. */
@@ -31,7 +31,7 @@ export interface TurnApp {
   ): Promise<{ turnId: string; session: string; depth: number }>
   fork(
     folder: string,
-    input: { turn: string; label?: string; persona?: string },
+    input: { turn: string; label?: string; persona?: string; systemPrompt?: string | null },
   ): Promise<{ session: string; headTurnId: string }>
   /** The path to a session's head or a turn, or all turns. Oldest first. */
   log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>

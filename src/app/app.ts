@@ -91,6 +91,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const known = {
     tools: [...engine.tools.keys()],
     models: [rehearsalName, ...(settings.models ?? []).map(({ name }) => name), ...Object.keys(config.models)],
+    credentials: config.tools.exec.credentials,
   }
   for (const error of permissionErrors({ tools: config.tools, personas }, known.tools)) tell?.(error)
   const noteFolder = (folder: string) => noteFolders(paths, [folder])
@@ -106,7 +107,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const appFor = (caller: Caller): App => ({
     ...sessionApp(runtime, known, caller),
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
-    ...runApp(engine, { agents, worker, defaults, noteFolder, caller }),
+    ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
     ...planApp(engine, caller),
     ...approvalApp(runtime, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),

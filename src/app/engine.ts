@@ -27,7 +27,17 @@ import { prompts } from './prompts.ts'
 interface EngineSettings {
   config: Pick<
     Config,
-    'models' | 'allowedModels' | 'agent' | 'agents' | 'engine' | 'budgets' | 'tools' | 'scheduling' | 'plans' | 'memory'
+    | 'models'
+    | 'allowedModels'
+    | 'agent'
+    | 'agents'
+    | 'engine'
+    | 'budgets'
+    | 'tools'
+    | 'scheduling'
+    | 'plans'
+    | 'memory'
+    | 'credentials'
   >
   models?: Model[]
   tools?: Tool[]

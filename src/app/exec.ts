@@ -6,7 +6,7 @@ import type { Engine } from '../engine/runtime.ts'
 import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
 
 interface ExecSettings extends Pick<Engine, 'crash'> {
-  config: Pick<Config, 'tools'>
+  config: Pick<Config, 'tools' | 'credentials'>
   clock: Clock
   env: NodeJS.ProcessEnv
   guardRecords: string | undefined
@@ -22,6 +22,7 @@ export async function addExec(
   const found = await execTool(config.tools.exec, {
     clock,
     env,
+    credentials: Object.fromEntries(Object.entries(config.credentials).map(([name, key]) => [name, key.reveal()])),
     crash,
     ...(guardRecords !== undefined && { guardRecords }),
   })

@@ -8,15 +8,15 @@ export interface Checks {
   reach: Reach
   /** Checks the right to what is named, and returns the reference as others name it. */
   named(reference: string, folder: string, bare?: ReferenceKind): Promise<string>
-  /** The stored label of a session that the caller names; refused if it is another's. */
-  session(label: string, folder: string): Promise<string>
+  /** The session that the caller names, as others name it: its stored label, or a turn or persona; refused if another's. */
+  session(target: string, folder: string): Promise<string>
+  /** Refuses a caller without the right to an action that this one needs as well. */
+  may(action: Action): void
   label(label: string): string
   /** The folder of a call: the one that the owner gave the user, whatever the caller says. An admin chooses. */
   folder(folder: string): Promise<string>
   /** Checks the right to an input. */
   input(itemId: string): Promise<void>
-  /** Checks the right to give a session a persona. */
-  persona(id: string | undefined): void
   refuse(): never
 }
 
@@ -107,13 +107,21 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     },
     about: (_, session) => withKind('session', session),
   },
+  setSystemPrompt: {
+    action: 'session.configure',
+    async args(checks, folder, session, text) {
+      const at = await checks.folder(folder)
+      return [at, await checks.session(session, at), text]
+    },
+    about: (_, session) => withKind('session', session),
+    text: (_, __, text) => text ?? undefined,
+  },
   personas: { action: 'persona.list' },
   setPersona: { action: 'persona.set', about: ({ id }) => `persona:${id}` },
 
   append: {
     action: 'turn.append',
     async args(checks, folder, { session, parent, ...input }) {
-      checks.persona(input.persona)
       const at = await checks.folder(folder)
       const label = await checks.session(session, at)
       const start = parent === undefined ? {} : { parent: await checks.named(parent, at) }
@@ -124,7 +132,7 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   fork: {
     action: 'turn.fork',
     async args(checks, folder, { turn, label, ...input }) {
-      checks.persona(input.persona)
+      if (input.systemPrompt !== undefined) checks.may('session.configure')
       const at = await checks.folder(folder)
       const own = label === undefined ? {} : { label: checks.label(label) }
       return [at, { ...input, turn: await checks.named(turn, at), ...own }]

@@ -80,6 +80,9 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
   }
   return {
     named,
+    may(needed) {
+      if (caller.reach(needed) === 'none') throw forbidden(principal, needed)
+    },
     reach: caller.reach(action),
     label: (label) => labelFor(text, label),
     async folder(folder) {
@@ -87,19 +90,18 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       const user = await store.read((rows) => userOf(rows, text))
       return user?.folder ?? folder
     },
-    async session(label, folder) {
-      const own = labelFor(text, label)
+    async session(target, folder) {
+      const { kind, id } = parseReference(target)
+      if (kind === 'turn') return named(target, folder)
+      if (kind !== null && kind !== 'session') return target
       const naming = { folder, caller: text }
-      const found = await store.read((rows) => findNamed(rows, `session:${label}`, naming))
-      if (found && !may(found)) throw notFound('session', label)
-      return own
+      const found = await store.read((rows) => findNamed(rows, `session:${id}`, naming))
+      if (found && !may(found)) throw notFound('session', id)
+      return labelFor(text, id)
     },
     async input(itemId) {
       const found = await store.read((rows) => resourceOfInput(rows, itemId))
       if (!found || !may(found)) throw notFound('input', itemId)
-    },
-    persona(id) {
-      if (id !== undefined && !authorize(principal, 'persona.list')) throw forbidden(principal, 'persona.list')
     },
     refuse() {
       throw forbidden(principal, action)

@@ -1,7 +1,8 @@
+import type { z } from 'zod'
 import type { Config } from '../config/config.ts'
 import { quoted } from '../config/redact.ts'
 import { UsageError } from '../domain/errors.ts'
-import type { Persona } from '../domain/persona.ts'
+import { modelSettings, type Permissions, type Persona, permissions as permissionsSchema } from '../domain/persona.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import { type UnknownTool, unknownToolHint, unknownTools } from '../domain/tools/unknown-tools.ts'
 import { defaultAsk } from '../engine/run/policy.ts'
@@ -10,6 +11,8 @@ import { defaultAsk } from '../engine/run/policy.ts'
 export interface PermissionNames {
   tools: readonly string[]
   models: readonly string[]
+  /** Those of `tools.exec.credentials`. */
+  credentials: readonly string[]
 }
 
 /** Errors about names in stored permissions that stand for no tool. They are told, since an existing home must open. */
@@ -41,18 +44,43 @@ export function askFirst(tools: Config['tools'], own: readonly string[]): string
   ]
 }
 
-/** Throws if a persona names a tool or a model that does not exist. */
-export function assertPersonaNames({ permissions, defaultModelConfig }: Persona, known: PermissionNames): void {
+/** Throws if a persona has permissions that would do nothing, or a model that does not exist. */
+export function assertPersona({ permissions, defaultModelConfig = {} }: Persona, known: PermissionNames): void {
+  assertPermissions(permissions, known)
+  const { model, ...settings } = defaultModelConfig
+  const checked = modelSettings.safeParse(settings)
+  if (!checked.success) throw badField('defaultModelConfig', checked.error)
+  if (model === undefined || known.models.includes(model)) return
+  const close = nearest(model, known.models)
+  const remedy = close ? `did you mean ${close}?` : 'heddle models lists them'
+  throw new UsageError(`there is no model ${quoted(model)}`, remedy, 'model_unknown')
+}
+
+/** Throws if permissions name a tool or credential that does not exist, or a limit that is none. */
+export function assertPermissions(given: Permissions, known: PermissionNames): void {
+  const checked = permissionsSchema.safeParse(given)
+  if (!checked.success) throw badField('permissions', checked.error)
+  const permissions = checked.data
   const [unknown] = unknownTools(permissions.tools, known.tools)
   if (unknown) {
     const message = `${unknown.list} names the tool ${quoted(unknown.name)}, which does not exist`
     throw new UsageError(message, unknownToolHint(unknown), 'tool_unknown')
   }
-  const model = defaultModelConfig?.model
-  if (model === undefined || known.models.includes(model)) return
-  const close = nearest(model, known.models)
-  const remedy = close ? `did you mean ${close}?` : 'heddle models lists them'
-  throw new UsageError(`there is no model ${quoted(model)}`, remedy, 'model_unknown')
+  const missing = permissions.credentials?.find((name) => !known.credentials.includes(name))
+  if (missing === undefined) return
+  const listed = known.credentials.length > 0 ? `it lists ${known.credentials.join(', ')}` : 'it lists none'
+  throw new UsageError(
+    `there is no credential ${quoted(missing)}: tools.exec.credentials in heddle.yaml says which there are, and ${listed}`,
+    'add it there first: heddle config edit',
+    'credential_unknown',
+  )
+}
+
+/** The first thing that is wrong, with the field's name. */
+function badField(of: string, { issues: [first] }: z.ZodError): UsageError {
+  const field = [of, ...(first?.path ?? [])].join('.')
+  const names = first?.code === 'unrecognized_keys' ? ` (${first.keys.map((key) => quoted(key)).join(', ')})` : ''
+  return new UsageError(`${field}${names}: ${first?.message ?? 'not valid'}`, 'correct it', 'bad_persona')
 }
 
 function sentence(unknown: UnknownTool): string {

@@ -11,7 +11,7 @@ export function prompts(
   /** Size of the last prompt, by agent. */
   const bytes = new Map<string, number>()
   return {
-    async prompt({ run, session: { folder }, actor: { role, persona, access } }) {
+    async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
       const files = await identityFiles()
       // Reading agent files has a cost: only runs that delegate need the list.
       const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
@@ -22,9 +22,10 @@ export function prompts(
         isChild: run.depth > 0,
         files,
         tools: run.effectiveTools,
+        threadPrompt,
         agents: givesWork ? agents.list(folder) : [],
       })
-      bytes.set(run.agent ?? '', Buffer.byteLength(text))
+      bytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
       return text
     },
     promptBytes: ({ agent }) => bytes.get(agent ?? '') ?? defaultPromptBytes,

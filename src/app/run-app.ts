@@ -24,6 +24,7 @@ import { findTask } from '../store/rows/tasks.ts'
 import type { AppAgents } from './agents.ts'
 import type { Caller } from './caller.ts'
 import type { AppEngine } from './engine.ts'
+import { assertPermissions, type PermissionNames } from './permission-names.ts'
 import type { ProcessWorker } from './process-worker.ts'
 
 /** Context of runs besides the engine. */
@@ -32,6 +33,8 @@ interface RunAppContext {
   worker: ProcessWorker
   /** The default model and the daily budget, as `status` shows them. */
   defaults: { model: string | null; dayLimitUsd: number }
+  /** Names that permissions can use. */
+  known: PermissionNames
   /** Notes that runs may work in this folder. */
   noteFolder(folder: string): void
   caller: Caller
@@ -72,9 +75,9 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
 /** Checks a question before anything is stored: an unknown agent, model or attachment is an error. */
 async function toSubmission(
   engine: AppEngine,
-  { agents, noteFolder, caller }: RunAppContext,
+  { agents, known, noteFolder, caller }: RunAppContext,
   folder: string,
-  { session, content: text, from, timeoutSeconds, dedupeKey, ...options }: Question,
+  { session, content: text, from, persona, permissions, timeoutSeconds, dedupeKey, ...options }: Question,
 ): Promise<Submission> {
   const askable = agents.askable(folder)
   const { content, ...more } = { ...options, ...parseAddress(text, options.agent, askable) }
@@ -83,6 +86,7 @@ async function toSubmission(
   if (noDefault) throw noDefault
   if (more.agent !== undefined) assertAgentUsable(more.agent, askable)
   for (const part of more.parts ?? []) assertPartSupported(part, model)
+  if (permissions) assertPermissions(permissions, known)
   noteFolder(folder)
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
   return {
@@ -92,6 +96,8 @@ async function toSubmission(
     principal: caller.principal,
     ...more,
     ...(parent && { parentTurnId: parent.turnId }),
+    ...(persona !== undefined && { personaId: persona }),
+    ...(permissions && { permissions: [permissions] }),
     ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
     ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }

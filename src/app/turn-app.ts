@@ -1,6 +1,7 @@
 import type { TurnApp } from '../api/turns.ts'
-import { isOwner } from '../domain/access/principal.ts'
+import { actingFor, isOwner } from '../domain/access/principal.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
+import { assertMayWritePrompt } from '../engine/run/sender.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
 import { fork } from '../engine/turns/fork.ts'
@@ -35,21 +36,23 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
         folder,
         label: session,
         draft,
-        principal: caller.text,
+        principal: actingFor(caller.principal),
         ...(parent !== undefined && { parentTurnId: (await thread(folder, parent)).turnId }),
         ...(persona !== undefined && { personaId: persona }),
       })
       return { turnId: appended.turnId, session: appended.session.label, depth: appended.depth }
     },
-    async fork(folder, { turn, label, persona }) {
+    async fork(folder, { turn, label, persona, systemPrompt }) {
+      if (systemPrompt !== undefined) await store.read((rows) => assertMayWritePrompt(rows, caller.principal))
       const { turnId } = await thread(folder, turn)
       noteFolder(folder)
       const session = await fork(runtime, {
         folder,
         turnId,
-        principal: caller.text,
+        principal: actingFor(caller.principal),
         ...(label !== undefined && { label }),
         ...(persona !== undefined && { personaId: persona }),
+        ...(systemPrompt !== undefined && { systemPrompt }),
       })
       return { session: session.label, headTurnId: turnId }
     },

@@ -90,6 +90,8 @@ export interface Config {
       maxTimeoutSeconds: number
       memoryMB: number
       processes: number
+      /** Names of the credentials that commands see. */
+      credentials: string[]
     }
     /** Non-public origins that may be fetched. */
     fetch: { allow: string[] }
@@ -104,6 +106,8 @@ export interface Config {
   retention: { eventDays: number }
   /** A program that is called with each notification as its argument. */
   notify: { command?: string }
+  /** Values of the credentials in `tools.exec`, by name; those that have one. */
+  credentials: Record<string, ApiKey>
   /** Problems that do not stop Heddle: keys whose variable is not set. */
   warnings: ConfigProblem[]
   /** Dotted path → text as written (redacted), for every value that refers to a variable or secret. */
@@ -123,7 +127,7 @@ export async function loadConfig(file: string, env: Env, options: LoadOptions = 
   const { userHome = homedir(), secrets = () => undefined } = options
   const checked = checkConfig(text ?? '', env, secrets)
   if (!checked.settings) throw new ConfigInvalid(file, checked.problems)
-  return resolveConfig(checked.settings, checked, { userHome, secrets })
+  return resolveConfig(checked.settings, checked, { userHome, secrets, env })
 }
 
 /** Throws if a file that the user named does not exist: the defaults would be wrong then. */
@@ -177,9 +181,9 @@ function unreadable(file: string, why: string): HeddleError {
   return new HeddleError('config_unreadable', `cannot read ${file}: ${why}`, `fix or remove ${file}`)
 }
 
-type ResolveOptions = Required<Pick<LoadOptions, 'userHome' | 'secrets'>>
+type ResolveOptions = Required<Pick<LoadOptions, 'userHome' | 'secrets'>> & { env: Env }
 
-function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, secrets }: ResolveOptions): Config {
+function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, secrets, env }: ResolveOptions): Config {
   const { references, warnings } = checked
   const expand = (folder: string) => expandFolder(folder, userHome)
   const { allow, ...named } = settings.models
@@ -200,9 +204,18 @@ function resolveConfig(settings: Settings, checked: CheckedConfig, { userHome, s
     memory: embedder ? { ...memory, embedder: embedderOf(embedder, checked, secrets) } : memory,
     workspace: expand(settings.workspace),
     skills: settings.skills.map(expand),
+    credentials: credentialsOf(settings.tools.exec.credentials, (name) => secrets(name) ?? env[name]),
     warnings,
     written: Object.fromEntries(Array.from(references.written, ([path, text]) => [path, redact(text)])),
   }
+}
+
+/** The credentials that commands see. One without a value is left out: its commands run without it. */
+function credentialsOf(names: readonly string[], find: Secrets): Record<string, ApiKey> {
+  const found = names.map((name) => [name, find(name)] as const)
+  return Object.fromEntries(
+    found.flatMap(([name, value]) => (value ? [[name, new ApiKey(`\${${name}}`, value)] as const] : [])),
+  )
 }
 
 function embedderOf(

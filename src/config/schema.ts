@@ -41,6 +41,16 @@ const folder = () => matching(/^(?:\/|~$|~\/)/, 'must be an absolute path that s
 const address = () => matching(/^https?:\/\/[^\s/]+/, 'must be an address that starts with http:// or https://')
 const apiKey = () => text('must be text, best a reference to an environment variable')
 const originRule = 'must be an address without a path, such as http://127.0.0.1:8080'
+const credentialRule = 'must be a list of names such as [GITHUB_TOKEN], each a secret or an environment variable'
+/** Variables that the runtime sets itself, or by which a variable changes what programs run. */
+const ownVariables = /^(?:PATH|HOME|LANG|TERM|ENV|BASH_ENV|SHELLOPTS|BASHOPTS|IFS|LD_.*|NODE_OPTIONS)$/
+const credentialNames = () =>
+  z.array(
+    matching(/^[A-Za-z_]\w{0,99}$/, credentialRule).refine((name) => !ownVariables.test(name), {
+      error: 'cannot be a variable that commands need for themselves',
+    }),
+    { error: credentialRule },
+  )
 const origins = () =>
   z.array(z.string({ error: originRule }).refine(isOrigin, { error: originRule }), {
     error: 'must be a list of addresses, such as [http://127.0.0.1:8080]',
@@ -140,6 +150,7 @@ export const configSchema = z.strictObject(
         maxTimeoutSeconds: count(1).default(600),
         memoryMB: count(64).default(4096),
         processes: count(8).default(512),
+        credentials: credentialNames().default(() => []),
       }),
       fetch: section({ allow: origins().default(() => []) }),
       subagents: section({

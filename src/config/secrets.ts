@@ -1,8 +1,13 @@
 import type { Config } from './config.ts'
 import { redacted } from './redact.ts'
 
-/** All secrets in the loaded configuration: keys of models and of the embedder, passwords in addresses. */
-export function knownSecrets({ models, database, memory }: Pick<Config, 'models' | 'database' | 'memory'>): string[] {
+/** All secrets in the loaded configuration: keys of models and of the embedder, credentials, passwords in addresses. */
+export function knownSecrets({
+  models,
+  database,
+  memory,
+  credentials,
+}: Pick<Config, 'models' | 'database' | 'memory' | 'credentials'>): string[] {
   const endpoints = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : [])]
   const addresses = [database, ...endpoints.map(({ baseURL }) => baseURL)]
   const keys = endpoints.flatMap(({ apiKey }) => {
@@ -13,7 +18,10 @@ export function knownSecrets({ models, database, memory }: Pick<Config, 'models'
       return []
     }
   })
-  const found = [...keys, ...addresses.flatMap((address) => secretsIn(address ?? ''))].filter((each) => each !== '')
+  const given = Object.values(credentials).map((key) => key.reveal())
+  const found = [...keys, ...given, ...addresses.flatMap((address) => secretsIn(address ?? ''))].filter(
+    (each) => each !== '',
+  )
   // Longest first: one secret may be a prefix of another.
   return [...new Set(found.flatMap(spellings))].sort((a, b) => b.length - a.length)
 }

@@ -9,13 +9,17 @@ import { keysAt, knownPart } from './schema.ts'
 
 /** The effective configuration for display: defaults filled in, references as written, keys redacted. */
 export function configShow(config: Config): Record<string, unknown> {
-  const { warnings: _, written, allowedModels, ...settings } = config
+  const { warnings: _, written, allowedModels, credentials, ...settings } = config
   const { embedder } = config.memory
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
-  const keys = endpoints.flatMap(({ apiKey }) => apiKey ?? [])
+  const keys = [...endpoints.flatMap(({ apiKey }) => apiKey ?? []), ...Object.values(credentials)]
   const models = { ...(allowedModels && { allow: allowedModels }), ...config.models }
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
-  return redactTree(asWritten({ ...settings, models }, [], written), hide) as Record<string, unknown>
+  const tree = redactTree(asWritten({ ...settings, models }, [], written), hide)
+  const shown = tree as Record<'tools', Record<'exec', object>>
+  // Names only, whatever the key is called.
+  const exec = { ...shown.tools.exec, credentials: config.tools.exec.credentials.map(hide) }
+  return { ...shown, tools: { ...shown.tools, exec } }
 }
 
 /** One effective value as in `configShow`; undefined for a known key without a value. */

@@ -33,6 +33,7 @@ export const eventKinds = [
   'session.renamed',
   'session.archived',
   'session.restored',
+  'session.configured',
   'turn.imported',
   'run.queued',
   'run.started',

@@ -36,6 +36,8 @@ export interface ModelRequest {
   /** Text that the runtime adds after all messages, true only now, such as the time. Later requests do not repeat it. */
   note?: string
   thinking?: ThinkingConfig
+  /** Left out where the model cannot take one. */
+  temperature?: number
   signal: AbortSignal
 }
 
@@ -80,6 +82,8 @@ export interface Model {
   readonly readsPdf?: boolean
   /** Whether it supports thinking. */
   readonly thinks?: boolean
+  /** How much it thinks where a request does not say. */
+  readonly thinking?: ThinkingConfig['level']
   /** Rejects with a ModelFailure, or with the signal's reason when aborted. `onDelta` must not throw. */
   reply(request: ModelRequest, onDelta: (delta: Delta) => void): Promise<ModelReply>
 }

@@ -1,4 +1,5 @@
-import type { ThinkingConfig } from './message.ts'
+import { z } from 'zod'
+import { thinkingLevels } from './message.ts'
 
 /** Name and character of an agent. */
 export interface Identity {
@@ -7,19 +8,43 @@ export interface Identity {
   emoji?: string
 }
 
-/** Permissions of an agent: a denial wins, no `allow` means everything, and `ask` adds tools that need approval. */
-export interface Permissions {
-  tools: { allow?: string[]; deny?: string[]; ask?: string[] }
-  sandbox?: Record<string, unknown>
-  credentials?: string[]
-}
+const names = z.array(z.string().max(200)).max(1000)
 
-/** Model settings of an agent; may differ from turn to turn. */
-export interface ModelConfig {
-  model: string
-  thinking?: ThinkingConfig
-  maxTokens?: number
-  temperature?: number
+/** Limits on commands. Each can only narrow what `tools.exec` allows. */
+export const sandboxPermissions = z.strictObject({
+  /** Off, whatever `tools.exec.network` says; nothing here can turn it on. */
+  network: z.literal(false, 'can only be false: tools.exec.network in heddle.yaml turns it on').exactOptional(),
+  timeoutSeconds: z.int().min(1).exactOptional(),
+  memoryMB: z.int().min(64).exactOptional(),
+  processes: z.int().min(8).exactOptional(),
+})
+export type SandboxPermissions = z.infer<typeof sandboxPermissions>
+
+/** Permissions of an agent: a denial wins, no `allow` means everything, and `ask` adds tools that need approval. */
+export const permissions = z.strictObject({
+  tools: z.strictObject({
+    allow: names.exactOptional(),
+    deny: names.exactOptional(),
+    ask: names.exactOptional(),
+  }),
+  sandbox: sandboxPermissions.exactOptional(),
+  /** The only ones of `tools.exec.credentials` that commands see; left out, all of them. */
+  credentials: names.exactOptional(),
+})
+export type Permissions = z.infer<typeof permissions>
+
+/** How a model replies; may differ from turn to turn. */
+export const modelSettings = z.strictObject({
+  thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
+  /** Max tokens of one reply. */
+  maxTokens: z.int().positive().max(1_000_000).exactOptional(),
+  temperature: z.number().min(0).max(2).exactOptional(),
+})
+export type ModelSettings = z.infer<typeof modelSettings>
+
+/** A model and how it replies. */
+export interface ModelConfig extends ModelSettings {
+  model?: string
 }
 
 /** Identity and permissions of a thread, with defaults for how it thinks. */
@@ -38,8 +63,8 @@ export function mainSessionOf(personaId: string): string {
   return `${personaId}:main`
 }
 
-/** Id of the persona whose main session has this label; undefined for other labels. */
+/** Id of the persona whose main session has this label, the owner's or a user's own; undefined for other labels. */
 export function personaOfMain(label: string): string | undefined {
-  const id = label.endsWith(':main') ? label.slice(0, -':main'.length) : ''
+  const [, id = ''] = /^(?:user:[^:]+:)?(.*):main$/s.exec(label) ?? []
   return personaPattern.test(id) ? id : undefined
 }

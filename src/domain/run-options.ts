@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Rank } from './access/actions.ts'
 import { ceiling, intersectCeilings } from './access/ceiling.ts'
 import { UsageError } from './errors.ts'
-import { thinkingLevels } from './message.ts'
+import { modelSettings, type Permissions, permissions } from './persona.ts'
 import { isStorable } from './text/storable.ts'
 
 const name = () => z.string().max(200).refine(isStorable, 'must be well-formed text')
@@ -21,9 +21,11 @@ export const runOptions = z.strictObject({
   timeoutMs: z.int().exactOptional(),
   /** The moment at which the run ends, running or not. */
   deadline: z.int().exactOptional(),
-  thinking: z.strictObject({ level: z.enum(thinkingLevels) }).exactOptional(),
+  ...modelSettings.shape,
   /** The most that the run may have, given by whoever starts it for another, such as a job for its author. */
   ceiling: ceiling.exactOptional(),
+  /** Permissions that came with its inputs: all of them hold, besides those of its personas. */
+  permissions: z.array(permissions).exactOptional(),
 })
 export type RunOptions = z.infer<typeof runOptions>
 
@@ -54,18 +56,20 @@ export function clampRunOptions(asked: RunOptions, rank: Rank, maxTimeoutMs: num
 }
 
 /**
- * The options of a run that answers these inputs: the last of each counts, the highest priority, and what all ceilings
- * leave. `before` are those of the run that it continues, which hold where no input says otherwise.
+ * The options of a run that answers these inputs: the last of each counts, the highest priority, all permissions,
+ * and what all ceilings leave. `before` are those of the run that it continues, which hold where no input says otherwise.
  */
 export function mergeRunOptions(inputs: readonly { options: RunOptions }[], before: RunOptions = {}): RunOptions {
   const { timeoutMs, ...options }: RunOptions = Object.assign({}, before, ...inputs.map((input) => input.options))
   const floor = before.priority ?? 0
   const priorities = inputs.map((input) => input.options.priority ?? floor)
+  const permissions = [before, ...inputs.map((input) => input.options)].flatMap((each) => each.permissions ?? [])
   const ceilings = [before, ...inputs.map((input) => input.options)].flatMap((each) => each.ceiling ?? [])
   return {
     ...options,
     // Earlier versions stored fractions of a millisecond, which no row of a run can hold.
     ...(timeoutMs !== undefined && { timeoutMs: Math.ceil(timeoutMs) }),
+    ...(permissions.length > 0 && { permissions: distinct(permissions) }),
     ...(ceilings.length > 0 && { ceiling: intersectCeilings(...ceilings) }),
     priority: inputs.length === 0 ? floor : Math.max(...priorities),
   }
@@ -81,8 +85,16 @@ const isForRequest: Record<keyof RunOptions, boolean> = {
   timeoutMs: false,
   deadline: true,
   thinking: false,
+  maxTokens: false,
+  temperature: false,
   // A child is limited by what its parent may delegate.
   ceiling: false,
+  permissions: true,
+}
+
+/** A run that continues another one has the permissions of both, which are mostly the same. */
+function distinct(all: readonly Permissions[]): Permissions[] {
+  return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()]
 }
 
 /** The options of a child: those of its parent's request, and its own. */

@@ -3,6 +3,7 @@ import type { Millis } from './clock.ts'
 import { UsageError } from './errors.ts'
 import { tail } from './id.ts'
 import { parseReference } from './reference.ts'
+import type { ThreadConfig } from './turn.ts'
 
 /**
  * Who a session is for: a person talks in it, an agent works for another, the narrator summarises another session. A
@@ -12,7 +13,7 @@ export const sessionKinds = ['person', 'agent', 'narrator', 'cron', 'hook'] as c
 export type SessionKind = (typeof sessionKinds)[number]
 
 /** A stable label in a folder that points at a head turn and moves as turns are added. */
-export interface Session {
+export interface Session extends ThreadConfig {
   id: string
   folder: string
   label: string
@@ -22,7 +23,6 @@ export interface Session {
   /** The segment into which only this session writes its next turn. */
   segmentId: string
   headTurnId: string | null
-  personaId: string | null
   updatedAt: Millis
   archivedAt: Millis | null
   /** Text form of the principal whose session it is. */

@@ -1,6 +1,7 @@
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 import type { Message, ThinkingConfig } from './message.ts'
+import type { ModelSettings, Permissions } from './persona.ts'
 import type { Outcome } from './run.ts'
 
 export const turnTypes = ['normal', 'compaction'] as const
@@ -77,6 +78,12 @@ export interface Compaction {
   toDepth: number
 }
 
+/** Settings of a turn's run besides thinking, as far as they were set: by its inputs, or by its personas. */
+export interface TurnSettings extends Omit<ModelSettings, 'thinking'> {
+  /** All of these held: those of its personas, and those that came with its inputs. */
+  permissions?: readonly Permissions[]
+}
+
 /** Inputs, everything the agent did, and one final answer; never changed once written. Its id is the answer's. */
 export interface Turn {
   id: string
@@ -88,7 +95,8 @@ export interface Turn {
   model: TurnModel
   thinkingConfig: ThinkingConfig | null
   toolCalls: ToolCallEntry[]
-  /** Tokens of this turn only. */
+  settings: TurnSettings | null
+  /** Tokens of this turn only: its messages and its tool calls. */
   tokenCount: number
   usage: Usage
   compaction: Compaction | null
@@ -98,8 +106,17 @@ export interface Turn {
   timestamp: Millis
 }
 
+/** Configuration of a thread: turns that follow and forks inherit it. */
+export interface ThreadConfig {
+  personaId: string | null
+  /** Hash of the thread's own system prompt, which is shown to the model after the runtime's. */
+  systemPromptHash: string | null
+  /** Personas whose permissions bind the thread besides those of its own, since it was forked from theirs. */
+  boundBy: readonly string[]
+}
+
 /** A turn's place in the tree: the turn seen with all its ancestors. */
-export interface Thread {
+export interface Thread extends ThreadConfig {
   turnId: string
   parentTurnId: string | null
   segmentId: string
@@ -109,7 +126,6 @@ export interface Thread {
   hasChildren: boolean
   /** Depth of the nearest compaction turn on the path, 0 if there is none. */
   contextStart: number
-  personaId: string | null
 }
 
 /** A turn with its place in the tree. */

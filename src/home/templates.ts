@@ -98,6 +98,8 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # commands that have the network or no sandbox).
 # exec.network: can commands reach the network? exec.sandbox: off lets them
 # reach everything that you can.
+# exec.credentials: secrets or variables that commands see, such as
+# [GITHUB_TOKEN].
 # fetch.allow: servers to fetch from although they are not public.
 # subagents.memoryShareMode: not used yet.
 #tools:
@@ -111,6 +113,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    maxTimeoutSeconds: 600
 #    memoryMB: 4096
 #    processes: 512
+#    credentials: []
 #  fetch: { allow: [] }
 #  subagents:
 #    maxSpawnDepth: 1

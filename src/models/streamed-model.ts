@@ -33,7 +33,7 @@ interface Wire extends Pick<PromptTarget, 'kind'> {
 
 /** Model port over a provider package: one streamed request per call; a partial reply is a failure. */
 export function streamedModel(settings: ProviderSettings, wire: Wire, clock: Clock): Model {
-  const { name, window, price, idleTimeout, totalTimeout, sees, readsPdf, thinks } = settings
+  const { name, window, price, idleTimeout, totalTimeout, sees, readsPdf, thinks, thinking } = settings
   const { failures, kind, options } = wire
   // Only a server on this machine may know the run id.
   const sendsRunId = isLoopback(settings.baseURL)
@@ -46,6 +46,7 @@ export function streamedModel(settings: ProviderSettings, wire: Wire, clock: Clo
     ...(sees !== undefined && { sees }),
     ...(readsPdf !== undefined && { readsPdf }),
     ...(thinks !== undefined && { thinks }),
+    ...(thinking !== undefined && { thinking }),
     async reply(request, onDelta) {
       const { signal } = request
       signal.throwIfAborted()

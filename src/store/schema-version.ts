@@ -25,6 +25,7 @@ import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
 import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
 import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
+import { threadConfig } from './migrations/0026-thread-config.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -53,6 +54,7 @@ export const migrations: readonly Migration[] = [
   ceilings,
   compatibilityViews,
   untrustedFiles,
+  threadConfig,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

@@ -37,6 +37,9 @@ export interface Tables extends KnowledgeTables {
     principal_id: Generated<string>
     kind: SessionKind
     narrates_id: string | null
+    system_prompt_hash: string | null
+    /** Personas whose permissions bind it besides its own's; null for none. */
+    bound_by_json: string | null
   }
   runs: {
     id: string
@@ -278,6 +281,8 @@ export interface Tables extends KnowledgeTables {
     timestamp: number
     /** Estimated and lost parts of the cost; null when all of it is known. */
     unsure_json: string | null
+    /** Settings of its model calls and its permissions; null where they are the defaults. */
+    settings_json: string | null
     model_clamp_json: string | null
   }
   threads: {
@@ -289,6 +294,8 @@ export interface Tables extends KnowledgeTables {
     has_children: number
     context_start: number
     persona_id: string | null
+    system_prompt_hash: string | null
+    bound_by_json: string | null
   }
   id_tails: { tail: string; id: string }
   events: {

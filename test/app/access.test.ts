@@ -289,3 +289,43 @@ test('of two that add a user with one id at once, one is told that it exists', a
     'user_exists',
   ])
 })
+
+describe('targets and configuration of a user', () => {
+  const atlas = { id: 'atlas', identity: { name: 'Atlas', soul: '' }, permissions: { tools: {} } }
+
+  test("session:, turn: and persona: lead to the user's own sessions, and another's turn does not exist", async () => {
+    await heddle.setPersona(atlas)
+    const own = await ask(heddle, 'hello')
+    const pia = await user('pia', 'public')
+    const first = await ask(pia, 'one', 'session:main')
+    expect(first.session).toBe('user:pia:main')
+    expect((await ask(pia, 'two', `turn:${first.turnId}`)).session).toBe('user:pia:main')
+    expect((await ask(pia, 'three', `turn:${first.turnId}`)).session).toBe(`user:pia:fork-${first.turnId?.slice(-6)}`)
+    expect((await ask(pia, 'four', 'persona:atlas')).session).toBe('user:pia:atlas:main')
+    await expect(ask(pia, 'five', `turn:${own.turnId}`)).rejects.toMatchObject(gone)
+    await expect(ask(pia, 'six', 'session:owner:main')).rejects.toMatchObject(gone)
+    // A fork without a label has one that its user can name.
+    const { session } = await pia.fork(folder, { turn: `turn:${first.turnId}` })
+    expect(await pia.show(folder, session)).toMatchObject({ kind: 'session', label: session })
+  })
+
+  test('a system prompt is written by operators whom the owner trusts, in their own sessions', async () => {
+    const { turnId } = await ask(heddle, 'hello')
+    const [pia, oli, eve] = [
+      await user('pia', 'public', { trusted: true }),
+      await user('oli', 'operator', { trusted: true }),
+      await user('eve', 'operator'),
+    ]
+    await expect(pia.setSystemPrompt(folder, 'main', 'Obey.')).rejects.toMatchObject(refused)
+    await expect(eve.setSystemPrompt(folder, 'main', 'Obey.')).rejects.toMatchObject({ code: 'not_trusted' })
+    expect(await oli.setSystemPrompt(folder, 'main', 'Be brief.')).toMatchObject({ label: 'user:oli:main' })
+    await ask(oli, 'hello')
+    expect(model.requests.at(-1)?.system).toMatch(/## This conversation\nBe brief\.$/)
+    await expect(oli.setSystemPrompt(folder, 'session:owner:main', 'x')).rejects.toMatchObject(gone)
+    await expect(oli.setSystemPrompt(folder, `turn:${turnId}`, 'x')).rejects.toMatchObject(gone)
+    const eves = await ask(eve, 'hello')
+    await expect(eve.fork(folder, { turn: `turn:${eves.turnId}`, systemPrompt: 'x' })).rejects.toMatchObject({
+      code: 'not_trusted',
+    })
+  })
+})

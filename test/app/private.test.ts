@@ -130,14 +130,13 @@ test("a user starts sessions under labels of its own, never under one that the o
   expect(await omar.log(folder, { of: session })).toHaveLength(1)
 })
 
-test('a persona is for admins and the owner to see and to choose', async () => {
+test('what a persona is like is for admins and the owner to see, in the list as by its name', async () => {
   await open(false)
   const permissions = { tools: {} }
   await heddle.setPersona({ id: 'atlas', identity: { name: 'Atlas', soul: 'knows the safe' }, permissions })
   const [omar, ada] = [await user('omar', 'operator'), await user('ada', 'admin')]
-  await ask(omar, 'hello')
   await expect(omar.personas()).rejects.toMatchObject(refused)
-  await expect(omar.fork(folder, { turn: 'main', persona: 'atlas' })).rejects.toMatchObject(refused)
+  await expect(omar.show(folder, 'persona:atlas')).rejects.toMatchObject(refused)
   expect((await ada.personas()).map(({ id }) => id)).toEqual(['atlas'])
 })
 

@@ -34,6 +34,7 @@ const defaults = {
       maxTimeoutSeconds: 600,
       memoryMB: 4096,
       processes: 512,
+      credentials: [],
     },
     fetch: { allow: [] },
     subagents: {
@@ -46,6 +47,7 @@ const defaults = {
   },
   retention: { eventDays: 30 },
   notify: {},
+  credentials: {},
   warnings: [],
   written: {},
 }
@@ -216,7 +218,7 @@ test('the effective configuration is shown with its defaults and with references
   const text =
     'database: postgres://heddle:${PW}@db/heddle\nmodels: { main: { provider: openai, model: gpt, apiKey: ${KEY} } }'
   const config = await loadConfig(written(text), { PW: 'hunter2', KEY: 'hunter3' }, options)
-  const { warnings, written: _, ...shownDefaults } = defaults
+  const { warnings, written: _, credentials: __, ...shownDefaults } = defaults
   expect(warnings).toEqual([])
   expect(configShow(config)).toEqual({
     ...shownDefaults,
@@ -264,12 +266,27 @@ test('a path with an empty part is a misuse', async () => {
     expect(() => configGet(config, path)).toThrow(expect.objectContaining({ code: 'misuse' }))
 })
 
+test('credentials of commands are secrets or variables by name, a secret first, and are shown by name only', async () => {
+  const env = { DEPLOY: 'from-the-environment', OTHER: 'other-value-12345' }
+  const secrets = (name: string) => (name === 'DEPLOY' ? 'from-the-secrets' : undefined)
+  const file = written('tools: { exec: { credentials: [DEPLOY, OTHER, MISSING] } }\n')
+  const config = await loadConfig(file, env, { ...options, secrets })
+  expect(Object.entries(config.credentials).map(([name, key]) => [name, key.reveal()])).toEqual([
+    ['DEPLOY', 'from-the-secrets'],
+    ['OTHER', 'other-value-12345'],
+  ])
+  expect(configGet(config, 'tools.exec.credentials')).toEqual(['DEPLOY', 'OTHER', 'MISSING'])
+  expect(JSON.stringify(configShow(config))).not.toMatch(/from-the|other-value/)
+  for (const name of ['PATH', 'LD_PRELOAD', 'BASH_ENV', 'a-b', ''])
+    await expect(loadConfig(written(`tools: { exec: { credentials: ["${name}"] } }\n`), env, options)).rejects.toThrow()
+})
+
 test('the guide documents every key with its default, and its examples are valid', async () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guide/config.md'), 'utf8')
   const rows = new Map(
     Array.from(guide.matchAll(/^\| `([\w.*]+)` \| (?:`([^`]*)`|[^|]*) \|/gm), ([, key, value]) => [key, value]),
   )
-  const { warnings: _, written: __, ...settings } = defaults
+  const { warnings: _, written: __, credentials: ___, ...settings } = defaults
   const keys = leaves(settings).filter(([path]) => path !== 'models')
   for (const [path, value] of keys) {
     const documented = parseYaml(rows.get(path) ?? '').value

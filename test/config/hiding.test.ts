@@ -7,6 +7,7 @@ const model = { provider: 'openai-compatible' as const, model: 'm' }
 
 test('keys, passwords and tokens of the configuration are hidden wherever a text holds them', () => {
   const secrets = knownSecrets({
+    credentials: {},
     database: 'postgres://me:p%40ss%2Fword@db/heddle',
     models: {
       plain: { ...model, apiKey: new ApiKey('[redacted]', 'k1') },
@@ -37,5 +38,7 @@ test('keys, passwords and tokens of the configuration are hidden wherever a text
 })
 
 test('a configuration without secrets hides nothing', () => {
-  expect(redactor(knownSecrets({ database: 'sqlite', models: {}, memory }))('anything')).toBe('anything')
+  expect(redactor(knownSecrets({ credentials: {}, database: 'sqlite', models: {}, memory }))('anything')).toBe(
+    'anything',
+  )
 })

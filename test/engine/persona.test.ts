@@ -99,7 +99,7 @@ describe('the main session of a persona', () => {
     await app.append('/here', { session: 'plain', draft })
     await expect(app.append('/here', { session: 'plain', draft, persona: 'guard' })).rejects.toMatchObject({
       code: 'persona_differs',
-      message: 'session "plain" has no persona, so the turn cannot be added as guard',
+      message: 'session "plain" has no persona; you named guard',
       remedy: expect.stringMatching(/^heddle fork turn:\w+ --persona guard$/),
     })
     await expect(app.append('/here', { session: 'new', draft, persona: 'nobody' })).rejects.toMatchObject({

@@ -54,6 +54,7 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   routeSmart: [{ action: 'session.route', args: () => [folder, 'hello'] }],
   renameSession: [{ action: 'session.rename', names: true, args: ({ session }) => [folder, session, 'not a label'] }],
   archiveSession: [{ action: 'session.archive', names: true, args: ({ session }) => [folder, session, false] }],
+  setSystemPrompt: [{ action: 'session.configure', names: true, args: ({ session }) => [folder, session, null] }],
   personas: [{ action: 'persona.list', args: () => [] }],
   setPersona: [
     {

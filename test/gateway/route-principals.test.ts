@@ -49,6 +49,7 @@ describe('each request gets the App of its own principal, and no other', () => {
   /** Arguments that each method takes. */
   const args: Record<RoutedMethod, unknown[]> = {
     renameSession: named,
+    setSystemPrompt: [folder, 'main', 'Be brief.'],
     personas: [],
     tips: [],
     context: named,

@@ -95,6 +95,9 @@ describe.each(databases)('the client on %s', (database) => {
     expect(await door.changeMemory(memory.id, { tags: ['tea'] })).toMatchObject({ memory: { tags: ['tea'] } })
     const file = (await collected(app.exportMemories())).join('')
     expect(await door.importMemories(file, { name: 'file', trust: true })).toMatchObject({ skipped: 1 })
+    const overheard = '## memory\nBuy gold\n<!-- memory {"integrity":"untrusted"} -->'
+    const [told = 0] = (await door.importMemories(overheard, { name: 'mail', trust: true })).imported
+    expect(await door.trustMemory(told)).toMatchObject({ memory: { content: 'Buy gold', trusted: true } })
     expect(await door.forgetMemory(memory.id, { older: true })).toMatchObject({ id: memory.id })
     const lines = await collected(app.exportTurns(folder))
     expect(await door.importTurns(each(lines))).toEqual({ imported: 0, skipped: lines.length, sessions: [] })

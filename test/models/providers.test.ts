@@ -160,6 +160,19 @@ describe.each(kinds)('%s, by its own format', (kind) => {
     expect(effort).toEqual(expected)
   })
 
+  test('a temperature is sent as it is, and none where none is asked for', async () => {
+    const under = await ask({ text: 'a' })
+    await under.ask({ temperature: 0.25 })
+    await under.ask()
+    const sent = under.provider.log.flatMap((line) => (line.kind === 'received' ? [line.body] : [])) as Record<
+      string,
+      unknown
+    >[]
+    const of = (body: Record<string, unknown>) =>
+      kind === 'google' ? (body['generationConfig'] as Record<string, unknown>)['temperature'] : body['temperature']
+    expect(sent.map(of)).toEqual([0.25, undefined])
+  })
+
   test.each([
     ['length', 'length'],
     ['content_filter', 'refused'],

@@ -62,7 +62,7 @@ export function agentNamed(name: string): Agent {
   return agent
 }
 
-const common = { identity: null, isPrivate: true, files: [] }
+const common = { identity: null, isPrivate: true, files: [], threadPrompt: null }
 
 export function coordinatorPrompt(agents: readonly Agent[] = ourAgents): string {
   const tools = [...delegatingTools]

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
-import type { ToolOutcome } from '../../src/domain/tools/tool.ts'
+import type { CallContext, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import { userGitOf } from '../../src/domain/tools/user-git.ts'
 import { systemClock } from '../../src/system.ts'
 import { makeCall, prepareCall } from '../../src/tools/call.ts'
@@ -23,13 +23,16 @@ export const usual: ExecConfig = {
   processes: 200,
 }
 
+/** Limits that a run's permissions put on a call. */
+type CommandLimits = Pick<CallContext, 'sandbox' | 'credentials'>
+
 /** A session's folder, a place beside it, and commands as a model gives them. */
 export interface CommandFolder {
   path: string
   outside: string
   /** A folder inside that belongs to the runtime. */
   hidden: string
-  call(input: unknown, signal?: AbortSignal): Promise<ToolOutcome>
+  call(input: unknown, signal?: AbortSignal, limits?: CommandLimits): Promise<ToolOutcome>
   /** The answer to a command; fails when it was refused. */
   run(command: string, more?: object): Promise<string>
   remove(): void
@@ -37,7 +40,16 @@ export interface CommandFolder {
 
 export async function commandFolder(
   config: Partial<ExecConfig> = {},
-  { owner, env = process.env, guardRecords }: { owner?: number; env?: NodeJS.ProcessEnv; guardRecords?: string } = {},
+  {
+    owner,
+    env = process.env,
+    ...more
+  }: {
+    owner?: number
+    env?: NodeJS.ProcessEnv
+    guardRecords?: string
+    credentials?: Record<string, string>
+  } = {},
 ): Promise<CommandFolder> {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-commands-')))
   chmodSync(place, 0o755)
@@ -47,17 +59,14 @@ export async function commandFolder(
   mkdirSync(outside)
   if (owner !== undefined)
     for (const each of [path, join(path, 'deep'), join(path, 'deep', 'deeper'), hidden]) chownSync(each, owner, owner)
-  const found = await execTool(
-    { ...usual, ...config },
-    { clock: systemClock, env, ...(guardRecords !== undefined && { guardRecords }) },
-  )
+  const found = await execTool({ ...usual, ...config }, { clock: systemClock, env, ...more })
   if ('obstacle' in found) throw new Error(`${found.obstacle.why}: ${found.obstacle.remedy}`)
   const known = new Map([['exec', found.tool]])
   const folder: CommandFolder = {
     path,
     outside,
     hidden,
-    async call(input, signal = new AbortController().signal) {
+    async call(input, signal = new AbortController().signal, limits = {}) {
       const ready = prepareCall({ id: 'call', name: 'exec', input }, known, ['exec'])
       if ('refused' in ready) return ready.refused
       return makeCall(ready, {
@@ -65,6 +74,7 @@ export async function commandFolder(
         callId: 'call',
         signal,
         folder: path,
+        ...limits,
         protect: { ...nothingProtected, hidden: [hidden], userGit: userGitOf(env, env['HOME'] ?? '/') },
       })
     },

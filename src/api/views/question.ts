@@ -1,10 +1,12 @@
 import type { Part } from '../../domain/message.ts'
+import type { Permissions } from '../../domain/persona.ts'
 import type { Outcome, RunError } from '../../domain/run.ts'
 import type { RunOptions } from '../../domain/run-options.ts'
 import type { TurnModel, Usage } from '../../domain/turn.ts'
 
 /** An input for a session, with the options of the run that answers. */
-export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline' | 'ceiling'> {
+export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline' | 'ceiling' | 'permissions'> {
+  /** A label, `session:LABEL`, `turn:ID` or `persona:ID`. A new label starts a session. */
   session: string
   content: string
   /** Images and files; refused if the model cannot take one. */
@@ -13,6 +15,10 @@ export interface Question extends Omit<RunOptions, 'timeoutMs' | 'deadline' | 'c
   kind?: 'message' | 'steer' | 'interrupt'
   /** A turn to start a new session from. */
   from?: string
+  /** The persona that the session must have; a new one starts with it. */
+  persona?: string
+  /** Narrows what the run, and everything that it starts, may do; it can add nothing. */
+  permissions?: Permissions
   /** Max running time; 0 means no limit. */
   timeoutSeconds?: number
   dedupeKey?: string

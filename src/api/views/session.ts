@@ -14,6 +14,14 @@ export interface SessionView {
   archived: boolean
 }
 
+/** All of a session. */
+export interface SessionDetails extends SessionView {
+  /** Personas whose permissions bind it besides its own's. */
+  boundBy: readonly string[]
+  /** The system prompt of its next turn, besides the runtime's; null for none. */
+  ownSystemPrompt: string | null
+}
+
 /** Which sessions to list, the last used first. Without a limit 100. */
 export interface SessionFilter extends PageOptions {
   folder?: string

@@ -1,7 +1,7 @@
 import type { Label } from '../../domain/label.ts'
 import type { Message, ThinkingConfig } from '../../domain/message.ts'
 import type { Outcome } from '../../domain/run.ts'
-import type { Compaction, ToolCall, TurnModel, TurnType, Usage } from '../../domain/turn.ts'
+import type { Compaction, ToolCall, TurnModel, TurnSettings, TurnType, Usage } from '../../domain/turn.ts'
 import type { RecalledMemoryView, RecalledPassageView } from './memory.ts'
 
 /** A turn in a list. Times are ISO 8601 UTC here and in every other view. */
@@ -34,6 +34,8 @@ export interface TurnView {
   toolCalls: ToolCall[]
   model: TurnModel
   thinkingConfig: ThinkingConfig | null
+  /** Other settings of its model calls, and its permissions; null where they are the defaults. */
+  settings: TurnSettings | null
   tokenCount: number
   usage: Usage
   compaction: Compaction | null
@@ -57,7 +59,12 @@ export interface ThreadView {
   threadKey: string
   totalTokens: number
   persona: string | null
+  /** Personas whose permissions bind it besides its own's. */
+  boundBy: readonly string[]
+  /** The whole system prompt that the turn's model was given. */
   systemPrompt: string | null
+  /** The part of it that is the thread's own. */
+  ownSystemPrompt: string | null
   /** Ids from the root to this turn. */
   ancestry: string[]
 }

@@ -1,13 +1,14 @@
 import { UsageError } from '../../domain/errors.ts'
-import { thinkingLevels } from '../../domain/message.ts'
+import type { ThinkingConfig } from '../../domain/message.ts'
 import { nearest } from '../../domain/text/nearest.ts'
+import { thinkingLevel } from '../input/thinking-level.ts'
 
 /** A line typed in a chat, parsed. */
 export type ChatCommand =
   | { kind: 'say'; how: 'message' | 'steer' | 'interrupt'; content: string }
   | { kind: 'stop' | 'status' | 'sessions' | 'help' | 'quit' }
   | { kind: 'model'; name: string | undefined }
-  | { kind: 'think'; level: (typeof thinkingLevels)[number] | undefined }
+  | { kind: 'think'; level: ThinkingConfig['level'] | undefined }
   | { kind: 'switch'; label: string }
   | { kind: 'new'; label: string | undefined }
   | { kind: 'fork'; turn: string | undefined; label: string | undefined }
@@ -64,7 +65,7 @@ export function parseChatLine(line: string): ChatCommand {
     case 'model':
       return { kind: 'model', name: first }
     case 'think':
-      return { kind: 'think', level: levelFrom(first) }
+      return { kind: 'think', level: first === undefined ? undefined : thinkingLevel(first) }
     case 'new':
       return { kind: 'new', label: first }
     case 'fork':
@@ -82,13 +83,6 @@ function commandNamed(name: string): string | undefined {
 function requireText(text: string, example: string, what = 'message'): string {
   if (text.trim() === '') throw new UsageError(`the ${what} is missing`, `write: ${example}`)
   return text.trim()
-}
-
-function levelFrom(word: string | undefined) {
-  const level = thinkingLevels.find((known) => known === word)
-  if (word !== undefined && !level)
-    throw new UsageError(`"${word}" is not a thinking level`, `use one of ${thinkingLevels.join(', ')}`)
-  return level
 }
 
 function unknown(name: string): UsageError {

@@ -10,7 +10,7 @@ export const registerAppend: Register = (program, run) => {
     .command('append')
     .helpGroup(rareGroup)
     .description('add a turn by hand: what was asked and what was answered')
-    .option('-s, --session <label>', 'the session to add to; a new label starts one', 'main')
+    .option('-s, --session <session>', 'a label, turn:ID or persona:ID; a new label starts one', 'main')
     .option('--user <text...>', 'a message; several become one turn')
     .requiredOption('--assistant <text>', 'the answer')
     .option('--parent <turn>', 'start a new session from this turn, or require that it is the head')

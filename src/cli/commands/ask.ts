@@ -11,9 +11,11 @@ import { markSeen } from '../chat/last-visit.ts'
 import { userNotifier } from '../chat/notify.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { answeredJson, exitCodeOf, needsYouLine } from '../exit-codes.ts'
+import { commaNames } from '../input/comma-names.ts'
 import { secondsFrom } from '../input/counts.ts'
 import { checkAgentName, readPrompt } from '../input/read-prompt.ts'
 import { chooseSession } from '../input/smart-session.ts'
+import { thinkingLevel } from '../input/thinking-level.ts'
 import { Progress } from '../live/progress.ts'
 import { recoveryNotice } from '../live/recovery-notice.ts'
 import { noteAndLeave } from '../note-and-leave.ts'
@@ -26,11 +28,15 @@ export const registerAsk: Register = (program, run) => {
     .command('ask [text]')
     .helpGroup('TALK')
     .description('ask a question and wait for the answer; reads stdin if there is no text, or with -')
-    .option('-s, --session <label>', 'the session to ask in; a new label starts one (default: "main")')
+    .option('-s, --session <session>', 'a label, turn:ID or persona:ID; a new label starts one (default: "main")')
+    .option('--persona <id>', 'the persona to ask: in its main session, or with -s in a new one')
     .option('--smart', 'pick the session that fits the question; prints which and why')
     .option('--smart-all', 'the same, in the sessions of all folders')
     .option('-m, --model <name>', 'a model from heddle.yaml')
+    .option('--think <level>', 'off, low, medium or high, where the model can')
     .option('--agent <name>', 'the agent that answers, like @name at the beginning')
+    .option('--allow <tools>', 'the only tools for this question, separated by commas')
+    .option('--deny <tools>', 'tools that this question may not use, separated by commas')
     .option('--file <path>', 'a file to attach, like @path in the text; may be repeated', appendPath)
     .option('--from <turn>', 'start a new session from this turn')
     .option('--timeout <seconds>', 'wait at most this long; the work continues')
@@ -49,6 +55,9 @@ export const registerAsk: Register = (program, run) => {
           ...(options['agent'] !== undefined && { agent: await checkAgentName(here, String(options['agent'])) }),
           ...(options['model'] !== undefined && { model: String(options['model']) }),
           ...(options['from'] !== undefined && { from: String(options['from']) }),
+          ...(options['persona'] !== undefined && { persona: String(options['persona']) }),
+          ...(options['think'] !== undefined && { thinking: { level: thinkingLevel(String(options['think'])) } }),
+          ...permissionsFrom(options),
           // A waiting user is asked when a budget is spent; a question that is only queued fails then.
           ...(options['wait'] !== false && { waitsForBudget: true }),
           // Makes a retry after the daemon died idempotent.
@@ -76,6 +85,14 @@ export const registerAsk: Register = (program, run) => {
         }
       }),
     )
+}
+
+/** Permissions that narrow what this question may do. */
+function permissionsFrom(options: Record<string, unknown>): Pick<Question, 'permissions'> {
+  const lists = (['allow', 'deny'] as const).flatMap((list) =>
+    options[list] === undefined ? [] : [[list, commaNames(String(options[list]))] as const],
+  )
+  return lists.length === 0 ? {} : { permissions: { tools: Object.fromEntries(lists) } }
 }
 
 async function handIn(here: CommandContext, question: Question): Promise<Answered> {

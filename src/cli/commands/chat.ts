@@ -25,7 +25,7 @@ export const registerChat: Register = (program, run) => {
     .command('chat [agent]')
     .helpGroup('TALK')
     .description('start or continue a chat in this folder (same as plain `heddle`)')
-    .option('-s, --session <label>', 'the session to talk in; a new label starts one', 'main')
+    .option('-s, --session <session>', 'a label, turn:ID or persona:ID; a new label starts one', 'main')
     .option('-m, --model <name>', 'a model from heddle.yaml')
     .addHelpText('after', '\nPiped, each line is a message, answered before the next. /help lists commands.')
     .action(

@@ -1,7 +1,11 @@
-import type { SessionView } from '../../api/views/session.ts'
+import type { SessionDetails, SessionView } from '../../api/views/session.ts'
+import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
+import { mainSessionOf } from '../../domain/persona.ts'
+import { parseReference } from '../../domain/reference.ts'
 import type { CommandContext, Register } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
+import { readTextOption } from '../input/text-file.ts'
 import { ago, paint, printable, table } from '../terminal/screen.ts'
 
 const screenSessions = 30
@@ -32,6 +36,13 @@ export const registerSessions: Register = (program, run) => {
       ),
     )
   sessions
+    .command('prompt <session> [text]')
+    .description("show or set a session's own system prompt; later turns and forks inherit it")
+    .option('--file <path>', 'read it from a file')
+    .option('--clear', 'remove it')
+    .addHelpText('after', '\nExample: heddle sessions prompt review "Answer in three sentences at most."')
+    .action(run((here, [name = '', text], options) => prompt(here, name, promptFrom(here, text, options))))
+  sessions
     .command('archive <session>')
     .description('hide a session from the list; nothing is deleted')
     .action(
@@ -54,6 +65,7 @@ export const registerSessions: Register = (program, run) => {
     .description('start a new session from any turn; the original session is unchanged')
     .option('--as <label>', 'label of the new session (default: fork-…)')
     .option('--persona <id>', 'the persona of the new session')
+    .option('--system-prompt <text>', 'its own system prompt, instead of the one that it inherits')
     .addHelpText('after', '\nExample: heddle fork turn:4c1e07 --as second-try')
     .action(
       run(async (here, [turn = ''], options) => {
@@ -62,6 +74,7 @@ export const registerSessions: Register = (program, run) => {
           turn,
           ...(options['as'] !== undefined && { label: String(options['as']) }),
           ...(options['persona'] !== undefined && { persona: String(options['persona']) }),
+          ...(options['systemPrompt'] !== undefined && { systemPrompt: String(options['systemPrompt']) }),
         })
         return {
           json: { ok: true, ...forked },
@@ -69,6 +82,40 @@ export const registerSessions: Register = (program, run) => {
         }
       }),
     )
+}
+
+/** The text to set, null to remove it; undefined to show the one that is there. */
+function promptFrom(
+  here: CommandContext,
+  text: string | undefined,
+  { file, clear }: Record<string, unknown>,
+): string | null | undefined {
+  if ([text, file, clear].filter((each) => each !== undefined).length > 1)
+    throw new UsageError('a text, --file and --clear exclude each other', 'give one of them')
+  if (clear === true) return null
+  return file === undefined ? text : readTextOption(here, String(file))
+}
+
+async function prompt(here: CommandContext, name: string, text: string | null | undefined) {
+  const client = await here.client()
+  const session =
+    text === undefined ? await findSession(here, name) : await client.setSystemPrompt(here.folder, name, text)
+  const { label, ownSystemPrompt } = session
+  const told = `session:${printable(label)} has ${ownSystemPrompt === null ? 'no' : 'a'} system prompt of its own`
+  const next =
+    text === undefined && ownSystemPrompt !== null
+      ? `\n\n${printable(ownSystemPrompt, { lines: true })}`
+      : `    heddle ${ownSystemPrompt === null ? `sessions prompt ${printable(label)} "…"` : `ask -s ${printable(label)} "…"`}`
+  return { json: { ok: true, ...session }, text: told + next }
+}
+
+/** The session that a label or `persona:ID` names. */
+async function findSession(here: CommandContext, name: string): Promise<SessionDetails> {
+  const { kind, id } = parseReference(name)
+  const reference = kind === 'persona' ? `session:${mainSessionOf(id)}` : kind === null ? `session:${name}` : name
+  const shown = await (await here.client()).show(here.folder, reference)
+  if (shown.kind === 'session') return shown
+  throw new UsageError(`${printable(name)} is a ${shown.kind}`, 'give the label of a session')
 }
 
 async function list(here: CommandContext, options: Record<string, unknown>) {

@@ -4,6 +4,7 @@ import type { TurnView } from '../../api/views/turn.ts'
 import { describePart } from '../../domain/attachment.ts'
 import { tail } from '../../domain/id.ts'
 import type { Message } from '../../domain/message.ts'
+import type { ModelSettings, Permissions, SandboxPermissions } from '../../domain/persona.ts'
 import type { TurnModel } from '../../domain/turn.ts'
 import { wholeQuestion } from '../approvals/question-page.ts'
 import type { CommandContext, Register } from '../command.ts'
@@ -55,7 +56,8 @@ function page(here: CommandContext, shown: Shown): string {
         ['folder', printable(shown.folder)],
         ['head', shown.headTurnId ? `turn:${shown.headTurnId}` : 'no turn yet'],
         ['turns', String(shown.depth)],
-        ['persona', shown.persona],
+        ['persona', personaWords(shown.persona, shown.boundBy)],
+        ['prompt', shown.ownSystemPrompt && printable(shown.ownSystemPrompt, { lines: true })],
         ['used', ago(shown.updatedAt, here.clock.now()) + (shown.archived ? ', archived' : '')],
         ['next', `heddle log ${printable(shown.label)}`],
       ])
@@ -64,8 +66,12 @@ function page(here: CommandContext, shown: Shown): string {
         ['name', printable(shown.identity.name) + (shown.identity.emoji ? ` ${printable(shown.identity.emoji)}` : '')],
         ['allow', shown.permissions.tools.allow?.join(', ') ?? 'every tool'],
         ['deny', shown.permissions.tools.deny?.join(', ') || null],
+        ['commands', sandboxWords(shown.permissions.sandbox)],
+        ['sees', shown.permissions.credentials ? shown.permissions.credentials.join(', ') || 'no credentials' : null],
         ['model', shown.defaultModelConfig?.model ?? null],
-        ['soul', printable(shown.identity.soul, { lines: true })],
+        ['thinking', shown.defaultModelConfig?.thinking?.level ?? null],
+        ['settings', settingsWords(shown.defaultModelConfig ?? {})],
+        ['soul', printable(shown.identity.soul, { lines: true }) || null],
       ])
   }
 }
@@ -84,8 +90,12 @@ function turnPage(here: CommandContext, turn: TurnView): string {
         : turn.status,
     ],
     ['sessions', turn.sessions.map((label) => printable(label)).join(', ') || null],
-    ['persona', turn.thread.persona],
+    ['persona', personaWords(turn.thread.persona, turn.thread.boundBy)],
+    ['prompt', turn.thread.ownSystemPrompt && printable(turn.thread.ownSystemPrompt, { lines: true })],
     ['model', modelWords(turn.model)],
+    ['thinking', turn.thinkingConfig?.level ?? null],
+    ['settings', settingsWords(turn.settings ?? {})],
+    ['may use', permissionsWords(turn.settings?.permissions)],
     ['trust', turn.label.integrity === 'untrusted' ? `untrusted: ${printable(turn.label.sources.join(', '))}` : null],
     ['run', `run:${turn.runId}`],
     ['at', turn.timestamp],
@@ -110,6 +120,45 @@ function turnPage(here: CommandContext, turn: TurnView): string {
     : []
   const messages = turn.query.map((message) => messageText(here, message))
   return [head, ...messages, ...summary, ...reminders, ...calls, messageText(here, turn.response)].join('\n\n')
+}
+
+/** The persona of a thread, and those that bind it besides. */
+function personaWords(persona: string | null, boundBy: readonly string[]): string | null {
+  if (boundBy.length === 0) return persona
+  return `${persona ?? 'none'}, within the permissions of ${boundBy.join(', ')}`
+}
+
+function sandboxWords(sandbox: SandboxPermissions = {}): string | null {
+  const { network, timeoutSeconds, memoryMB, processes } = sandbox
+  const words = [
+    ...(network === false ? ['no network'] : []),
+    ...(timeoutSeconds === undefined ? [] : [`at most ${timeoutSeconds} s`]),
+    ...(memoryMB === undefined ? [] : [`${memoryMB} MB`]),
+    ...(processes === undefined ? [] : [`${processes} processes`]),
+  ]
+  return words.join(', ') || null
+}
+
+/** Permissions that held for a turn, each in one line. */
+function permissionsWords(all: readonly Permissions[] = []): string | null {
+  const lines = all.map(({ tools, sandbox, credentials }) =>
+    [
+      ...(tools.allow ? [`only ${tools.allow.join(', ') || 'no tool'}`] : []),
+      ...(tools.deny?.length ? [`not ${tools.deny.join(', ')}`] : []),
+      ...(tools.ask?.length ? [`asks for ${tools.ask.join(', ')}`] : []),
+      ...(sandbox ? [`commands: ${sandboxWords(sandbox) ?? 'no limit'}`] : []),
+      ...(credentials ? [`sees ${credentials.join(', ') || 'no credentials'}`] : []),
+    ].join('; '),
+  )
+  return lines.map((line) => printable(line)).join('\n            ') || null
+}
+
+function settingsWords({ maxTokens, temperature }: Omit<ModelSettings, 'thinking'>): string | null {
+  const words = [
+    ...(maxTokens === undefined ? [] : [`at most ${maxTokens} tokens a reply`]),
+    ...(temperature === undefined ? [] : [`temperature ${temperature}`]),
+  ]
+  return words.join(', ') || null
 }
 
 function modelWords(model: TurnModel): string | null {

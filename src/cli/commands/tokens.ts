@@ -1,6 +1,7 @@
 import { type AccessScope, scopes } from '../../domain/access/actions.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { type Register, rareGroup } from '../command.ts'
+import { commaNames } from '../input/comma-names.ts'
 import { table } from '../terminal/screen.ts'
 
 const units = new Map([
@@ -64,7 +65,7 @@ export const registerTokens: Register = (program, run) => {
 }
 
 function scopesFrom(text: string): AccessScope[] {
-  const names = text.split(',').flatMap((name) => name.trim() || [])
+  const names = commaNames(text)
   const unknown = names.find((name) => !(scopes as readonly string[]).includes(name))
   if (unknown === undefined && names.length > 0) return names as AccessScope[]
   throw new UsageError(`"${unknown ?? text}" is not a scope`, `use one or more of ${scopes.join(', ')}`, 'bad_scope')

@@ -2,6 +2,7 @@ import type { UserChange, UserView } from '../../api/access.ts'
 import { type UserRole, userRoles } from '../../domain/access/principal.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
+import { commaNames } from '../input/comma-names.ts'
 import { printable, table } from '../terminal/screen.ts'
 
 /** Users besides the owner. */
@@ -75,7 +76,7 @@ function changeFrom(here: CommandContext, options: Record<string, unknown>): Use
 
 function toolsFrom(text: string): string[] | null {
   if (text === 'default') return null
-  const names = text.split(',').flatMap((name) => name.trim() || [])
+  const names = commaNames(text)
   return names.length === 1 && names[0] === 'none' ? [] : names
 }
 

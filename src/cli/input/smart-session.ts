@@ -25,10 +25,10 @@ export async function chooseSession(
 ): Promise<QuestionTarget> {
   const all = options['smartAll'] === true
   const label = options['session']
-  if (options['smart'] !== true && !all) return { here, session: String(label ?? defaultSession) }
-  if (label !== undefined || options['from'] !== undefined)
+  if (options['smart'] !== true && !all) return { here, session: String(label ?? usualSession(options)) }
+  if (label !== undefined || options['from'] !== undefined || options['persona'] !== undefined)
     throw new UsageError(
-      `${label === undefined ? '--from' : '-s'} names the session, and --smart looks for one`,
+      `${label !== undefined ? '-s' : options['from'] !== undefined ? '--from' : '--persona'} names the session, and --smart looks for one`,
       'leave one of them out',
     )
   const route = await (await here.client()).routeSmart(here.folder, content, { all })
@@ -41,6 +41,11 @@ export async function chooseSession(
     session: routed.session,
     routed,
   }
+}
+
+/** The session of a question that names none: its persona's main session; a fork needs a label of its own. */
+function usualSession({ persona, from }: Record<string, unknown>): string {
+  return persona === undefined || from !== undefined ? defaultSession : `persona:${persona}`
 }
 
 /** Asks the user; undefined for the default session. */

@@ -46,6 +46,8 @@ export const actions = {
   /** Finds the session that a message belongs to. */
   'session.route': { own: 'public', any: 'admin', scope: 'read' },
   'session.rename': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
+  /** Sets a session's own system prompt; the owner must trust the user, too. */
+  'session.configure': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
   'session.archive': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
 
   'turn.read': { own: 'public', any: 'admin', scope: 'read' },
@@ -71,7 +73,7 @@ export const actions = {
   'event.prune': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
-  /** Personas are the owner's: naming one for a session needs this, too. */
+  /** What personas are like is the owner's; anyone who knows the name of one may talk to it. */
   'persona.list': { own: 'admin', any: 'admin', scope: 'read' },
   'persona.set': { own: 'admin', any: 'admin', scope: 'manage', changes: true },
 

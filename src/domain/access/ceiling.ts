@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type SandboxPermissions, sandboxPermissions } from '../persona.ts'
 
 const names = () => z.array(z.string().max(200)).readonly()
 
@@ -11,6 +12,10 @@ export const ceiling = z.strictObject({
   tools: names().exactOptional(),
   /** Names of models. */
   models: names().exactOptional(),
+  /** Limits on commands. */
+  sandbox: sandboxPermissions.exactOptional(),
+  /** Names of credentials that commands see. */
+  credentials: names().exactOptional(),
 })
 export type Ceiling = z.infer<typeof ceiling>
 
@@ -18,7 +23,29 @@ export type Ceiling = z.infer<typeof ceiling>
 export function intersectCeilings(...ceilings: readonly Ceiling[]): Ceiling {
   const tools = intersectNames(ceilings.map((each) => each.tools))
   const models = intersectNames(ceilings.map((each) => each.models))
-  return { ...(tools && { tools }), ...(models && { models }) }
+  const credentials = intersectNames(ceilings.map((each) => each.credentials))
+  const sandbox = intersectSandboxes(ceilings.flatMap((each) => each.sandbox ?? []))
+  return {
+    ...(tools && { tools }),
+    ...(models && { models }),
+    ...(sandbox && { sandbox }),
+    ...(credentials && { credentials }),
+  }
+}
+
+/** The least of each limit. */
+function intersectSandboxes(sandboxes: readonly SandboxPermissions[]): SandboxPermissions | undefined {
+  if (sandboxes.length === 0) return undefined
+  const least = (key: 'timeoutSeconds' | 'memoryMB' | 'processes') => {
+    const limits = sandboxes.flatMap((each) => each[key] ?? [])
+    return limits.length === 0 ? {} : { [key]: Math.min(...limits) }
+  }
+  return {
+    ...(sandboxes.some(({ network }) => network === false) && { network: false as const }),
+    ...least('timeoutSeconds'),
+    ...least('memoryMB'),
+    ...least('processes'),
+  }
 }
 
 function intersectNames(lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {

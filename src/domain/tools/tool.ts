@@ -3,6 +3,7 @@ import type { Coverage, Fact } from '../approval.ts'
 import type { Millis } from '../clock.ts'
 import type { Label } from '../label.ts'
 import type { ToolSpec } from '../model.ts'
+import type { SandboxPermissions } from '../persona.ts'
 import type { CallStatus } from '../turn.ts'
 import type { FetchResult, SafeFetch } from './fetch.ts'
 import type { FilePlace, PathHandle, ProtectedPlaces } from './path-handle.ts'
@@ -90,6 +91,10 @@ export interface CallContext {
   label?: Label
   /** Paths that no tool may change, or even see, even inside the folder. */
   protect: ProtectedPlaces
+  /** Limits on commands that the call runs; without it those of the configuration. */
+  sandbox?: SandboxPermissions
+  /** The only credentials that its commands see; without it all that the configuration gives out. */
+  credentials?: readonly string[]
   /** Without it the call has no network access. */
   network?: SafeFetch
   /** Without it the call cannot change files. */

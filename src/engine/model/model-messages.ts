@@ -1,6 +1,14 @@
 import type { Part } from '../../domain/message.ts'
 import type { ModelMessage, RequestedCall } from '../../domain/model.ts'
 
+/** Max characters of one tool answer in a model request. */
+export const maxAnswerShown = 50_000
+
+/** A tool's output as text for a model. */
+export function answerAsText(output: unknown): string {
+  return typeof output === 'string' ? output : JSON.stringify(output ?? null)
+}
+
 /** User message of a request: the text, then its attachments. */
 export function userMessage({ content, parts = [] }: { content: string; parts?: Part[] }): ModelMessage {
   return { role: 'user', content, ...(parts.length > 0 && { parts }) }

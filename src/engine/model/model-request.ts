@@ -1,4 +1,5 @@
 import type { Model, ModelRequest, ToolSpec } from '../../domain/model.ts'
+import type { ModelSettings, Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Engine } from '../runtime.ts'
 import { isBackground } from './role.ts'
@@ -18,8 +19,26 @@ export function toolSpecs(known: Engine['tools'], names: readonly string[]): Too
   })
 }
 
+/** Settings of a run's replies: those of its inputs, else its persona's, else the model's own. */
+export function settingsFor({ options }: Pick<Run, 'options'>, persona: Persona | null, model: Model): ModelSettings {
+  const { thinking: usual, maxTokens, temperature } = { ...persona?.defaultModelConfig, ...options }
+  const thinking = usual ?? (model.thinking && { level: model.thinking })
+  return {
+    ...(thinking && model.thinks !== false && { thinking }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+  }
+}
+
 /** Max reply tokens: leaves a small window room for the question, and keeps narratives to a few sentences. */
-export function maxOutput({ limits }: Engine, { window }: Model, run: Pick<Run, 'agent'>): number {
-  const limit = isBackground(run) ? Math.min(limits.maxOutputTokens, narrativeTokens) : limits.maxOutputTokens
+export function maxOutput(
+  { limits }: Engine,
+  { window }: Model,
+  run: Pick<Run, 'agent'>,
+  { maxTokens }: ModelSettings = {},
+): number {
+  const limit = isBackground(run)
+    ? Math.min(limits.maxOutputTokens, narrativeTokens)
+    : (maxTokens ?? limits.maxOutputTokens)
   return Math.max(1, Math.min(limit, Math.floor(window * maxOutputShare)))
 }

@@ -1,6 +1,6 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { Identity } from '../../domain/persona.ts'
-import type { AgentRole } from './role.ts'
+import { type AgentRole, narratorName } from './role.ts'
 
 /** Inputs of a system prompt. */
 export interface PromptParts {
@@ -15,6 +15,8 @@ export interface PromptParts {
   files: readonly { name: string; text: string }[]
   /** Names of the tools that exist for this run. */
   tools: readonly string[]
+  /** The thread's own system prompt; null without one. */
+  threadPrompt: string | null
   /** Agents this run can delegate to. */
   agents: readonly Pick<Agent, 'name' | 'description'>[]
 }
@@ -29,6 +31,13 @@ const maxListed = 60
  * cache stays valid.
  */
 export function systemPrompt(parts: PromptParts): string {
+  const { role, threadPrompt } = parts
+  // The narrator summarises the thread and has no part in it.
+  if (role.kind === narratorName || threadPrompt === null) return rolePrompt(parts)
+  return joinSections(rolePrompt(parts), `## This conversation\n${threadPrompt.trim()}`)
+}
+
+function rolePrompt(parts: PromptParts): string {
   switch (parts.role.kind) {
     case 'coordinator':
       return joinSections(identityLine(parts), coordinatorRules, agentIndex(parts), ...filesFor(parts))

@@ -2,6 +2,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Model } from '../../domain/model.ts'
+import type { ModelSettings } from '../../domain/persona.ts'
 import type { Step } from '../../domain/run.ts'
 import { storable } from '../../domain/text/storable.ts'
 import type { CallContext } from '../../domain/tools/tool.ts'
@@ -12,7 +13,7 @@ import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
 import { withoutCalls, withUniqueCallIds } from '../model/model-messages.ts'
-import type { ModelInput } from '../model/model-request.ts'
+import { type ModelInput, settingsFor } from '../model/model-request.ts'
 import type { Engine } from '../runtime.ts'
 import { Chain } from './chain.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
@@ -77,6 +78,8 @@ export class ActiveRun implements RunHandle<Engine> {
   tries: number
   /** The model call under way, or the one whose failure ends the run. */
   modelCall: InFlightCall | undefined
+  /** Settings of the last model call for a reply; undefined before the first of this claim. */
+  sent: ModelSettings | undefined
   readonly #since: Millis
   #calls: number
   #reserved: number | undefined
@@ -141,6 +144,11 @@ export class ActiveRun implements RunHandle<Engine> {
     return this.chain.at(this.tries)
   }
 
+  /** How it shall reply. */
+  get settings(): ModelSettings {
+    return settingsFor(this.claimed.run, this.claimed.actor.persona, this.model)
+  }
+
   /** Input of the next model call: prompt, context, and everything the run has done so far. */
   get modelInput(): ModelInput {
     const before = contextMessages(this.context)
@@ -172,8 +180,10 @@ export class ActiveRun implements RunHandle<Engine> {
   contextOf(callId: string): CallContext {
     const { engine, claimed, signal } = this
     const { folder } = claimed.session
+    const { sandbox, credentials } = claimed.actor.ceiling
     const reach = { folder, protect: engine.protect, network: engine.network }
-    return { runId: claimed.run.id, callId, signal, label: this.label, ...reach }
+    const limits = { ...(sandbox && { sandbox }), ...(credentials && { credentials }) }
+    return { runId: claimed.run.id, callId, signal, label: this.label, ...reach, ...limits }
   }
 
   /** The number of the next model call of this run, over all claims. */

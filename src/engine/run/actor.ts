@@ -1,5 +1,6 @@
 import { rankOf } from '../../domain/access/authorize.ts'
 import type { RunAccess } from '../../domain/access/principal.ts'
+import type { Permissions } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { findPersona } from '../../store/rows/personas.ts'
@@ -17,15 +18,24 @@ import { accessOf } from './sender.ts'
 export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Session): Promise<Actor> {
   const { policy, tools: known } = engine
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
+  const bounds = await Promise.all(session.boundBy.map((id) => findPersona(tx, id)))
+  const permissions = [
+    ...(persona ? [persona.permissions] : []),
+    // A thread that is bound by a persona which is gone may do nothing.
+    ...bounds.map((each) => each?.permissions ?? nothing),
+    ...(run.options.permissions ?? []),
+  ]
   const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
   const access = await accessOf(tx, run, session)
   const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
   const role = roleOf(engine.agents, agent, session.folder)
-  const ceiling = ceilingOf(policy, known, run, { persona, access, parent })
+  const ceiling = ceilingOf(policy, known, run, { permissions, access, parent })
   const tools = effectiveTools(policy, known, run, { role, ceiling })
   const model = chooseModel(engine, { requested: requestedModel(run, role), persona, allow: ceiling.models })
-  return { agent, role, persona, access, ceiling, model, tools: toolSpecs(known, tools) }
+  return { agent, role, persona, permissions, access, ceiling, model, tools: toolSpecs(known, tools) }
 }
+
+const nothing: Permissions = { tools: { allow: [] } }
 
 /** The coordinator only delegates: who may start no agents talks with one that works alone. */
 function defaultAgentFor({ principal }: RunAccess, configured: string): string {

@@ -16,8 +16,9 @@ import {
 } from '../../store/rows/queue.ts'
 import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
+import { promptText } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
-import { maxOutput } from '../model/model-request.ts'
+import { maxOutput, settingsFor } from '../model/model-request.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
 import type { Engine } from '../runtime.ts'
 import { resolveActor } from './actor.ts'
@@ -102,6 +103,7 @@ async function claimRun(
   const items = await deferUnrelatedResults(tx, run, await itemsOfRun(tx, run.id))
   const asked = withRunOptions(run, items)
   const actor = await resolveActor(tx, engine, asked, session)
+  const threadPrompt = await readThreadPrompt(tx, session)
   const claimed = asActor(asked, actor)
   await assignRun(tx, claimed, ownerId)
   await recordEvent(tx, {
@@ -116,8 +118,9 @@ async function claimRun(
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
     actor,
+    threadPrompt,
     items,
-    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, actor, items }) : undefined,
+    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, actor, threadPrompt, items }) : undefined,
   }
 }
 
@@ -129,12 +132,21 @@ async function reserveFirst(
   tx: Tx,
   engine: Engine,
   run: Run,
-  { session, actor, items }: Pick<ClaimedRun, 'session' | 'actor' | 'items'>,
+  { session, actor, threadPrompt, items }: Pick<ClaimedRun, 'session' | 'actor' | 'threadPrompt' | 'items'>,
 ): Promise<number | undefined> {
   const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, actor)
   if (!model) return undefined
-  const bytes = (await contextBytes(tx, engine, session, items)) + engine.promptBytes(run) + bytesOfTools(actor.tools)
-  const max = maxUsage(bytes, maxOutput(engine, model, run), model)
+  const bytes =
+    (await contextBytes(tx, engine, session, items)) +
+    engine.promptBytes(run) +
+    Buffer.byteLength(threadPrompt ?? '') +
+    bytesOfTools(actor.tools)
+  // The first call may be a summary instead, which can be longer than the answers that are asked for.
+  const output = Math.max(
+    maxOutput(engine, model, run, settingsFor(run, actor.persona, model)),
+    maxOutput(engine, model, run),
+  )
+  const max = maxUsage(bytes, output, model)
   const first = 1
   const call = {
     runId: run.id,
@@ -144,6 +156,10 @@ async function reserveFirst(
     principal: run.principal,
   }
   return (await reserve(tx, engine, call, max)) ? undefined : first
+}
+
+async function readThreadPrompt(tx: Tx, { systemPromptHash }: Session): Promise<string | null> {
+  return systemPromptHash === null ? null : ((await promptText(tx, systemPromptHash)) ?? null)
 }
 
 function findModel(engine: Engine, { model: { name } }: Actor): Model | undefined {

@@ -2,7 +2,7 @@ import type { Ceiling } from '../../domain/access/ceiling.ts'
 import type { RunAccess } from '../../domain/access/principal.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { ToolSpec } from '../../domain/model.ts'
-import type { Persona } from '../../domain/persona.ts'
+import type { Permissions, Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'
@@ -15,6 +15,8 @@ export interface Actor {
   agent: string
   role: AgentRole
   persona: Persona | null
+  /** Permissions of its persona, of those that bind its thread, and those that came with its inputs: all of them hold. */
+  permissions: readonly Permissions[]
   /** Rights of its principal. */
   access: RunAccess
   /** The most that it and everything below it may have. */
@@ -30,6 +32,8 @@ export interface ClaimedRun {
   run: Run
   session: Session
   actor: Actor
+  /** The own system prompt of its thread; null without one. */
+  threadPrompt: string | null
   /** Inputs that this run answers, in order of arrival. */
   items: InboxItem[]
   /** The model call whose budget was reserved together with the claim. */

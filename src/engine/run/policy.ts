@@ -1,7 +1,7 @@
 import { authorize, rankOf } from '../../domain/access/authorize.ts'
 import { type Ceiling, intersectCeilings } from '../../domain/access/ceiling.ts'
 import type { RunAccess } from '../../domain/access/principal.ts'
-import type { Persona } from '../../domain/persona.ts'
+import type { Permissions, Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
@@ -22,7 +22,8 @@ export interface ToolPolicy extends NameLists {
 
 /** What limits a run besides the owner's rules. */
 interface RunLimits {
-  persona: Persona | null
+  /** All of these hold: those of its personas, and those that came with its inputs. */
+  permissions: readonly Permissions[]
   access: RunAccess
   /** The run that started this one. */
   parent: Run | undefined
@@ -39,7 +40,7 @@ export function ceilingOf(
   policy: ToolPolicy,
   known: KnownTools,
   run: ClaimableRun,
-  { persona, access, parent }: RunLimits,
+  { permissions, access, parent }: RunLimits,
 ): Ceiling {
   const isChild = run.depth > 0 || run.parentRunId !== null
   const tools = [...known].flatMap(([name, tool]) =>
@@ -48,12 +49,22 @@ export function ceilingOf(
     // Children write no memory and no narrative: only an agent that talks with the user does.
     !(isChild && isMemoryWriter(name)) &&
     isAllowed(name, listsFor(name, policy)) &&
-    isAllowed(name, listsFor(name, persona?.permissions.tools ?? {}))
+    permissions.every((each) => isAllowed(name, listsFor(name, each.tools)))
       ? name
       : [],
   )
-  const now: Ceiling = { tools, ...(policy.models && { models: policy.models }) }
-  return intersectCeilings(now, run.ceiling, run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
+  const now: Ceiling = {
+    tools,
+    ...(policy.models && { models: policy.models }),
+    // Credentials are the owner's: no command of anyone else sees one.
+    ...(!access.isPrivate && { credentials: [] }),
+  }
+  const given = [run.options.ceiling ?? {}, ...permissions.map(commandCeiling), parent ? ceilingBelow(parent) : {}]
+  return intersectCeilings(now, run.ceiling, ...given)
+}
+
+function commandCeiling({ sandbox, credentials }: Permissions): Ceiling {
+  return { ...(sandbox && { sandbox }), ...(credentials && { credentials }) }
 }
 
 /** What a run may delegate: its ceiling, but no more than its own tools if it does the work itself. */
@@ -76,11 +87,13 @@ export function effectiveTools(
 export function approvalReason(
   policy: Pick<ToolPolicy, 'ask'>,
   tool: string,
-  { role, persona }: { role: AgentRole; persona: Persona | null },
+  { role, persona, permissions }: { role: AgentRole; persona: Persona | null; permissions: readonly Permissions[] },
 ): string | undefined {
   if (matchesToolPattern(tool, policy.ask)) return `${tool} asks first (tools.ask)`
   if (matchesToolPattern(tool, persona?.permissions.tools.ask ?? []))
     return `${tool} asks first for ${persona?.identity.name}`
+  if (permissions.some(({ tools }) => matchesToolPattern(tool, tools.ask ?? [])))
+    return `${tool} asks first: the permissions of this conversation say so`
   return role.kind === 'worker' && matchesToolPattern(tool, role.agent.ask)
     ? `${tool} asks first for @${role.agent.name}: its file limits it`
     : undefined

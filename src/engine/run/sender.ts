@@ -63,6 +63,19 @@ export async function senderLabel(rows: Reading, principal: Principal): Promise<
   return { integrity: user?.isTrusted ? 'trusted' : 'untrusted', sources: [text] }
 }
 
+/**
+ * Only whom the owner trusts may write a system prompt: a model takes it for the owner's word, and nothing in a later run
+ * would show that it is not.
+ */
+export async function assertMayWritePrompt(rows: Reading, principal: Principal): Promise<void> {
+  if ((await senderLabel(rows, principal)).integrity === 'trusted') return
+  throw new HeddleError(
+    'not_trusted',
+    'only the owner, and users whom the owner trusts, may write a system prompt',
+    'ask the owner to write it, or to trust you: heddle users set NAME --trusted',
+  )
+}
+
 /** Label of attached files: an untrusted run may have written one of them. */
 export async function labelOfParts(rows: Reading, parts: readonly Part[]): Promise<Label> {
   const hashes = parts.map(({ data }) => hashOf(Buffer.from(data, 'base64')))

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { linkMessages } from '../../domain/message.ts'
 import type { Ending } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
+import type { TurnSettings } from '../../domain/turn.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { consumeItems, waitingItems } from '../../store/rows/inbox.ts'
@@ -9,6 +10,7 @@ import { isWaitingForChildren } from '../../store/rows/joins.ts'
 import { markDelivered, markProcessed } from '../../store/rows/results.ts'
 import { childrenOf, finishRun, lockRun } from '../../store/rows/runs.ts'
 import { moveHead } from '../../store/rows/sessions.ts'
+import { toolCallsOf } from '../../store/rows/steps.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
 import { isAnswer, savePrompt } from '../../store/rows/turns.ts'
 import { spendingBy } from '../../store/rows/usage.ts'
@@ -45,6 +47,8 @@ export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedRepl
       model: last?.reply.model ?? run.journal.lastReply?.model ?? null,
       clamped: claimed.actor.model.clamped,
       label: run.label,
+      ...(run.sent && { settings: run.sent }),
+      permissions: claimed.actor.permissions,
     })
     const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
     const own = { ...sessions.session, headTurnId: settlement.turnId }
@@ -74,7 +78,8 @@ export async function endRun(end: Settlement): Promise<Session[]> {
 
 async function writeTurn(end: Settlement): Promise<number> {
   const { tx, run, session, ending, items, journal, turnId, now } = end
-  const thinkingConfig = run.options.thinking ?? null
+  const { entries } = journal
+  const thinkingConfig = (end.settings ?? run.options).thinking ?? null
   const messages = linkMessages({
     parentTurnId: session.headTurnId,
     queryMessages: items.map(messageOf),
@@ -85,7 +90,7 @@ async function writeTurn(end: Settlement): Promise<number> {
   const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
   const { depth } = await insertPlacedTurn(
     tx,
-    { segmentId: session.segmentId, parent, personaId: session.personaId },
+    { segmentId: session.segmentId, parent, config: session },
     {
       id: turnId,
       type: 'normal',
@@ -93,8 +98,12 @@ async function writeTurn(end: Settlement): Promise<number> {
       ...messages,
       model: { requested: run.modelRequested, actual: end.model, ...(end.clamped && { clamped: end.clamped }) },
       thinkingConfig,
-      toolCalls: journal.entries,
-      tokenCount: estimateTokens([...messages.queryMessages, messages.responseMessage]),
+      settings: notedSettings(end),
+      toolCalls: entries,
+      tokenCount: estimateTokens(
+        [...messages.queryMessages, messages.responseMessage],
+        toolCallsOf(entries, journal.steps),
+      ),
       usage: await spendingBy(tx, { runId: run.id }),
       compaction: null,
       promptHash: end.prompt === null ? null : await storePrompt(tx, end.prompt),
@@ -104,6 +113,14 @@ async function writeTurn(end: Settlement): Promise<number> {
     },
   )
   return depth
+}
+
+/** Settings of the run's last model call besides thinking, and its permissions; null where they are the defaults. */
+function notedSettings({ settings = {}, permissions = [] }: Settlement): TurnSettings | null {
+  const { thinking: _, ...sent } = settings
+  const limits = permissions.filter((each) => Object.values({ ...each, ...each.tools, tools: undefined }).some(Boolean))
+  const noted = { ...sent, ...(limits.length > 0 && { permissions: limits }) }
+  return Object.keys(noted).length === 0 ? null : noted
 }
 
 function finish({ tx, run, ending, now }: Settlement): Promise<void> {

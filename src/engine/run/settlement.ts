@@ -1,5 +1,6 @@
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { labelOf } from '../../domain/message.ts'
+import type { ModelSettings, Permissions } from '../../domain/persona.ts'
 import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { ModelClamp } from '../../domain/turn.ts'
@@ -24,6 +25,10 @@ export interface Settlement extends RunEnd<Engine> {
   prompt: string | null
   /** The model that answered, as its provider names it. */
   model: string | null
+  /** Settings of the last model call; undefined if none was made in this claim. */
+  settings?: ModelSettings
+  /** Permissions that held; undefined if the process that ends the run does not execute it. */
+  permissions?: readonly Permissions[]
   /** Why another model than the chosen one was asked. */
   clamped?: ModelClamp | undefined
   /** Notes that the model was shown. */
@@ -49,7 +54,10 @@ export async function lockRunSessions(
 export async function beginSettlement(
   tx: Tx,
   engine: Engine,
-  end: RunSessions & Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'clamped'> & { label: Label },
+  end: RunSessions &
+    Pick<Settlement, 'run' | 'journal' | 'ending' | 'prompt' | 'model' | 'clamped' | 'settings' | 'permissions'> & {
+      label: Label
+    },
 ): Promise<Settlement> {
   const { label, run, ...rest } = end
   const items = await itemsOfRun(tx, run.id)

@@ -102,6 +102,7 @@ export async function beginChild(
     label: subagentLabel(work.agent, runId),
     kind: 'agent',
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
+    boundBy: parentSession.boundBy,
     principalId: parent.principal,
     now,
   })

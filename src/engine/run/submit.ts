@@ -1,4 +1,4 @@
-import { authorize, forbidden } from '../../domain/access/authorize.ts'
+import { authorize, forbidden, rankOf } from '../../domain/access/authorize.ts'
 import { actingFor, owner, type Principal, principalText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
@@ -14,17 +14,17 @@ import { joinLabels, type Label } from '../../domain/label.ts'
 import type { Part, Source } from '../../domain/message.ts'
 import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { mergeRunOptions, pickRunOptions, type RunOptions } from '../../domain/run-options.ts'
-import { checkLabel, type Session } from '../../domain/session.ts'
+import type { Session } from '../../domain/session.ts'
 import { requestCancel } from '../../store/rows/cancels.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { insertItem, itemByKey, waitingItems } from '../../store/rows/inbox.ts'
 import { agentOfSession, findRun, insertRun, lastChildRun, liveRunOf, lockRun } from '../../store/rows/runs.ts'
-import { findSessions, lockSessionByLabel } from '../../store/rows/sessions.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { assertTakesInput, retryIfTaken, startSession } from '../turns/append.ts'
-import { assignMainPersona, targetLabel } from '../turns/persona-session.ts'
 import { notFound } from '../turns/route.ts'
+import { findTarget } from '../turns/target.ts'
 import { claimAtOnce } from './claim.ts'
 import type { Claimant, ClaimedRun } from './claimed-run.ts'
 import { labelOfParts, senderLabel } from './sender.ts'
@@ -32,6 +32,7 @@ import { labelOfParts, senderLabel } from './sender.ts'
 /** An input for a session, with options for its run. */
 export interface Submission extends RunOptions {
   folder: string
+  /** A label, `session:LABEL`, `turn:ID` or `persona:ID`. */
   label: string
   content: string
   /**
@@ -48,6 +49,8 @@ export interface Submission extends RunOptions {
   via?: RunOrigin
   /** Starts a new session at this turn. Refused if the label exists, since that session has its own head. */
   parentTurnId?: string
+  /** The persona that the session must have; a new one starts with it. */
+  personaId?: string
   /** Identifies repeated deliveries of one input: the second returns the first's outcome. */
   dedupeKey?: string
   tells?: NarrationRequest
@@ -126,20 +129,20 @@ async function acceptInput(
 
 /** The session that the input names, locked; a new one if there is none. */
 async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1], sender: Principal): Promise<Session> {
-  const label = checkLabel(await targetLabel(tx, input.label))
-  const existing = await lockSessionByLabel(tx, input.folder, label)
+  const { folder, now, tells } = input
+  const { session: existing, ...start } = await findTarget(tx, { ...input, target: input.label }, sender)
+  const { label, parentTurnId } = start
   if (existing && !authorize(sender, 'run.ask', { principal: existing.principalId })) throw notFound('session', label)
-  if (existing && input.parentTurnId !== undefined) throw labelExists(label, input.parentTurnId)
-  if (existing && !input.tells) assertTakesInput(existing)
+  if (existing && parentTurnId !== undefined) throw labelExists(label, parentTurnId)
+  if (existing && !tells) assertTakesInput(existing)
   const { sessionId, segmentId } = input.ids
-  const { folder, parentTurnId, now, tells } = input
-  return existing
-    ? assignMainPersona(tx, existing)
-    : startSession(tx, {
-        ...{ folder, label, sessionId, segmentId, now, principalId: principalText(sender) },
-        ...(parentTurnId !== undefined && { parentTurnId }),
-        ...(tells && { narratesId: tells.sessionId }),
-      })
+  return (
+    existing ??
+    startSession(tx, {
+      ...{ folder, sessionId, segmentId, now, principalId: principalText(sender), rank: rankOf(sender), ...start },
+      ...(tells && { narratesId: tells.sessionId }),
+    })
+  )
 }
 
 /** Steering and interrupting need the right to the run under way, which may be another's. */

@@ -1,7 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { EventKind } from '../../domain/event.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
-import type { ThinkingConfig } from '../../domain/message.ts'
 import { type Delta, ModelFailure, recordedName } from '../../domain/model.ts'
 import type { Step } from '../../domain/run.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -32,8 +31,7 @@ export async function think(run: ActiveRun): Promise<ReceivedReply | NoReply> {
   // A call that was reserved with the claim skips steering; it is picked up at the next step.
   const call = (await takeReservation(run)) ?? (await reserveBudget(run, () => run.modelInput, 'steer'))
   if (call === 'parked') return call
-  const { thinking } = run.claimed.run.options
-  return ask(run, call, run.modelInput, { isAside: false, ...(thinking && { thinking }) })
+  return ask(run, call, run.modelInput, { isAside: false })
 }
 
 /** Asks the model on behalf of the runtime, e.g. for a summary, and charges the run. It is not streamed to clients. */
@@ -46,7 +44,7 @@ async function ask(
   run: ActiveRun,
   call: number,
   input: ModelInput,
-  { isAside, thinking: inputThinking }: { isAside: boolean; thinking?: ThinkingConfig },
+  { isAside }: { isAside: boolean },
 ): Promise<ReceivedReply | NoReply> {
   const { engine, claimed, model, signal } = run
   const id = `${claimed.run.id}/${claimed.run.epoch}/${call}`
@@ -59,15 +57,11 @@ async function ask(
   run.assertLease()
   run.modelCall = modelCall
   try {
-    // The thinking option of an input overrides the persona's default.
-    const thinking = inputThinking ?? claimed.actor.persona?.defaultModelConfig?.thinking
-    const request = {
-      id,
-      ...input,
-      maxOutputTokens: maxOutput(engine, model, claimed.run),
-      ...(thinking && { thinking }),
-      signal,
-    }
+    // A summary is the runtime's own: how long and how lively answers shall be does not matter for it.
+    const settings = isAside ? {} : run.settings
+    if (!isAside) run.sent = settings
+    const { maxTokens: _, ...more } = settings
+    const request = { id, ...input, maxOutputTokens: maxOutput(engine, model, claimed.run, settings), ...more, signal }
     const received = acceptReply(await run.abortable(model.reply(request, onDelta)))
     engine.crash('model.after_reply')
     const reply = modelCall.complete(received)
@@ -102,6 +96,7 @@ async function reserveBudget(run: ActiveRun, input: () => ModelInput, steering?:
   const { engine, claimed, signal } = run
   signal.throwIfAborted()
   const { model } = run
+  const settings = steering ? run.settings : {}
   const call = run.nextCall()
   const { id: runId, rootRunId, principal } = claimed.run
   const reservation = { runId, call, rootRunId, model: recordedName(model), principal }
@@ -112,7 +107,7 @@ async function reserveBudget(run: ActiveRun, input: () => ModelInput, steering?:
     // A retried transaction may find more messages: it keeps the step's number and replaces its payload.
     if (steering) steerStep = await takeSteering(tx, run, steerStep)
     const bytes = requestBytes(input()) + (steerStep ? Buffer.byteLength(JSON.stringify(steerStep.payload)) : 0)
-    return reserve(tx, engine, reservation, maxUsage(bytes, maxOutput(engine, model, claimed.run), model))
+    return reserve(tx, engine, reservation, maxUsage(bytes, maxOutput(engine, model, claimed.run, settings), model))
   })
   if (steerStep) run.journal.add(steerStep)
   if (refusal === 'in use') return waitForOthers(run)

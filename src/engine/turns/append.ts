@@ -1,29 +1,32 @@
-import { ownerText } from '../../domain/access/principal.ts'
+import type { Rank } from '../../domain/access/actions.ts'
+import { rankOf } from '../../domain/access/authorize.ts'
+import { owner, type Principal, principalText } from '../../domain/access/principal.ts'
 import type { WriteArea } from '../../domain/crash-points.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
-import { tail } from '../../domain/id.ts'
-import { checkLabel, checkLabelOf, type Session, type SessionKind } from '../../domain/session.ts'
-import type { Thread } from '../../domain/turn.ts'
+import { checkLabelOf, type Session, type SessionKind } from '../../domain/session.ts'
+import type { Thread, ThreadConfig } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { liveRunOf } from '../../store/rows/runs.ts'
-import { insertSegment, insertSession, lockSessionByLabel, moveHead } from '../../store/rows/sessions.ts'
+import { insertSegment, insertSession, moveHead } from '../../store/rows/sessions.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
 import { makeTurn, writeJournal } from './make-turn.ts'
-import { assertPersonaExists, assignMainPersona, personaOfLabel, targetLabel } from './persona-session.ts'
+import { personaOfLabel } from './persona-session.ts'
+import { findTarget } from './target.ts'
 
 interface AppendInput {
   folder: string
+  /** A label, `session:LABEL`, `turn:ID` or `persona:ID`. */
   label: string
   draft: TurnDraft
   /** Required parent: a new session starts there; an existing one must have it as its head. */
   parentTurnId?: string
   /** Persona of a new session; an existing session must already have it. */
   personaId?: string
-  /** Text form of the principal who adds it, and whose a new session is; the owner by default. */
-  principal?: string
+  /** Who adds it, and whose a new session is; the owner by default. */
+  principal?: Principal
 }
 
 interface Appended {
@@ -34,35 +37,27 @@ interface Appended {
 
 /** Adds a hand-made turn to a session; starts the session if the label is new. */
 export async function append(runtime: Runtime, input: AppendInput): Promise<Appended> {
+  const { folder, principal = owner } = input
+  const [principalId, rank] = [principalText(principal), rankOf(principal)]
   const made = makeTurn(runtime, input.draft)
   const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   const now = made.content.timestamp
   const body = async (tx: Tx): Promise<Appended> => {
-    const label = checkLabel(await targetLabel(tx, input.label))
-    if (input.personaId !== undefined) await assertPersonaExists(tx, input.personaId)
-    const existing = await lockSessionByLabel(tx, input.folder, label)
+    const { session: existing, ...start } = await findTarget(tx, { ...input, target: input.label }, principal)
     if (existing) assertTakesInput(existing)
-    const session = existing
-      ? await assignMainPersona(tx, existing)
-      : await startSession(tx, { ...input, principalId: input.principal ?? ownerText, label, ...fresh, now })
-    if (input.personaId !== undefined && input.personaId !== session.personaId)
-      throw otherPersona(session, input.personaId)
+    const session = existing ?? (await startSession(tx, { folder, principalId, rank, ...start, ...fresh, now }))
     if (await liveRunOf(tx, session.id)) throw sessionBusy(session)
     if (input.parentTurnId !== undefined && session.headTurnId !== input.parentTurnId) throw notHead(session)
     const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
-    const place = { sessionId: session.id, parent, principal: input.principal ?? ownerText }
+    const place = { sessionId: session.id, parent, principal: principalId }
     const turn = await writeJournal(tx, made, place)
-    const { depth } = await insertPlacedTurn(
-      tx,
-      { segmentId: session.segmentId, parent, personaId: session.personaId },
-      turn,
-    )
+    const { depth } = await insertPlacedTurn(tx, { segmentId: session.segmentId, parent, config: session }, turn)
     await moveHead(tx, session, turn.id, now)
     await recordEvent(tx, {
       at: now,
       kind: 'turn.added',
       subject: `turn:${turn.id}`,
-      payload: { session: label, folder: input.folder, depth },
+      payload: { session: session.label, folder, depth },
       scope: { sessionId: session.id, rootRunId: turn.runId },
     })
     return { turnId: turn.id, session: { ...session, headTurnId: turn.id, updatedAt: now }, depth }
@@ -85,7 +80,7 @@ function isTaken(error: unknown): boolean {
   return error instanceof HeddleError && (error.code === 'label_taken' || error.code === 'key_taken')
 }
 
-interface NewSession {
+interface NewSession extends Partial<Pick<ThreadConfig, 'systemPromptHash' | 'boundBy'>> {
   sessionId: string
   segmentId: string
   folder: string
@@ -94,6 +89,8 @@ interface NewSession {
   personaId?: string
   /** Whose session it is. */
   principalId: string
+  /** Rank of whoever starts it: a fork with another persona keeps the limits of the first unless an operator makes it. */
+  rank?: Rank
   /** Default: a person's, which cannot have a label of the runtime. */
   kind?: Exclude<SessionKind, 'narrator'>
   /** The session that the new one summarises; it is then the narrator's. */
@@ -115,6 +112,8 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     segmentId: start.segmentId,
     headTurnId: below?.turnId ?? null,
     personaId: start.personaId ?? below?.personaId ?? (await personaOfLabel(tx, start.label)),
+    systemPromptHash: start.systemPromptHash === undefined ? (below?.systemPromptHash ?? null) : start.systemPromptHash,
+    boundBy: start.boundBy ?? (below ? boundByOf(below, start) : []),
     updatedAt: start.now,
     archivedAt: null,
     principalId: start.principalId,
@@ -129,6 +128,14 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     scope: { sessionId: session.id, rootRunId: null },
   })
   return session
+}
+
+/** Personas that bind a thread below this one: with another persona those of both, unless an operator starts it. */
+function boundByOf(below: ThreadConfig, { personaId, rank = 'public' }: NewSession): readonly string[] {
+  if (personaId === undefined || personaId === below.personaId) return below.boundBy
+  if (rank !== 'public') return []
+  const before = below.personaId === null ? below.boundBy : [...below.boundBy, below.personaId]
+  return [...new Set(before)].filter((id) => id !== personaId)
 }
 
 /** Refuses input to the narrator's sessions: what it is told there comes from the session that it summarises. */
@@ -149,17 +156,6 @@ function sessionBusy({ label }: Session): HeddleError {
     `a run is active in session "${label}"`,
     'wait for it (heddle ps), stop it (heddle cancel), or add to another session',
     { retry: 'later' },
-  )
-}
-
-function otherPersona({ label, personaId, headTurnId }: Session, wanted: string): HeddleError {
-  const has = personaId === null ? 'no persona' : `the persona ${personaId}`
-  return new HeddleError(
-    'persona_differs',
-    `session "${label}" has ${has}, so the turn cannot be added as ${wanted}`,
-    headTurnId === null
-      ? 'give a new label to start a session with that persona'
-      : `heddle fork turn:${tail(headTurnId)} --persona ${wanted}`,
   )
 }
 

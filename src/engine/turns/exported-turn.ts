@@ -3,15 +3,17 @@ import { HeddleError } from '../../domain/errors.ts'
 import { idPattern } from '../../domain/id.ts'
 import { integrities } from '../../domain/label.ts'
 import { roles, sources } from '../../domain/message.ts'
-import { type Persona, personaPattern } from '../../domain/persona.ts'
+import { modelSettings, type Persona, personaPattern } from '../../domain/persona.ts'
 import { outcomes, type Run, runKinds, runOrigins, runStates, stepKinds } from '../../domain/run.ts'
 import { type SessionKind, sessionKinds } from '../../domain/session.ts'
-import { callStatuses, type Turn, turnTypes } from '../../domain/turn.ts'
+import { callStatuses, type ThreadConfig, type Turn, turnTypes } from '../../domain/turn.ts'
 
 /** A turn with its run, steps, prompt and persona: one line of an export. */
 export interface ExportedTurn {
   turn: Turn
   personaId: string | null
+  /** The rest of its thread's configuration; the text of the prompt only with the first turn in the file that has it. */
+  config?: Omit<ThreadConfig, 'personaId'> & { systemPrompt?: string }
   run: ExportedRun
   steps: { seq: number; kind: (typeof stepKinds)[number]; payload: unknown; at: number | null }[]
   /** System prompt of the turn; only with the first turn in the file that used it. */
@@ -102,6 +104,14 @@ const exportedTurn = z.strictObject({
     responseMessage: message,
     model: z.strictObject({ requested: plain.nullable(), actual: plain.nullable() }),
     thinkingConfig: thinking.nullable(),
+    // Exports of earlier versions do not have it.
+    settings: z
+      .strictObject({
+        ...modelSettings.omit({ thinking: true }).shape,
+        permissions: z.array(z.looseObject({})).exactOptional(),
+      })
+      .nullable()
+      .default(null),
     toolCalls: z.array(
       z.strictObject({ id: z.string(), name: z.string(), status: z.enum(callStatuses), begun: count, ended: count }),
     ),
@@ -125,6 +135,13 @@ const exportedTurn = z.strictObject({
     timestamp: time,
   }),
   personaId: plain.nullable(),
+  config: z
+    .strictObject({
+      systemPromptHash: plain.nullable(),
+      boundBy: z.array(z.string().regex(personaPattern)),
+      systemPrompt: plain.exactOptional(),
+    })
+    .exactOptional(),
   run: z.strictObject({
     id,
     kind: z.enum(runKinds),

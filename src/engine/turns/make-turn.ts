@@ -4,11 +4,12 @@ import type { TurnDraft } from '../../domain/draft.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { labelOf, linkMessages, type Message } from '../../domain/message.ts'
 import { newRun, type Step } from '../../domain/run.ts'
-import { noUsage, type Thread, type ToolCallEntry } from '../../domain/turn.ts'
+import { noUsage, type Thread, type ToolCall, type ToolCallEntry } from '../../domain/turn.ts'
 import { insertRun } from '../../store/rows/runs.ts'
 import { insertStep } from '../../store/rows/steps.ts'
 import { savePrompt, type TurnContent } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
+import { answerAsText, maxAnswerShown } from '../model/model-messages.ts'
 import type { Runtime } from '../runtime.ts'
 
 const charactersPerToken = 4
@@ -38,7 +39,8 @@ export function makeTurn({ clock, newId }: Runtime, draft: TurnDraft): PreparedT
     timestamp,
     ...(input.label && { label: input.label }),
   }))
-  const { steps, entries } = journal(runId, draft.toolCalls ?? [], timestamp)
+  const { toolCalls = [] } = draft
+  const { steps, entries } = journal(runId, toolCalls, timestamp)
   const responseMessage: Message = { id: newId(), role: 'assistant', ...draft.response, timestamp }
   const usage = draft.usage ?? noUsage
   return {
@@ -49,8 +51,10 @@ export function makeTurn({ clock, newId }: Runtime, draft: TurnDraft): PreparedT
       responseMessage,
       model: { requested: draft.model?.requested ?? null, actual: draft.model?.actual ?? null },
       thinkingConfig: draft.thinkingConfig ?? null,
+      settings: null,
       toolCalls: entries,
-      tokenCount: usage.inputTokens + usage.outputTokens || estimateTokens([...queryMessages, responseMessage]),
+      tokenCount:
+        usage.inputTokens + usage.outputTokens || estimateTokens([...queryMessages, responseMessage], toolCalls),
       usage,
       promptHash: draft.systemPrompt === undefined ? null : sha256(draft.systemPrompt),
       label: labelOf(queryMessages),
@@ -122,9 +126,22 @@ function journal(
   return { steps, entries }
 }
 
-/** Estimated tokens of messages without a provider's count. */
-export function estimateTokens(messages: Message[]): number {
-  return Math.ceil(messages.reduce((sum, { content }) => sum + content.length, 0) / charactersPerToken)
+/** Estimated tokens of messages and tool calls without a provider's count. */
+export function estimateTokens(messages: readonly Message[], calls: readonly CallText[] = []): number {
+  const said = messages.reduce((sum, { content }) => sum + content.length, 0)
+  const done = calls.reduce(
+    (sum, { name, input, output }) =>
+      sum + name.length + charactersOf(input) + Math.min(charactersOf(output), maxAnswerShown),
+    0,
+  )
+  return Math.ceil((said + done) / charactersPerToken)
+}
+
+/** A tool call as a model sees it. */
+type CallText = Pick<ToolCall, 'name' | 'input' | 'output'>
+
+function charactersOf(value: unknown): number {
+  return answerAsText(value).length
 }
 
 function sha256(text: string): string {

@@ -1,18 +1,9 @@
 import { HeddleError } from '../../domain/errors.ts'
-import { mainSessionOf, personaOfMain } from '../../domain/persona.ts'
-import { parseReference } from '../../domain/reference.ts'
+import { personaOfMain } from '../../domain/persona.ts'
 import type { Session } from '../../domain/session.ts'
 import { findPersona } from '../../store/rows/personas.ts'
 import { setSessionPersona } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
-
-/** The label of the session that an input goes to: `persona:ID` names that persona's main session. */
-export async function targetLabel(rows: Reading, text: string): Promise<string> {
-  const { kind, id } = parseReference(text)
-  if (kind !== 'persona') return text
-  await assertPersonaExists(rows, id)
-  return mainSessionOf(id)
-}
 
 /** The persona whose main session has this label; null for any other label. */
 export async function personaOfLabel(rows: Reading, label: string): Promise<string | null> {

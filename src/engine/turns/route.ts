@@ -1,10 +1,11 @@
 import { HeddleError } from '../../domain/errors.ts'
+import { tail } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
 import { parseReference } from '../../domain/reference.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Thread } from '../../domain/turn.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
-import { findSessions, sessionsWithLabel } from '../../store/rows/sessions.ts'
+import { findSessions, sessionsAt, sessionsWithLabel } from '../../store/rows/sessions.ts'
 import { findThread, turnIdAt } from '../../store/rows/threads.ts'
 import type { Reading } from '../../store/store.ts'
 import { assertPersonaExists } from './persona-session.ts'
@@ -28,7 +29,7 @@ export async function routeToThread(rows: Reading, text: string, folder: string)
       return (await threadOfTurn(rows, id)) ?? Promise.reject(notFound('session or turn', id))
     }
     default:
-      throw new HeddleError('wrong_kind', `${text} is neither a turn nor a session`, 'use turn:ID or session:LABEL')
+      throw wrongKind(text)
   }
 }
 
@@ -36,9 +37,32 @@ export async function routeToThread(rows: Reading, text: string, folder: string)
 export async function resolveSession(rows: Reading, text: string, folder: string): Promise<Session> {
   const { kind, id } = parseReference(text)
   if (kind === 'persona') return mainSession(rows, id, folder)
+  if (kind === 'turn') return sessionAtTurn(rows, id, folder)
+  if (kind !== null && kind !== 'session') throw wrongKind(text)
   const session = await findSession(rows, id, folder)
   if (!session) throw notFound('session', id)
   return session
+}
+
+/** The session whose head this turn is: this folder's before others, and the one that wrote it before its forks. */
+async function sessionAtTurn(rows: Reading, id: string, folder: string): Promise<Session> {
+  const thread = await routeToThread(rows, `turn:${id}`, folder)
+  const heads = (await sessionsAt(rows, thread)).filter(({ kind }) => kind !== 'narrator')
+  const here = heads.filter((session) => session.folder === folder)
+  const [first] = [...here, ...heads].sort(
+    (one, other) => Number(other.segmentId === thread.segmentId) - Number(one.segmentId === thread.segmentId),
+  )
+  if (first) return first
+  const turn = `turn:${tail(thread.turnId)}`
+  throw new HeddleError('not_head', `${turn} is not the last turn of a session`, `start one there: heddle fork ${turn}`)
+}
+
+function wrongKind(text: string): HeddleError {
+  return new HeddleError(
+    'wrong_kind',
+    `${text} is neither a turn nor a session`,
+    'use a label, session:LABEL, turn:ID or persona:ID',
+  )
 }
 
 /** The thread at a session's head; undefined while it has no turn. */

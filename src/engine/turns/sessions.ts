@@ -1,5 +1,7 @@
 import { checkLimit, cursorFrom, type ListPage, positionOfCursor } from '../../api/views/page.ts'
-import type { SessionFilter, SessionView } from '../../api/views/session.ts'
+import type { SessionDetails, SessionFilter, SessionView } from '../../api/views/session.ts'
+import { authorize, rankOf } from '../../domain/access/authorize.ts'
+import { type Principal, principalText } from '../../domain/access/principal.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { EventKind } from '../../domain/event.ts'
 import { mainSessionOf, type Persona, personaPattern } from '../../domain/persona.ts'
@@ -8,12 +10,22 @@ import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { putPersona } from '../../store/rows/personas.ts'
 import { listedSessions } from '../../store/rows/session-lists.ts'
-import { assignPersona, findSessions, lockSession, renameSession, setArchived } from '../../store/rows/sessions.ts'
+import {
+  assignPersona,
+  findSessions,
+  lockSession,
+  renameSession,
+  setArchived,
+  setSessionPrompt,
+} from '../../store/rows/sessions.ts'
 import { findThread } from '../../store/rows/threads.ts'
+import { promptText } from '../../store/rows/turns.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
-import { assertTakesInput } from './append.ts'
+import { assertTakesInput, retryIfTaken, startSession } from './append.ts'
 import { notFound, resolveSession } from './route.ts'
+import { storeSystemPrompt } from './system-prompt.ts'
+import { findTarget } from './target.ts'
 
 const defaultSessions = 100
 
@@ -34,9 +46,16 @@ export async function listSessions(
   }
 }
 
-export async function viewSession(rows: Reading, session: Session): Promise<SessionView> {
+async function viewSession(rows: Reading, session: Session): Promise<SessionView> {
   const head = session.headTurnId === null ? undefined : await findThread(rows, session.headTurnId)
   return sessionView(session, head?.depth ?? 0)
+}
+
+/** A session with its system prompt. */
+export async function viewSessionDetails(rows: Reading, session: Session): Promise<SessionDetails> {
+  const { systemPromptHash, boundBy } = session
+  const ownSystemPrompt = systemPromptHash === null ? undefined : await promptText(rows, systemPromptHash)
+  return { ...(await viewSession(rows, session)), boundBy, ownSystemPrompt: ownSystemPrompt ?? null }
 }
 
 function sessionView(session: Session, depth: number): SessionView {
@@ -69,6 +88,42 @@ export function archive(runtime: Runtime, folder: string, name: string, archived
   return change(runtime, folder, name, kind, {}, (tx, session) =>
     setArchived(tx, session, archived ? runtime.clock.now() : null),
   )
+}
+
+/** Sets a session's own system prompt; a new label starts a session, so that its first turn has it. */
+export function setSystemPrompt(
+  runtime: Runtime,
+  {
+    folder,
+    session: target,
+    text,
+    principal,
+  }: { folder: string; session: string; text: string | null; principal: Principal },
+): Promise<SessionDetails> {
+  const now = runtime.clock.now()
+  const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
+  const principalId = principalText(principal)
+  return retryIfTaken(runtime, 'session', async (tx) => {
+    const { session: existing, ...start } = await findTarget(tx, { folder, target }, principal)
+    if (existing) assertTakesInput(existing)
+    if (existing && !authorize(principal, 'session.configure', { principal: existing.principalId }))
+      throw notFound('session', start.label)
+    const own = await storeSystemPrompt(tx, text)
+    if (!existing)
+      return viewSessionDetails(
+        tx,
+        await startSession(tx, { folder, principalId, rank: rankOf(principal), ...start, ...own, ...fresh, now }),
+      )
+    await setSessionPrompt(tx, existing, own.systemPromptHash)
+    await recordEvent(tx, {
+      at: now,
+      kind: 'session.configured',
+      subject: `session:${existing.label}`,
+      payload: { folder: existing.folder, systemPrompt: text !== null },
+      scope: { sessionId: existing.id, rootRunId: null },
+    })
+    return viewSessionDetails(tx, { ...existing, ...own })
+  })
 }
 
 export async function setPersona(runtime: Runtime, persona: Persona): Promise<void> {

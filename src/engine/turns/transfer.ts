@@ -4,7 +4,7 @@ import { ownerText } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { newRun, type Run } from '../../domain/run.ts'
 import { checkLabel, isReservedLabel, type Session, unreservedLabel } from '../../domain/session.ts'
-import type { PlacedTurn, Thread } from '../../domain/turn.ts'
+import type { PlacedTurn, Thread, ThreadConfig } from '../../domain/turn.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { reindexTailsFrom } from '../../store/rows/id-tails.ts'
@@ -18,7 +18,7 @@ import type { Reading, Store, Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
 import { startSession } from './append.ts'
 import { type ExportedRun, type ExportedTurn, parseExported } from './exported-turn.ts'
-import { freeLabel } from './fork.ts'
+import { freeLabel } from './target.ts'
 
 const pageLines = 100
 
@@ -158,7 +158,7 @@ async function importTurn(tx: Tx, runtime: Runtime, item: ExportedTurn, tips: Ma
   const segmentId = (parent && tips.get(parent.turnId)) ?? fresh.segmentId
   if (segmentId === fresh.segmentId) await insertSegment(tx, { id: segmentId, below: parent })
   const { parentTurnId: _, ...content } = turn
-  await insertPlacedTurn(tx, { segmentId, parent, personaId: item.personaId }, content)
+  await insertPlacedTurn(tx, { segmentId, parent, config: configOf(item) }, content)
   const sessions = await importSessions(tx, runtime, item, fresh)
   await recordEvent(tx, {
     at: runtime.clock.now(),
@@ -197,6 +197,8 @@ async function importSessions(tx: Tx, runtime: Runtime, { turn, sessions }: Expo
 async function writeFoundation(tx: Tx, item: ExportedTurn, now: number): Promise<void> {
   if (item.persona && !(await findPersona(tx, item.persona.id))) await putPersona(tx, item.persona, now)
   if (item.prompt !== null && item.turn.promptHash !== null) await savePrompt(tx, item.turn.promptHash, item.prompt)
+  const { systemPromptHash = null, systemPrompt } = item.config ?? {}
+  if (systemPrompt !== undefined && systemPromptHash !== null) await savePrompt(tx, systemPromptHash, systemPrompt)
   if (await findRun(tx, item.run.id)) return
   const { id, kind, via, sessionId, createdAt } = item.run
   await insertRun(tx, {
@@ -218,9 +220,11 @@ async function exportTurn(
   // A prompt and a persona are exported once, with the first turn that needs them.
   const isNew = (key: string) => !exportedKeys.has(key) && exportedKeys.add(key)
   const personaId = thread.personaId
+  const config = await exportConfig(rows, thread, isNew)
   return {
     turn,
     personaId,
+    ...(config && { config }),
     run: exportedRun(run),
     steps: steps.map(({ seq, kind, payload, at }) => ({ seq, kind, payload, at })),
     prompt:
@@ -230,6 +234,22 @@ async function exportTurn(
     persona: personaId && isNew(`persona:${personaId}`) ? ((await findPersona(rows, personaId)) ?? null) : null,
     sessions: sessions.map(({ folder, label, personaId, kind }) => ({ folder, label, personaId, kind })),
   }
+}
+
+/** The rest of a thread's configuration; undefined where it has none. Its prompt is exported once. */
+async function exportConfig(
+  rows: Reading,
+  { systemPromptHash, boundBy }: ThreadConfig,
+  isNew: (key: string) => unknown,
+): Promise<ExportedTurn['config']> {
+  if (systemPromptHash === null && boundBy.length === 0) return undefined
+  const isFirst = systemPromptHash !== null && isNew(`own prompt:${systemPromptHash}`)
+  const systemPrompt = isFirst ? await promptText(rows, systemPromptHash) : undefined
+  return { systemPromptHash, boundBy, ...(systemPrompt !== undefined && { systemPrompt }) }
+}
+
+function configOf({ personaId, config }: ExportedTurn): ThreadConfig {
+  return { personaId, systemPromptHash: config?.systemPromptHash ?? null, boundBy: config?.boundBy ?? [] }
 }
 
 function exportedRun(run: Run): ExportedRun {
@@ -243,10 +263,12 @@ function asFinished(run: ExportedRun, now: number): ExportedRun {
 }
 
 /** Fields that must match for a turn to count as already imported: all but the sessions that point at it. */
-function comparable({ turn, personaId, run, steps }: ExportedTurn) {
+function comparable(item: ExportedTurn) {
+  const { turn, run, steps } = item
   const { sessionId: _, ...lasting } = run
+  const placed = { turn: turn, config: configOf(item) }
   // A compaction's run may have continued after the export; the turn is still the same.
-  return turn.type === 'compaction' ? { turn, personaId, run: run.id } : { turn, personaId, run: lasting, steps }
+  return turn.type === 'compaction' ? { ...placed, run: run.id } : { ...placed, run: lasting, steps }
 }
 
 async function* onePage(page: PlacedTurn[]): AsyncIterable<PlacedTurn[]> {

@@ -31,7 +31,7 @@ import type { Engine } from '../runtime.ts'
 import { preview } from '../turns/history.ts'
 import { noPersona } from '../turns/persona-session.ts'
 import { notFound, resolveSession, routeToThread } from '../turns/route.ts'
-import { viewSession } from '../turns/sessions.ts'
+import { viewSessionDetails } from '../turns/sessions.ts'
 import { resolveApproval } from './questions.ts'
 import { findRunByReference, resolveRun, runLines } from './runs.ts'
 
@@ -49,7 +49,7 @@ export async function show(rows: Reading, text: string, folder: string, context:
   const { kind, id } = parseReference(text)
   switch (kind) {
     case 'session':
-      return { kind: 'session', ...(await viewSession(rows, await resolveSession(rows, text, folder))) }
+      return { kind: 'session', ...(await viewSessionDetails(rows, await resolveSession(rows, text, folder))) }
     case 'persona':
       return { kind: 'persona', ...((await findPersona(rows, id)) ?? (await Promise.reject(noPersona(id)))) }
     case 'run':
@@ -81,7 +81,7 @@ export async function show(rows: Reading, text: string, folder: string, context:
 
 async function showBare(rows: Reading, word: string, folder: string, context: ShowContext): Promise<Shown> {
   const [session] = await findSessions(rows, { label: word, folder })
-  if (session) return { kind: 'session', ...(await viewSession(rows, session)) }
+  if (session) return { kind: 'session', ...(await viewSessionDetails(rows, session)) }
   try {
     return await viewTurn(rows, await routeToThread(rows, word, folder), context)
   } catch (error) {
@@ -96,16 +96,19 @@ async function viewTurn(rows: Reading, thread: Thread, { only }: ShowContext): P
   const placed = await findTurn(rows, thread.turnId)
   if (!placed) throw notFound('turn', thread.turnId)
   const { turn } = placed
-  const [steps, sessions, ancestors, systemPrompt, reminders, passages, narrative] = await Promise.all([
-    readSteps(rows, turn.runId),
-    sessionsAt(rows, thread, only),
-    readThreads(rows, thread),
-    turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
-    // A run that compacts first leaves two turns; only the answer used the reminders.
-    turn.type === 'compaction' ? [] : remindedOf(rows, turn.runId),
-    turn.type === 'compaction' ? [] : remindedOfPassages(rows, turn.runId),
-    turn.type === 'compaction' ? undefined : narrativeRecalledBy(rows, turn.runId),
-  ])
+  const [steps, sessions, ancestors, systemPrompt, ownSystemPrompt, reminders, passages, narrative] = await Promise.all(
+    [
+      readSteps(rows, turn.runId),
+      sessionsAt(rows, thread, only),
+      readThreads(rows, thread),
+      turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
+      thread.systemPromptHash === null ? undefined : promptText(rows, thread.systemPromptHash),
+      // A run that compacts first leaves two turns; only the answer used the reminders.
+      turn.type === 'compaction' ? [] : remindedOf(rows, turn.runId),
+      turn.type === 'compaction' ? [] : remindedOfPassages(rows, turn.runId),
+      turn.type === 'compaction' ? undefined : narrativeRecalledBy(rows, turn.runId),
+    ],
+  )
   return {
     kind: 'turn',
     id: turn.id,
@@ -118,6 +121,7 @@ async function viewTurn(rows: Reading, thread: Thread, { only }: ShowContext): P
     toolCalls: toolCallsOf(turn.toolCalls, steps),
     model: turn.model,
     thinkingConfig: turn.thinkingConfig,
+    settings: turn.settings,
     tokenCount: turn.tokenCount,
     usage: turn.usage,
     compaction: turn.compaction,
@@ -134,7 +138,9 @@ async function viewTurn(rows: Reading, thread: Thread, { only }: ShowContext): P
       threadKey: threadKey(thread),
       totalTokens: thread.totalTokens,
       persona: thread.personaId,
+      boundBy: thread.boundBy,
       systemPrompt: systemPrompt ?? null,
+      ownSystemPrompt: ownSystemPrompt ?? null,
       ancestry: ancestors.map(({ turnId }) => turnId),
     },
   }

@@ -6,6 +6,12 @@ export const folder = z.string().startsWith('/', 'must be a whole path').max(409
 
 export const label = z.string().max(200)
 
+/** The session that an input goes to. */
+export const target = label.describe('a label, session:LABEL, turn:ID or persona:ID; a new label starts a session')
+
+/** A thread's own system prompt. */
+export const ownPrompt = z.string().max(100_000).nullable().describe('null removes it')
+
 /** A reference such as `run:ID` or `file:PATH:LINE`, or a part of an id. */
 export const reference = z.string().max(8192)
 

@@ -4,21 +4,24 @@ import type { RunApp } from '../../api/runs.ts'
 import type { Answered } from '../../api/views/question.ts'
 import { spendingKeys } from '../../api/views/run.ts'
 import { maxOuterRef } from '../../domain/inbox.ts'
+import { permissions } from '../../domain/persona.ts'
 import { runOptions } from '../../domain/run-options.ts'
-import { flag, folder, label, page, part } from './fields.ts'
+import { flag, folder, label, page, part, target } from './fields.ts'
 import { get, idIn, post, type RequestContext, type RoutesOf } from './route.ts'
 
 const maxWaitSeconds = 60
 
 const question = z.strictObject({
   folder,
-  session: label,
+  session: target,
   content: z.string(),
   parts: z.array(part).max(100).exactOptional(),
   kind: z.enum(['message', 'steer', 'interrupt']).exactOptional(),
-  ...runOptions.omit({ timeoutMs: true, deadline: true, ceiling: true }).shape,
+  ...runOptions.omit({ timeoutMs: true, deadline: true, ceiling: true, permissions: true }).shape,
   priority: z.int().min(-1000).max(1000).exactOptional(),
   from: label.exactOptional(),
+  persona: label.exactOptional(),
+  permissions: permissions.exactOptional(),
   timeoutSeconds: z.number().nonnegative().max(1_000_000).exactOptional(),
   dedupeKey: z.string().min(1).max(200).exactOptional(),
   outerRef: z.string().min(1).max(maxOuterRef).exactOptional(),

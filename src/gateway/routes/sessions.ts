@@ -1,30 +1,15 @@
 import { z } from 'zod'
 import type { SessionApp } from '../../api/sessions.ts'
+import { modelSettings, permissions } from '../../domain/persona.ts'
 import { sessionKinds } from '../../domain/session.ts'
-import { flag, folder, label, page } from './fields.ts'
+import { flag, folder, label, ownPrompt, page, target } from './fields.ts'
 import { get, post, type RoutesOf } from './route.ts'
 
-const names = z.array(z.string().max(200)).max(1000)
 const persona = z.strictObject({
   id: z.string().max(100),
   identity: z.strictObject({ name: label, soul: z.string().max(100_000), emoji: z.string().max(100).exactOptional() }),
-  permissions: z.strictObject({
-    tools: z.strictObject({
-      allow: names.exactOptional(),
-      deny: names.exactOptional(),
-      ask: names.exactOptional(),
-    }),
-    sandbox: z.record(z.string().max(200), z.json()).exactOptional(),
-    credentials: names.exactOptional(),
-  }),
-  defaultModelConfig: z
-    .strictObject({
-      model: label,
-      thinking: z.strictObject({ level: z.enum(['off', 'low', 'medium', 'high']) }).exactOptional(),
-      maxTokens: z.int().positive().exactOptional(),
-      temperature: z.number().min(0).max(10).exactOptional(),
-    })
-    .exactOptional(),
+  permissions,
+  defaultModelConfig: z.strictObject({ model: label.exactOptional(), ...modelSettings.shape }).exactOptional(),
 })
 
 const scope = {
@@ -84,6 +69,16 @@ export const sessionRoutes: RoutesOf<SessionApp> = {
       answer: 'plain',
       call: (app, { folder, session, archived }) => app.archiveSession(folder, session, archived),
       fields: (folder, session, archived) => ({ folder, session, archived }),
+    }),
+  ],
+  setSystemPrompt: [
+    post('setSystemPrompt', {
+      path: '/v1/sessions/system-prompt',
+      summary: "Sets a session's own system prompt: turns that follow and forks inherit it.",
+      input: z.strictObject({ folder, session: target, text: ownPrompt }),
+      answer: 'plain',
+      call: (app, { folder, session, text }) => app.setSystemPrompt(folder, session, text),
+      fields: (folder, session, text) => ({ folder, session, text }),
     }),
   ],
   personas: [

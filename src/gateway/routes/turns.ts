@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { TurnApp } from '../../api/turns.ts'
-import { countInQuery, flag, folder, label, reference } from './fields.ts'
+import { countInQuery, flag, folder, label, ownPrompt, reference, target } from './fields.ts'
 import { get, post, type RoutesOf } from './route.ts'
 import { turnDraft } from './turn-draft.ts'
 
@@ -11,7 +11,7 @@ export const turnRoutes: RoutesOf<TurnApp> = {
       summary: 'Adds a turn that was written by hand.',
       input: z.strictObject({
         folder,
-        session: label,
+        session: target,
         draft: turnDraft,
         parent: reference.exactOptional(),
         persona: label.exactOptional(),
@@ -29,6 +29,7 @@ export const turnRoutes: RoutesOf<TurnApp> = {
         turn: reference,
         label: label.exactOptional(),
         persona: label.exactOptional(),
+        systemPrompt: ownPrompt.exactOptional(),
       }),
       call: (app, { folder, id: _, ...input }) => app.fork(folder, input),
       fields: (folder, input) => ({ folder, ...input }),

@@ -10,10 +10,8 @@ type AssistantMessage = Extract<ModelMessage, { role: 'assistant' }>
 type AssistantContent = Extract<ProviderPrompt[number], { role: 'assistant' }>['content']
 
 /** Model settings that affect how a request is sent. */
-export interface PromptTarget extends Pick<Model, 'name' | 'sees' | 'readsPdf' | 'thinks'> {
+export interface PromptTarget extends Pick<Model, 'name' | 'sees' | 'readsPdf' | 'thinks' | 'thinking'> {
   kind: ProviderKind
-  /** Configured default; the request's own level takes precedence. */
-  thinking?: ThinkingConfig['level']
 }
 
 const cached: ProviderMetadata = { anthropic: { cacheControl: { type: 'ephemeral' } } }
@@ -25,6 +23,7 @@ export function callOptions(request: ModelRequest, target: PromptTarget): CallOp
   return {
     prompt: promptOf(request, target),
     maxOutputTokens: request.maxOutputTokens,
+    ...(request.temperature !== undefined && { temperature: request.temperature }),
     ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: 'function' as const, ...tool })) }),
     ...(reasoning && { reasoning }),
   }

@@ -11,6 +11,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import type { OwnedBy } from './access/own-sessions.ts'
+import { configFrom, configRow } from './threads.ts'
 
 const maxRecent = 100
 
@@ -123,6 +124,10 @@ export async function setSessionPersona(tx: Tx, session: Pick<Session, 'id'>, pe
   await tx.run(tx.build.updateTable('sessions').set({ persona_id: personaId }).where('id', '=', session.id))
 }
 
+export async function setSessionPrompt(tx: Tx, { id }: Pick<Session, 'id'>, hash: string | null): Promise<void> {
+  await tx.run(tx.build.updateTable('sessions').set({ system_prompt_hash: hash }).where('id', '=', id))
+}
+
 /** Sets the persona of all sessions with this label that have none. */
 export async function assignPersona(tx: Tx, label: string, personaId: string): Promise<void> {
   const sessions = tx.build.updateTable('sessions').set({ persona_id: personaId })
@@ -217,12 +222,12 @@ function sessionRow(session: Session): SessionRow {
     label: session.label,
     segment_id: session.segmentId,
     head_turn_id: session.headTurnId,
-    persona_id: session.personaId,
     updated_at: session.updatedAt,
     archived_at: session.archivedAt,
     principal_id: session.principalId,
     kind: session.kind,
     narrates_id: session.narratesId,
+    ...configRow(session),
   }
 }
 
@@ -233,9 +238,9 @@ export function sessionFrom(row: SessionRow): Session {
     label: row.label,
     kind: row.kind,
     narratesId: row.narrates_id,
+    ...configFrom(row),
     segmentId: row.segment_id,
     headTurnId: row.head_turn_id,
-    personaId: row.persona_id,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
     principalId: row.principal_id,

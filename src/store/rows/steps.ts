@@ -29,8 +29,8 @@ export function stepFrom(row: Tables['steps']): Step {
 
 /** Tool calls of a turn with their inputs and outputs. */
 export function toolCallsOf(entries: ToolCallEntry[], steps: Step[]): ToolCall[] {
-  const payload = (seq: number) =>
-    steps.find((step) => step.seq === seq)?.payload as Record<string, unknown> | undefined
+  const payloads = new Map(steps.map(({ seq, payload }) => [seq, payload as Record<string, unknown> | undefined]))
+  const payload = (seq: number) => payloads.get(seq)
   return entries.map(({ id, name, status, begun, ended }) => ({
     id,
     name,

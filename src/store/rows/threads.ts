@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Step } from '../../domain/run.ts'
-import type { PlacedTurn, Thread, Turn } from '../../domain/turn.ts'
+import type { PlacedTurn, Thread, ThreadConfig, Turn } from '../../domain/turn.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
@@ -18,13 +18,13 @@ const pageTurns = 500
 interface TurnPosition {
   segmentId: string
   parent: Thread | null
-  personaId: string | null
+  config: ThreadConfig
 }
 
 /** Inserts a turn into the tree. Of two writers at one position the second violates the key (segment, depth). */
 export async function insertPlacedTurn(
   tx: Tx,
-  { segmentId, parent, personaId }: TurnPosition,
+  { segmentId, parent, config }: TurnPosition,
   turn: TurnContent,
 ): Promise<Thread> {
   const depth = (parent?.depth ?? 0) + 1
@@ -36,7 +36,9 @@ export async function insertPlacedTurn(
     totalTokens: (parent?.totalTokens ?? 0) + turn.tokenCount,
     hasChildren: false,
     contextStart: turn.type === 'compaction' ? depth : (parent?.contextStart ?? 0),
-    personaId,
+    personaId: config.personaId,
+    systemPromptHash: config.systemPromptHash,
+    boundBy: config.boundBy,
   }
   await insertTurn(tx, turn)
   await tx.run(insertThread(threadRow(thread)))
@@ -152,6 +154,8 @@ const insertThread = statement((db, row: ThreadRow) =>
     has_children: row.has_children,
     context_start: row.context_start,
     persona_id: row.persona_id,
+    system_prompt_hash: row.system_prompt_hash,
+    bound_by_json: row.bound_by_json,
   }),
 )
 
@@ -317,6 +321,25 @@ function messagesFrom({
   }
 }
 
+type ConfigRow = Pick<ThreadRow, 'persona_id' | 'system_prompt_hash' | 'bound_by_json'>
+
+/** Columns of a thread's configuration, in the rows of sessions and threads. */
+export function configRow({ personaId, systemPromptHash, boundBy }: ThreadConfig): ConfigRow {
+  return {
+    persona_id: personaId,
+    system_prompt_hash: systemPromptHash,
+    bound_by_json: boundBy.length === 0 ? null : JSON.stringify(boundBy),
+  }
+}
+
+export function configFrom(row: ConfigRow): ThreadConfig {
+  return {
+    personaId: row.persona_id,
+    systemPromptHash: row.system_prompt_hash,
+    boundBy: row.bound_by_json === null ? [] : JSON.parse(row.bound_by_json),
+  }
+}
+
 function threadRow(thread: Thread): ThreadRow {
   return {
     segment_id: thread.segmentId,
@@ -326,7 +349,7 @@ function threadRow(thread: Thread): ThreadRow {
     total_tokens: thread.totalTokens,
     has_children: thread.hasChildren ? 1 : 0,
     context_start: thread.contextStart,
-    persona_id: thread.personaId,
+    ...configRow(thread),
   }
 }
 
@@ -339,7 +362,7 @@ function threadFrom(row: ThreadRow): Thread {
     totalTokens: row.total_tokens,
     hasChildren: row.has_children === 1,
     contextStart: row.context_start,
-    personaId: row.persona_id,
+    ...configFrom(row),
   }
 }
 

@@ -54,6 +54,7 @@ export function turnFrom(row: TurnRow, parentTurnId: string | null): Turn {
       ...(row.model_clamp_json !== null && { clamped: JSON.parse(row.model_clamp_json) }),
     },
     thinkingConfig: row.thinking_config_json === null ? null : JSON.parse(row.thinking_config_json),
+    settings: row.settings_json === null ? null : JSON.parse(row.settings_json),
     toolCalls: row.tool_calls_json === '[]' ? [] : JSON.parse(row.tool_calls_json),
     tokenCount: row.token_count,
     usage: {
@@ -94,6 +95,7 @@ function turnRow(turn: TurnContent): TurnRow {
     sources_json: JSON.stringify(turn.label.sources),
     timestamp: turn.timestamp,
     unsure_json: unsureJson(turn.usage),
+    settings_json: turn.settings && JSON.stringify(turn.settings),
     model_clamp_json: turn.model.clamped ? JSON.stringify(turn.model.clamped) : null,
   }
 }
@@ -132,6 +134,7 @@ const insert = statement((db, row: TurnRow) =>
     sources_json: row.sources_json,
     timestamp: row.timestamp,
     unsure_json: row.unsure_json,
+    settings_json: row.settings_json,
     model_clamp_json: row.model_clamp_json,
   }),
 )

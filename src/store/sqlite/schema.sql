@@ -428,7 +428,7 @@ CREATE TABLE sessions (
   persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
   updated_at   INTEGER NOT NULL,
   archived_at  INTEGER, kind TEXT NOT NULL DEFAULT 'person'
-  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner',
+  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner', system_prompt_hash TEXT REFERENCES prompts (hash) DEFERRABLE, bound_by_json TEXT,
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
 
@@ -491,7 +491,7 @@ CREATE TABLE threads (
   total_tokens   INTEGER NOT NULL CHECK (total_tokens >= 0),
   has_children   INTEGER NOT NULL CHECK (has_children IN (0, 1)),
   context_start  INTEGER NOT NULL CHECK (context_start BETWEEN 0 AND depth),
-  persona_id     TEXT,
+  persona_id     TEXT, system_prompt_hash TEXT REFERENCES prompts (hash) DEFERRABLE, bound_by_json TEXT,
   PRIMARY KEY (segment_id, depth),
   CHECK ((parent_turn_id IS NULL) = (depth = 1))
 ) STRICT, WITHOUT ROWID;
@@ -528,7 +528,7 @@ CREATE TABLE turns (
   prompt_hash           TEXT REFERENCES prompts (hash) DEFERRABLE,
   integrity             TEXT NOT NULL CHECK (integrity IN ('trusted', 'untrusted')),
   sources_json          TEXT NOT NULL,
-  timestamp             INTEGER NOT NULL, unsure_json TEXT, model_clamp_json TEXT,
+  timestamp             INTEGER NOT NULL, unsure_json TEXT, model_clamp_json TEXT, settings_json TEXT,
   CHECK ((type = 'compaction') = (compaction_json IS NOT NULL))
 ) STRICT;
 

@@ -27,6 +27,8 @@ interface ExecSettings {
   maxTimeoutSeconds: number
   network: boolean
   isConfined: boolean
+  /** Credentials by name, which commands see as environment variables. */
+  credentials?: Readonly<Record<string, string>>
   clock: Pick<Clock, 'monotonic'>
   /** Records of what a crash could leave behind. */
   records?: GuardRecords | undefined
@@ -49,17 +51,21 @@ export function exec(
     ...(hasNetwork(settings) && { sink: () => ({ sink: 'network' as const }) }),
     paths: ['cwd'],
     deadlineMs: (maxTimeoutSeconds + 30) * 1000,
-    preview: async ({ command, timeout_seconds: seconds = defaultSeconds }, call) => {
+    preview: async ({ command, timeout_seconds = defaultSeconds }, call) => {
+      const own = within(settings, call)
+      const seconds = Math.min(timeout_seconds, own.maxTimeoutSeconds)
       const { path, names } = await directoryAt(call.handle('cwd'))
-      const { network, isConfined } = settings
-      const frozen = { path, network, isConfined, seconds }
+      const { network, isConfined } = own
+      const credentials = Object.keys(own.credentials)
+      const frozen = { path, network, isConfined, seconds, ...(credentials.length > 0 && { credentials }) }
       const freeze = { folder: folderOf(call), cwd: names, command }
       const snapshot = await threads.perform({ freeze }, call.signal)
       const seen = snapshot === 'late' ? ['any file: scanning the folder took too long'] : snapshot.uncovered
       const uncovered = [...new Set([...seen, ...(isConfined ? [] : [filesOutside])])]
       return {
         facts: [
-          { name: 'runs', value: `${reachOf(settings)}, for at most ${seconds} s` },
+          { name: 'runs', value: `${reachOf(own)}, for at most ${seconds} s` },
+          ...(credentials.length > 0 ? [{ name: 'sees', value: credentials.join(', ') }] : []),
           { name: 'where', value: shownPath(path) },
           ...(uncovered.length > 0 ? [{ name: 'unseen', value: `changes in ${uncovered.join(', ')}` }] : []),
         ],
@@ -78,15 +84,19 @@ export function exec(
     covers: async ({ command }, call) => {
       const { path, names } = await directoryAt(call.handle('cwd'))
       const folder = names.length === 0 ? path : path.slice(0, -names.join('/').length - 1) || '/'
-      return { tool: 'exec', folder, ...commandCoverage(command, path, settings) }
+      return { tool: 'exec', folder, ...commandCoverage(command, path, within(settings, call)) }
     },
-    async run({ command, timeout_seconds: seconds = defaultSeconds }, { handle, folder, protect, signal, label }) {
+    async run({ command, timeout_seconds = defaultSeconds }, call) {
+      const { handle, folder, protect, signal, sandbox, label } = call
+      const own = within(settings, call)
       const { path: cwd } = await directoryAt(handle('cwd'))
+      const timeoutMs = Math.min(timeout_seconds, own.maxTimeoutSeconds) * 1000
+      const limits = { ...(sandbox && { sandbox }), credentials: own.credentials }
       const address = { folder, path: '.', protect }
       const run = (mounts: readonly Mount[], unsure: readonly string[]) =>
-        runner({ command, folder, protect, mounts, unsure, cwd, timeoutMs: seconds * 1000, signal })
+        runner({ command, folder, protect, mounts, unsure, cwd, timeoutMs, signal, ...limits })
       const { clock, records, isConfined, crash = () => undefined } = settings
-      const coverage = commandCoverage(command, cwd, settings)
+      const coverage = commandCoverage(command, cwd, own)
       // Every file that an untrusted run has changed must be recognised later.
       const watchesHidden = lapses(coverage) || (label !== undefined && isUntrusted(label))
       const place = { folder: address, signal, ...(watchesHidden && { hiddenBy: coverage }) }
@@ -95,10 +105,44 @@ export function exec(
           ? runGuarded({ threads, folder: address, records, now: clock.monotonic(), signal, crash }, run)
           : { done: await run([], []), findings: undefined },
       )
-      const output = [renderExit(done.done), ...(isConfined ? guardNotes(done) : [])].join('\n')
-      return { status: 'ok', output, touched, ...(hasNetwork(settings) && { label: fromNetwork }) }
+      const output = [
+        withoutValues(renderExit(done.done), own.credentials),
+        ...(isConfined ? guardNotes(done) : []),
+      ].join('\n')
+      return { status: 'ok', output, touched, ...(hasNetwork(own) && { label: fromNetwork }) }
     },
   })
+}
+
+/** The settings as far as the run's permissions leave them. Limits that cannot be kept refuse the command. */
+function within(
+  settings: ExecSettings,
+  { sandbox = {}, credentials: allowed }: Pick<Call, 'sandbox' | 'credentials'>,
+): ExecSettings & { credentials: Readonly<Record<string, string>> } {
+  if (!settings.isConfined && Object.keys(sandbox).length > 0)
+    throw new HeddleError(
+      'forbidden',
+      'the permissions of this conversation limit commands, and the sandbox that would keep the limits is off',
+      'tell the user to turn it on: heddle config set tools.exec.sandbox on',
+    )
+  const { credentials = {}, maxTimeoutSeconds } = settings
+  const seen = Object.entries(credentials).filter(([name]) => allowed === undefined || allowed.includes(name))
+  return {
+    ...settings,
+    network: settings.network && sandbox.network !== false,
+    maxTimeoutSeconds: Math.min(maxTimeoutSeconds, sandbox.timeoutSeconds ?? maxTimeoutSeconds),
+    credentials: Object.fromEntries(seen),
+  }
+}
+
+const shortestHidden = 8
+
+/** Takes the values of credentials out of what a command printed: the model needs their names only. */
+function withoutValues(text: string, credentials: Readonly<Record<string, string>>): string {
+  return Object.entries(credentials).reduce(
+    (shown, [name, value]) => (value.length < shortestHidden ? shown : shown.replaceAll(value, `[${name}]`)),
+    text,
+  )
 }
 
 /** Label of a command with network access. */

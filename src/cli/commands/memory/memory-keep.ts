@@ -43,19 +43,17 @@ export async function editMemory(
   return answerOf(here, kept, now === id ? `memory:${id} is changed` : `memory:${now} replaces memory:${id}`)
 }
 
-/** Makes an untrusted memory trusted. On a terminal it first shows the text and its sources, and asks. */
+/** Makes an untrusted memory trusted: shows the text and its sources first, and asks. */
 export async function vouchForMemory(here: CommandContext, id: number, yes: boolean): Promise<CommandResult> {
   const client = await here.client()
   const memory = (await client.show(here.folder, `memory:${id}`)) as MemoryView
-  if (!yes && !here.json && canAsk(here) && !memory.trusted) {
+  if (!yes && !memory.trusted) {
+    if (here.json || !canAsk(here))
+      throw new UsageError('trusting a memory needs your yes', `read it, then: heddle memory trust ${id} --yes`)
     const sources = memory.label.sources.map((source) => printable(source)).join(', ')
     here.tell([memoryMention(here.screen, 'about to trust', memory), `  it is from ${sources}`].join('\n'))
     if (!(await agrees(here, 'do you vouch for it?')))
-      throw new HeddleError(
-        'cancelled',
-        `memory:${id} stays untrusted`,
-        `say it in your own words: heddle memory add "…"`,
-      )
+      throw new HeddleError('cancelled', `memory:${id} stays untrusted`, 'or say it yourself: heddle memory add "…"')
   }
   const kept = await client.trustMemory(id)
   return answerOf(here, kept, `memory:${kept.memory.id} is trusted, and replaces memory:${id}`)

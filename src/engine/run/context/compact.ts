@@ -48,8 +48,8 @@ export async function compactIfFull(run: ActiveRun): Promise<NoReply | undefined
 }
 
 /** Max tokens of a model request's input. */
-function maxInputTokens({ engine, model, claimed }: ActiveRun): number {
-  return model.window - maxOutput(engine, model, claimed.run)
+function maxInputTokens({ engine, model, claimed, settings }: ActiveRun): number {
+  return model.window - maxOutput(engine, model, claimed.run, settings)
 }
 
 async function compactPath(run: ActiveRun, maxTokens: number): Promise<NoReply | undefined> {
@@ -81,7 +81,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
       model: last.reply.model,
       thinkingConfig: null,
     })
-    const spot = { segmentId: session.segmentId, parent, personaId: session.personaId }
+    const spot = { segmentId: session.segmentId, parent, config: session }
     const { depth } = await insertPlacedTurn(tx, spot, {
       id,
       type: 'compaction',
@@ -89,6 +89,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
       ...messages,
       model: { requested, actual: last.reply.model, ...(clamped && { clamped }) },
       thinkingConfig: null,
+      settings: null,
       toolCalls: [],
       tokenCount: estimateTokens([messages.responseMessage]),
       // The cost is part of the turn that the run writes at its end.

@@ -8,7 +8,7 @@ import { mainArgument } from '../../../domain/text/main-argument.ts'
 import type { AwaitedRuns, Effect, ToolOutcome } from '../../../domain/tools/tool.ts'
 import type { UnsafeCall } from '../../../domain/tools/touched.ts'
 import type { ToolCallEntry } from '../../../domain/turn.ts'
-import { summaryMessage, userMessage } from '../../model/model-messages.ts'
+import { answerAsText, maxAnswerShown, summaryMessage, userMessage } from '../../model/model-messages.ts'
 
 /** Payload of a `reply` step. */
 export interface ReplyStep {
@@ -77,9 +77,6 @@ export interface Touch {
   seq: number
   at: Step['at']
 }
-
-/** Max characters of one tool answer in a model request. */
-const maxShown = 50_000
 
 /** The steps of one run, and everything derived from them. The journal is the only checkpoint. */
 export class Journal {
@@ -268,7 +265,7 @@ export class Journal {
    * Each reply is followed by the answers to all its calls, so that they are always paired, then by steering messages.
    * Longer answers are cut, with a note on how to read on.
    */
-  messagesWith(maxCharacters = maxShown): ModelMessage[] {
+  messagesWith(maxCharacters = maxAnswerShown): ModelMessage[] {
     const ends = new Map(this.#of('ended').map((step) => [(step.payload as EndedStep).id, step]))
     const begun = new Set(this.#payloads<BegunStep>('begun').map(({ id }) => id))
     const answerTo = ({ id, name }: RequestedCall): ModelMessage => {
@@ -372,11 +369,6 @@ export function stepEventFields({ kind, payload }: Step): Record<string, string 
     return { from, to }
   }
   return {}
-}
-
-/** A tool's output as text for a model. */
-export function answerAsText(output: unknown): string {
-  return typeof output === 'string' ? output : JSON.stringify(output ?? null)
 }
 
 /** The output of a call, or a substitute if it has none. */

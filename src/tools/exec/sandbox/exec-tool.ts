@@ -28,9 +28,12 @@ export async function execTool(
     clock,
     env,
     guardRecords,
+    credentials = {},
     crash,
   }: Pick<Machine, 'clock' | 'env'> & {
     guardRecords?: string
+    /** Credentials by name, which commands see as environment variables. */
+    credentials?: Readonly<Record<string, string>>
     crash?: (point: CrashPoint) => void
   },
 ): Promise<{ tool: Tool; leftBehind?: LeftBehind[] } | { obstacle: Obstacle }> {
@@ -42,14 +45,14 @@ export async function execTool(
     const programs = await findPrograms()
     if ('missing' in programs) return { obstacle: notInstalled(programs.missing, await systemFacts()) }
     const runner = withoutSandbox(programs, confines, machine)
-    return { tool: exec(runner, threads, { ...times, network: true, isConfined: false, clock }) }
+    return { tool: exec(runner, threads, { ...times, network: true, isConfined: false, credentials, clock }) }
   }
   const proof = await proveSandbox(confines, machine)
   if ('obstacle' in proof) return proof
   const records = guardRecords === undefined ? undefined : guardRecordsIn(guardRecords)
   const leftBehind = guardRecords === undefined ? [] : await lookAfterCrashes(guardRecords, threads)
   return {
-    tool: exec(proof.runner, threads, { ...times, network, isConfined: true, clock, records, crash }),
+    tool: exec(proof.runner, threads, { ...times, network, isConfined: true, credentials, clock, records, crash }),
     leftBehind,
   }
 }

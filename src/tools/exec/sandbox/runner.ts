@@ -1,5 +1,6 @@
 import type { Clock, Millis } from '../../../domain/clock.ts'
 import { HeddleError } from '../../../domain/errors.ts'
+import type { SandboxPermissions } from '../../../domain/persona.ts'
 import type { ProtectedPlaces } from '../../../domain/tools/path-handle.ts'
 import { bwrapArguments, type CommandLimits, descriptors, environmentIn, userFiles } from './bwrap-arguments.ts'
 import { callFilter } from './call-filter.ts'
@@ -31,6 +32,10 @@ interface Command {
   cwd: string
   timeoutMs: Millis
   signal: AbortSignal
+  /** Limits that narrow the configured ones. */
+  sandbox?: SandboxPermissions
+  /** Further variables of its environment. */
+  credentials?: Readonly<Record<string, string>>
 }
 
 /** Environment of this process that commands depend on. */
@@ -50,14 +55,26 @@ export type Runner = (command: Command) => Promise<ProgramExit>
 /** Runs commands in bubblewrap: they see only the folder and the system's programs. */
 export function inBubblewrap(
   programs: Programs & { bwrap: string },
-  { network, ...limits }: SandboxLimits,
+  configured: SandboxLimits,
   { clock, env, self }: Machine,
 ): Runner {
   const filter = callFilter(process.arch)
   const toNeutral = neutralPlace()
   // In a session of its own, so that `kill 0` in a command does not reach our processes.
   const { setsid, bash } = programs
-  return async ({ command, folder, protect, mounts = [], unsure = [], cwd, timeoutMs, signal }) => {
+  return async ({
+    command,
+    folder,
+    protect,
+    mounts = [],
+    unsure = [],
+    cwd,
+    timeoutMs,
+    signal,
+    sandbox,
+    credentials,
+  }) => {
+    const { network, ...limits } = narrowed(configured, sandbox)
     const as = await identityIn(folder, self)
     const seen = await viewOf({ folder, protect, mounts, unsure, network }, as, env)
     const view = { ...seen, placed: await toNeutral(seen.placed, seen.folder) }
@@ -74,7 +91,7 @@ export function inBubblewrap(
         ...withLimits(limits, [setsid, bash]),
         command,
       ],
-      env: environmentIn({ path: view.path }, env),
+      env: { ...credentials, ...environmentIn({ path: view.path }, env) },
       cwd: '/',
       ...(as.uid !== self.uid && { as }),
       inputs: [passwd, group, filter ?? '', bwrapOptions.join('\0')],
@@ -96,19 +113,29 @@ export function inBubblewrap(
   }
 }
 
+/** The configured limits, each as far as the permissions leave it. */
+function narrowed(configured: SandboxLimits, { network, memoryMB, processes }: SandboxPermissions = {}): SandboxLimits {
+  const least = (limit: number, own: number | undefined) => Math.min(limit, own ?? limit)
+  return {
+    network: configured.network && network !== false,
+    memoryBytes: least(configured.memoryBytes, memoryMB === undefined ? undefined : memoryMB * 2 ** 20),
+    processes: least(configured.processes, processes),
+  }
+}
+
 /** Runs commands unconfined, with all rights of this process: only if the config says so. */
 export function withoutSandbox(
   programs: Programs,
   { memoryBytes }: CommandLimits,
   { clock, env, self }: Machine,
 ): Runner {
-  return async ({ command, folder, cwd, timeoutMs, signal }) => {
+  return async ({ command, folder, cwd, timeoutMs, signal, credentials }) => {
     const as = await identityIn(folder, self)
     const { HOME = '/tmp' } = env
     const launchOrder: Launch = {
       // No process limit: it counts all processes of this user.
       argv: [...withLimits({ memoryBytes }, [programs.bash]), command],
-      env: environmentIn({ path: await pathWithoutOwn(env), home: HOME }, env),
+      env: { ...credentials, ...environmentIn({ path: await pathWithoutOwn(env), home: HOME }, env) },
       cwd,
       ...(as.uid !== self.uid && { as }),
     }
