@@ -1,5 +1,6 @@
 import type { Shown } from '../api/turns.ts'
 import type { WhyView } from '../api/views/why.ts'
+import type { Event } from '../domain/event.ts'
 import { isMemoryTool } from '../domain/tools/tool-names.ts'
 import type { ToolCall } from '../domain/turn.ts'
 
@@ -12,6 +13,13 @@ export function withoutPrivate(shown: Shown): Shown {
   const thread = { ...shown.thread, systemPrompt: null }
   const toolCalls = shown.toolCalls.map(withoutMemories)
   return { ...shown, toolCalls, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
+}
+
+/** An event without what a memory tool was given. */
+export function withoutPrivateDetails(event: Event): Event {
+  if (event.kind !== 'run.step' || !isMemoryTool(String(event.payload['name']))) return event
+  const { about: _, ...payload } = event.payload
+  return { ...event, payload }
 }
 
 function withoutMemories(call: ToolCall): ToolCall {

@@ -100,6 +100,11 @@ test('what a run recalled is not shown to an admin who looks at its turn', async
   expect(await show(await user('ada', 'admin'))).toMatchObject([
     { name: 'memory_query', input: '(private to the owner)', output: '(private to the owner)' },
   ])
+  const steps = async (app: App) =>
+    (await app.events({})).flatMap(({ payload }) => (payload['name'] === 'memory_query' ? [payload] : []))
+  const [owners, admins] = [await steps(heddle), await steps(heddle.as({ kind: 'user', id: 'ada', role: 'admin' }))]
+  expect(owners.map(({ about }) => about)).toContain('safe')
+  expect(admins).toEqual(owners.map(({ about: _, ...payload }) => payload))
 })
 
 test('a user is not told of sessions of others that continue its turns', async () => {
