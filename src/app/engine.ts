@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts'
 import type { Model } from '../domain/model.ts'
 import { nothingProtected, type ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import type { Tool } from '../domain/tools/tool.ts'
+import { cronTool } from '../engine/jobs/cron-tool.ts'
 import { memoryTools } from '../engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import type { PromptParts } from '../engine/model/prompt.ts'
@@ -11,18 +12,20 @@ import { projectTools } from '../engine/plans/project-tools.ts'
 import { listAgents, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
+import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
+import { systemTimezone } from '../system.ts'
 import { safeFetch } from '../tools/fetch/safe-fetch.ts'
 import { fileTools } from '../tools/files/file-tools.ts'
 import { webFetch } from '../tools/web-fetch.ts'
-import { addExec } from './exec.ts'
-import { limitsOf } from './limits.ts'
-import { modelIndex } from './model-index.ts'
+import { addExec } from './engine/exec.ts'
+import { limitsOf, subagentSettings } from './engine/limits.ts'
+import { modelIndex } from './engine/model-index.ts'
+import { prompts } from './engine/prompts.ts'
 import { runMoments } from './moments.ts'
 import { askFirst } from './permission-names.ts'
-import { prompts } from './prompts.ts'
 
 interface EngineSettings {
   config: Pick<
@@ -38,6 +41,7 @@ interface EngineSettings {
     | 'plans'
     | 'memory'
     | 'credentials'
+    | 'cron'
   >
   models?: Model[]
   tools?: Tool[]
@@ -110,11 +114,12 @@ export function engineOf(
         tools.map(({ name }) => name),
       ),
       maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
+      subagents: config.tools.subagents.tools,
       programTools: [],
       // Rehearsal is a script, not a model: it costs nothing and sends nothing.
       ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
     },
-    ...prompts(identityFiles, agents),
+    ...prompts(runtime, identityFiles, agents),
     prepare() {
       prepared ??= addExec(known, { config, clock: runtime.clock, crash, env, guardRecords, tell })
       return prepared
@@ -123,8 +128,11 @@ export function engineOf(
     fallbacks: config.agent.fallbacks,
     ...modelIndex({ config, models, clock: runtime.clock, paced }),
   }
+  const subagents = subagentSettings(config)
   const delegating = [
-    sessionsSpawn(engine, { children: config.tools.subagents.maxChildrenPerAgent }),
+    sessionsSpawn(engine, subagents),
+    subagentsTool(engine),
+    agentsList(engine, subagents),
     spawnAgent(engine),
     planTasks(engine),
     ...projectTools(engine, config),
@@ -132,6 +140,7 @@ export function engineOf(
     listAgents(runtime, agents),
     ...memoryTools(runtime, { maxMemories: config.memory.most, files: fileSearch }),
     ...narrativeTools(runtime),
+    cronTool(engine, config.cron.timezone ?? systemTimezone()),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
   // A tool of ours takes the place of a program's with the same name.

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { newRun } from '../../src/domain/run.ts'
 import { findMemory, insertMemory } from '../../src/store/knowledge/memories.ts'
 import { recordFileChange } from '../../src/store/rows/file-changes.ts'
-import { insertRun } from '../../src/store/rows/runs.ts'
 import { untrustedFilesIn } from '../../src/store/rows/untrusted-files.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import { databases } from '../setup/places.ts'
 import { emptyPlace, openWorld } from './filled-world.ts'
+import { insertOldRun } from './old-rows.ts'
 
 const step = migrations.find(({ name }) => name === 'untrusted files')?.id ?? 0
 const stranger = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
@@ -16,9 +15,10 @@ describe.each(databases)('a home of an earlier version on %s', (database) => {
     const place = emptyPlace(database)
     const before = await openWorld(place, { migrations: migrations.filter(({ id }) => id < step) })
     await before.store.write('submit', async (tx) => {
-      const run = { kind: 'turn', via: 'user', sessionId: null, now: 1, principal: 'owner' } as const
-      await insertRun(tx, { ...newRun({ ...run, id: 'strange' }), label: stranger })
-      await insertRun(tx, newRun({ ...run, id: 'own' }))
+      await insertOldRun(tx, { id: 'own' })
+      await insertOldRun(tx, { id: 'strange' })
+      const label = { integrity: stranger.integrity, sources_json: JSON.stringify(stranger.sources) }
+      await tx.run(tx.build.updateTable('runs').set(label).where('id', '=', 'strange'))
       const change = { callId: 'c', folder: '/here', before: null, mode: null, at: 5 }
       for (const [runId, path, after] of [
         ['strange', 'notes.md', 'aa'],

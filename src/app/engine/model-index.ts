@@ -1,11 +1,11 @@
-import type { Config } from '../config/config.ts'
-import type { Clock } from '../domain/clock.ts'
-import { HeddleError } from '../domain/errors.ts'
-import type { Model } from '../domain/model.ts'
-import { nearest } from '../domain/text/nearest.ts'
-import type { Engine } from '../engine/runtime.ts'
-import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
-import { makeModel } from './models.ts'
+import type { Config } from '../../config/config.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { HeddleError } from '../../domain/errors.ts'
+import type { Model } from '../../domain/model.ts'
+import { nearest } from '../../domain/text/nearest.ts'
+import type { Engine } from '../../engine/runtime.ts'
+import { rehearsalModel, rehearsalName } from '../../rehearsal/rehearsal.ts'
+import { makeModel } from '../models.ts'
 
 const pace = { shortest: 150, longest: 400 }
 

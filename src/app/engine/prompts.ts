@@ -1,10 +1,12 @@
-import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
-import type { AgentIndex, Engine } from '../engine/runtime.ts'
+import { type PromptParts, systemPrompt } from '../../engine/model/prompt.ts'
+import { readSubagentBrief } from '../../engine/run/subagent-brief.ts'
+import type { AgentIndex, Engine, Runtime } from '../../engine/runtime.ts'
 
 const defaultPromptBytes = 4000
 
 /** System prompts of runs, and the estimated size of the next one. */
 export function prompts(
+  { store }: Pick<Runtime, 'store'>,
   identityFiles: () => Promise<PromptParts['files']>,
   agents: AgentIndex,
 ): Pick<Engine, 'prompt' | 'promptBytes'> {
@@ -13,6 +15,7 @@ export function prompts(
   return {
     async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
       const files = await identityFiles()
+      const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, run)) : undefined
       // Reading agent files has a cost: only runs that delegate need the list.
       const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
       const text = systemPrompt({
@@ -24,6 +27,7 @@ export function prompts(
         tools: run.effectiveTools,
         threadPrompt,
         agents: givesWork ? agents.list(folder) : [],
+        subagent,
       })
       bytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
       return text

@@ -1,9 +1,9 @@
-import type { Config } from '../config/config.ts'
-import type { Clock } from '../domain/clock.ts'
-import { isAllowed } from '../domain/tools/permission.ts'
-import type { Tool } from '../domain/tools/tool.ts'
-import type { Engine } from '../engine/runtime.ts'
-import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
+import type { Config } from '../../config/config.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { isAllowed } from '../../domain/tools/permission.ts'
+import type { Tool } from '../../domain/tools/tool.ts'
+import type { Engine } from '../../engine/runtime.ts'
+import { execTool } from '../../tools/exec/sandbox/exec-tool.ts'
 
 interface ExecSettings extends Pick<Engine, 'crash'> {
   config: Pick<Config, 'tools' | 'credentials'>
