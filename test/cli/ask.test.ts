@@ -64,6 +64,7 @@ test('without waiting it is handed in, ps shows it, and the next ask in that ses
   expect(runs).toMatchObject([{ id: handed.runId, state: 'queued', session: 'main' }])
   expect(await ask('now')).toMatchObject({ ok: true, text: 'answer to: now' })
   expect(await heddle.json('show', `run:${handed.runId}`)).toMatchObject({ state: 'completed', epoch: 1 })
+  expect((await heddle.run('show', `run:${handed.runId}`)).out).toMatch(/^lane +main$/m)
 })
 
 test('a queued run is cancelled and retried by its reference', async () => {
