@@ -31,6 +31,11 @@ export async function sleepInParts(
   } while (duration > maxTimer && left > 0 && !signal?.aborted)
 }
 
+/** Time zone of this machine. */
+export function systemTimezone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
 const poolSize = 4096
 
 /** System randomness; no other file reads it. Read in bulk, each byte used once. */

@@ -2,9 +2,11 @@ import type { AccessApp } from './access.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
 import type { EventApp } from './events.ts'
+import type { JobApp } from './jobs.ts'
 import type { PlanApp } from './plans.ts'
 import type { RunApp } from './runs.ts'
 import type { SessionApp } from './sessions.ts'
+import type { SubagentApp } from './subagents.ts'
 import type { TurnApp } from './turns.ts'
 import type { FileSearch, MemoryApp } from './views/memory.ts'
 
@@ -15,6 +17,8 @@ export interface App
     RunApp,
     AgentApp,
     PlanApp,
+    JobApp,
+    SubagentApp,
     ApprovalApp,
     EventApp,
     MemoryApp,

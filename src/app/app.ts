@@ -21,6 +21,7 @@ import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
+import { systemTimezone } from '../system.ts'
 import { accessApp, identify } from './access-app.ts'
 import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
@@ -29,11 +30,13 @@ import { type Caller, onePerPrincipal } from './caller.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
 import { guarded } from './guard.ts'
+import { jobApp } from './job-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
 import { runApp } from './run-app.ts'
 import { openMeaning } from './semantic-search.ts'
+import { jobSenders } from './senders.ts'
 import { sessionApp } from './session-app.ts'
 import { backupOptions, contextOf, openHomeStore, type StoreSettings } from './store.ts'
 import { turnApp } from './turn-app.ts'
@@ -95,8 +98,10 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   }
   for (const error of permissionErrors({ tools: config.tools, personas }, known.tools)) tell?.(error)
   const noteFolder = (folder: string) => noteFolders(paths, [folder])
-  const worker = new ProcessWorker(engine, { ...settings, runDirectory: paths.run, agents, files, embedding })
   const own = { userHome: userHomeOf(settings.env), home: paths.home }
+  const senders = jobSenders(config, { ...own, env: settings.env, clock })
+  const timezone = config.cron.timezone ?? systemTimezone()
+  const worker = new ProcessWorker(engine, { ...settings, runDirectory: paths.run, agents, files, embedding, senders })
   const defaults = defaultsOf(settings)
   const shared = {
     ...memoryApp(runtime, config.memory.most),
@@ -109,6 +114,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
     ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
     ...planApp(engine, caller),
+    ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...approvalApp(runtime, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,

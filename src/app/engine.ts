@@ -6,6 +6,7 @@ import { nearest } from '../domain/text/nearest.ts'
 import { nothingProtected, type ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import { isAllowed } from '../domain/tools/permission.ts'
 import type { Tool } from '../domain/tools/tool.ts'
+import { cronTool } from '../engine/jobs/cron-tool.ts'
 import { memoryTools } from '../engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
@@ -14,9 +15,13 @@ import { projectTools } from '../engine/plans/project-tools.ts'
 import { listAgents, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
+import type { SubagentSettings } from '../engine/plans/subagent-targets.ts'
+import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
+import { readSubagentBrief } from '../engine/run/subagent-brief.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
+import { systemTimezone } from '../system.ts'
 import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
 import { safeFetch } from '../tools/fetch/safe-fetch.ts'
 import { fileTools } from '../tools/files/file-tools.ts'
@@ -26,7 +31,6 @@ import { runMoments } from './moments.ts'
 import { askFirst } from './permission-names.ts'
 
 const defaultPromptBytes = 4000
-const maxCronRuns = 4
 const maxBackgroundRuns = 2
 const pace = { shortest: 150, longest: 400 }
 
@@ -44,6 +48,7 @@ interface EngineSettings {
     | 'plans'
     | 'memory'
     | 'credentials'
+    | 'cron'
   >
   models?: Model[]
   tools?: Tool[]
@@ -120,12 +125,14 @@ export function engineOf(
         tools.map(({ name }) => name),
       ),
       maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
+      subagents: config.tools.subagents.tools,
       programTools: [],
       // Rehearsal is a script, not a model: it costs nothing and sends nothing.
       ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
     },
     async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
       const files = await identityFiles()
+      const subagent = run.subagent ? await runtime.store.read((rows) => readSubagentBrief(rows, run)) : undefined
       // Reading agent files has a cost: only runs that delegate need the list.
       const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
       const text = systemPrompt({
@@ -137,6 +144,7 @@ export function engineOf(
         tools: run.effectiveTools,
         threadPrompt,
         agents: givesWork ? agents.list(folder) : [],
+        subagent,
       })
       promptBytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
       return text
@@ -152,12 +160,13 @@ export function engineOf(
         main: config.engine.maxRunning,
         agents: config.agents.maxConcurrent,
         subagents: config.tools.subagents.maxConcurrent,
-        cron: maxCronRuns,
+        cron: config.cron.maxConcurrent,
         background: maxBackgroundRuns,
       },
       leaseMs: config.engine.leaseSeconds * 1000,
       maxSteps: config.budgets.perRequest.steps,
       maxSpawnsPerTurn: config.tools.subagents.maxPerTurn,
+      archiveAfterMs: config.tools.subagents.archiveAfterMinutes * 60_000,
       maxTries: 5,
       maxCrashes: 3,
       timeoutMs: config.agents.defaultTimeout * 1000,
@@ -177,8 +186,11 @@ export function engineOf(
       return model
     },
   }
+  const subagents = subagentSettings(config)
   const delegating = [
-    sessionsSpawn(engine, { children: config.tools.subagents.maxChildrenPerAgent }),
+    sessionsSpawn(engine, subagents),
+    subagentsTool(engine),
+    agentsList(engine, subagents),
     spawnAgent(engine),
     planTasks(engine),
     ...projectTools(engine, config),
@@ -186,6 +198,7 @@ export function engineOf(
     listAgents(runtime, agents),
     ...memoryTools(runtime, { maxMemories: config.memory.most, files: fileSearch }),
     ...narrativeTools(runtime),
+    cronTool(engine, config.cron.timezone ?? systemTimezone()),
   ] as Tool[]
   for (const tool of delegating) known.set(tool.name, tool)
   // A tool of ours takes the place of a program's with the same name.
@@ -216,6 +229,20 @@ export function engineOf(
     const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined
     if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
     return makeModel(name, settings, runtime.clock)
+  }
+}
+
+/** What the owner's two sections about sub-agents say together. */
+function subagentSettings({
+  tools: { subagents },
+  agents: { defaults },
+}: Pick<Config, 'tools' | 'agents'>): SubagentSettings {
+  return {
+    maxChildren: subagents.maxChildrenPerAgent,
+    allowAgents: [subagents.allowAgents, defaults.subagents.allowAgents].filter((list) => list !== undefined),
+    model: subagents.model ?? defaults.subagents.model,
+    thinking: subagents.thinking,
+    shareMode: subagents.memoryShareMode,
   }
 }
 

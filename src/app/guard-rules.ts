@@ -1,4 +1,5 @@
 import type { App } from '../api/app.ts'
+import type { JobSettings } from '../api/views/job.ts'
 import { type Action, type ActionRow, actions } from '../domain/access/actions.ts'
 import type { Reach } from '../domain/access/authorize.ts'
 import { parseReference, type ReferenceKind } from '../domain/reference.ts'
@@ -17,6 +18,10 @@ export interface Checks {
   folder(folder: string): Promise<string>
   /** Checks the right to an input. */
   input(itemId: string): Promise<void>
+  /** Checks the right to a job, and returns its folder. */
+  job(id: number): Promise<string>
+  /** Checks the right to a message of a job. */
+  message(id: number): Promise<void>
   refuse(): never
 }
 
@@ -196,10 +201,57 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     },
   },
   results: { action: 'result.list' },
+  subagents: { action: 'run.list' },
+  subagent: {
+    action: 'run.list',
+    args: async (checks, reference) => [await checks.named(reference, '/', 'run')],
+  },
   changeTask: {
     action: 'plan.change',
     args: async (checks, task, change) => [await checks.named(task, '/', 'task'), change],
     about: (task) => withKind('task', task),
+  },
+
+  jobs: { action: 'job.list' },
+  previewJob: { action: 'job.list' },
+  addJob: {
+    action: 'job.change',
+    async args(checks, folder, settings) {
+      const at = await checks.folder(folder)
+      return [at, await asNamed(checks, at, settings)]
+    },
+    about: (_, { name = '' }) => `job:${name}`,
+    text: (_, { message, event }) => message ?? event,
+  },
+  editJob: {
+    action: 'job.change',
+    async args(checks, id, settings) {
+      const folder = await checks.job(id)
+      return [id, await asNamed(checks, folder, settings)]
+    },
+    about: (id) => `job:${id}`,
+    text: (_, { message, event }) => message ?? event,
+  },
+  enableJob: { action: 'job.change', args: ownJob, about: (id) => `job:${id}` },
+  removeJob: { action: 'job.change', args: ownJob, about: (id) => `job:${id}` },
+  runJob: { action: 'job.change', args: ownJob, about: (id) => `job:${id}` },
+  fires: {
+    action: 'job.list',
+    async args(checks, filter) {
+      if (filter?.job !== undefined) await checks.job(filter.job)
+      return [filter]
+    },
+  },
+  emitEvent: { action: 'job.emit', about: (name) => `event:${name}`, text: (_, data) => data },
+  resumeJobs: { action: 'job.resume' },
+  outbox: { action: 'job.list' },
+  retryMessage: {
+    action: 'job.change',
+    async args(checks, id) {
+      await checks.message(id)
+      return [id]
+    },
+    about: (id) => `message:${id}`,
   },
 
   approvals: { action: 'approval.list' },
@@ -243,6 +295,18 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   createToken: { action: 'token.change', about: (user) => `user:${user}`, audited: always },
   revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: always },
   audit: { action: 'audit.read' },
+}
+
+async function ownJob<Rest extends unknown[]>(checks: Checks, id: number, ...rest: Rest): Promise<[number, ...Rest]> {
+  await checks.job(id)
+  return [id, ...rest]
+}
+
+/** A job's turn is checked as every other; labels are the principal's own when it fires. */
+async function asNamed(checks: Checks, folder: string, settings: JobSettings): Promise<JobSettings> {
+  const { session } = settings
+  if (!session?.startsWith('turn:')) return settings
+  return { ...settings, session: await checks.named(session, folder) }
 }
 
 export function actionOf(rule: Rule<unknown[]>, args: unknown[]): Action {

@@ -5,13 +5,17 @@ import { isOwner } from '../domain/access/principal.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { parseReference, type ReferenceKind } from '../domain/reference.ts'
 import { labelFor } from '../domain/session.ts'
+import { noJob } from '../engine/jobs/change-job.ts'
 import { userOf } from '../engine/run/sender.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { notFound } from '../engine/turns/route.ts'
 import { findNamed, principalOfInput } from '../engine/views/belongs-to.ts'
+import { findJob } from '../store/rows/jobs/jobs.ts'
+import { findMessage } from '../store/rows/jobs/outbox.ts'
 import { beginAudit } from './audit.ts'
 import type { Caller } from './caller.ts'
 import { actionOf, type Checks, type Rule, rules } from './guard-rules.ts'
+import { noMessage } from './job-app.ts'
 
 /** Methods that answer with a stream, which is checked before its first item. */
 const streams: ReadonlySet<keyof App> = new Set(['exportTurns', 'follow', 'exportMemories'])
@@ -102,6 +106,15 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
     async input(itemId) {
       const of = await store.read((rows) => principalOfInput(rows, itemId))
       if (of === undefined || !may(of)) throw notFound('input', itemId)
+    },
+    async job(id) {
+      const job = Number.isSafeInteger(id) ? await store.read((rows) => findJob(rows, id)) : undefined
+      if (!job || !may(job.principal)) throw noJob(id)
+      return job.folder
+    },
+    async message(id) {
+      const message = Number.isSafeInteger(id) ? await store.read((rows) => findMessage(rows, id)) : undefined
+      if (!message || !may(message.principal)) throw noMessage(id)
     },
     refuse() {
       throw forbidden(principal, action)

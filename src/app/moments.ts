@@ -2,6 +2,7 @@ import { unverifiedArtifacts } from '../engine/files/artifacts.ts'
 import { changeFor } from '../engine/files/change.ts'
 import { checkFiles } from '../engine/files/check-files.ts'
 import { watchFiles } from '../engine/files/file-labels.ts'
+import { closeFires } from '../engine/jobs/close-fire.ts'
 import { keepNarrative } from '../engine/knowledge/keep-narrative.ts'
 import { notesFor } from '../engine/knowledge/reminders.ts'
 import { cancelPlansOf } from '../engine/plans/give-up-plan.ts'
@@ -18,6 +19,7 @@ export const runMoments: RunMoments<Engine> = {
   beforeAnswer: askForMissingPlan,
   beforeSettle: checkFiles,
   inSettle: keepNarrative,
+  afterSettle: closeFires,
   filesOf: unverifiedArtifacts,
   onResult: advancePlan,
   onCancelRequest: cancelPlansOf,

@@ -1,5 +1,7 @@
 import type { WorkInProgress } from '../api/views/run.ts'
 import type { Config } from '../config/config.ts'
+import { timedJobs } from '../engine/jobs/due-jobs.ts'
+import { type Senders, timedMessages } from '../engine/jobs/send.ts'
 import { defaultAgentProblem } from '../engine/run/check-input.ts'
 import { type AcceptedInput, type Submission, submit } from '../engine/run/submit.ts'
 import { splitBySession } from '../engine/run/worker/recover.ts'
@@ -22,6 +24,7 @@ interface ProcessWorkerContext {
   agents: AppAgents
   files: FileIndex | undefined
   embedding: AppMeaning | undefined
+  senders: Senders
   tell?(text: string): void
 }
 
@@ -43,7 +46,7 @@ export class ProcessWorker {
   /** Starts a worker and its background jobs, for one session or for all; a home has only one worker for all. */
   async start(only?: { folder: string; session: string }): Promise<WorkInProgress> {
     const engine = this.#engine
-    const { config, runDirectory, agents, tell, files, embedding } = this.#context
+    const { config, runDirectory, agents, tell, files, embedding, senders } = this.#context
     const { store } = engine
     const session = only && (await store.read((rows) => resolveSession(rows, `session:${only.session}`, only.folder)))
     const unlock = session ? () => undefined : takeSingletonLock(runDirectory, 'up', process.pid)
@@ -56,7 +59,8 @@ export class ProcessWorker {
       locks: config.database === 'sqlite' ? fileLocks(runDirectory) : heartbeatOnlyLocks,
       pid: process.pid,
       onError,
-      ...(session && { sessionId: session.id }),
+      // A process that works for one session starts nothing else.
+      ...(session ? { sessionId: session.id } : { dueSources: [timedJobs(engine), timedMessages(engine, senders)] }),
     })
     this.#worker = worker
     const jobs = startBackgroundJobs(engine, worker, {

@@ -30,10 +30,11 @@ export function interpolate(value: unknown, env: Env): InterpolatedConfig {
   return result
 }
 
-/** Whether the path is a model's or the embedder's apiKey: only these may keep an unresolved reference. */
+/** Whether the path is a model's or the embedder's apiKey, or a webhook's secret: only these may keep an unresolved reference. */
 export function isModelKey(path: ConfigPath): boolean {
   const isModel = path.length === 3 && path[0] === 'models' && path[2] === 'apiKey'
-  return isModel || dotted(path) === 'memory.embedder.apiKey'
+  const isWebhook = path.length === 3 && path[0] === 'webhooks' && path[2] === 'secret'
+  return isModel || isWebhook || dotted(path) === 'memory.embedder.apiKey'
 }
 
 function walk(value: unknown, path: ConfigPath, env: Env, result: InterpolatedConfig): unknown {

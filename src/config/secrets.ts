@@ -1,14 +1,16 @@
 import type { Config } from './config.ts'
 import { redacted } from './redact.ts'
 
-/** All secrets in the loaded configuration: keys of models and of the embedder, credentials, passwords in addresses. */
+/** All secrets in the loaded configuration: keys of models, embedder and webhooks, credentials, passwords in addresses. */
 export function knownSecrets({
   models,
   database,
   memory,
   credentials,
-}: Pick<Config, 'models' | 'database' | 'memory' | 'credentials'>): string[] {
-  const endpoints = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : [])]
+  webhooks,
+}: Pick<Config, 'models' | 'database' | 'memory' | 'credentials' | 'webhooks'>): string[] {
+  const hooks = Object.values(webhooks).map(({ url, secret }) => ({ baseURL: url, apiKey: secret }))
+  const endpoints = [...Object.values(models), ...(memory.embedder ? [memory.embedder] : []), ...hooks]
   const addresses = [database, ...endpoints.map(({ baseURL }) => baseURL)]
   const keys = endpoints.flatMap(({ apiKey }) => {
     try {

@@ -12,7 +12,8 @@ export function configShow(config: Config): Record<string, unknown> {
   const { warnings: _, written, allowedModels, credentials, ...settings } = config
   const { embedder } = config.memory
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
-  const keys = [...endpoints.flatMap(({ apiKey }) => apiKey ?? []), ...Object.values(credentials)]
+  const hooks = Object.values(config.webhooks).map(({ secret }) => secret)
+  const keys = [...endpoints.flatMap(({ apiKey }) => apiKey ?? []), ...Object.values(credentials), ...hooks]
   const models = { ...(allowedModels && { allow: allowedModels }), ...config.models }
   const hide = (text: string) => keys.reduce((shown, key) => key.hide(shown), text)
   const tree = redactTree(asWritten({ ...settings, models }, [], written), hide)

@@ -21,6 +21,10 @@ export const writeAreas = [
   'index',
   'embed',
   'access',
+  'job',
+  'fire',
+  'send',
+  'tidy',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

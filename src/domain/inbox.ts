@@ -6,7 +6,6 @@ import type { Part, Source } from './message.ts'
 import type { RunOptions } from './run-options.ts'
 import { isStorable } from './text/storable.ts'
 
-// Not yet produced: 'trigger', 'system'.
 const inboxKinds = ['message', 'result', 'join', 'trigger', 'steer', 'system'] as const
 export type InboxKind = (typeof inboxKinds)[number]
 
@@ -82,7 +81,7 @@ export function checkOuterRef(ref: string): string {
 
 /**
  * Stored form of a sender's dedupe key. The prefix keeps it apart from the engine's own keys (`result:`, `join:`, `plan:`,
- * `narrative:`).
+ * `narrative:`, `cron:`, `outbox:`).
  */
 export function clientKey(key: string, sender = 'owner'): string {
   if (key === '' || key.length > maxKey || !isStorable(key))

@@ -5,7 +5,7 @@ export const roles = ['user', 'assistant', 'system', 'tool'] as const
 /** The role of a message in a model request. */
 export type Role = (typeof roles)[number]
 
-// Not yet produced by the runtime: 'trigger', 'webhook', 'cron', 'event'; imported and hand-made turns may have them.
+// Not yet produced by the runtime: 'trigger', 'webhook'; imported and hand-made turns may have them.
 export const sources = ['human', 'trigger', 'agent', 'webhook', 'cron', 'event'] as const
 /** Origin of an input; a trigger's input has role `user` and source `trigger`. */
 export type Source = (typeof sources)[number]

@@ -7,7 +7,8 @@ import type { ThreadConfig } from './turn.ts'
 
 /**
  * Who a session is for: a person talks in it, an agent works for another, the narrator summarises another session. A
- * label says nothing of it. `cron` and `hook` have reserved labels already, and nothing starts such sessions yet.
+ * label says nothing of it. A job's begins anew at each fire. `hook` has a reserved label already, and nothing starts such
+ * sessions yet.
  */
 export const sessionKinds = ['person', 'agent', 'narrator', 'cron', 'hook'] as const
 export type SessionKind = (typeof sessionKinds)[number]
@@ -25,6 +26,8 @@ export interface Session extends ThreadConfig {
   headTurnId: string | null
   updatedAt: Millis
   archivedAt: Millis | null
+  /** When its transcript was removed; from then on it takes no input. */
+  removedAt: Millis | null
   /** Text form of the principal whose session it is. */
   principalId: string
 }

@@ -13,6 +13,7 @@ export function withRealFolders(app: App, own: OwnFolders): App {
   return {
     ...app,
     submit: async (folder, question) => app.submit(await work(folder), question),
+    addJob: async (folder, settings) => app.addJob(await work(folder), settings),
     append: async (folder, input) => app.append(await work(folder), input),
     fork: async (folder, input) => app.fork(await work(folder), input),
     answer: async (folder, itemId, signal) => app.answer(await real(folder), itemId, signal),

@@ -101,7 +101,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # exec.credentials: secrets or variables that commands see, such as
 # [GITHUB_TOKEN].
 # fetch.allow: servers to fetch from although they are not public.
-# subagents.memoryShareMode: not used yet.
+# subagents: agents that an agent starts with sessions_spawn (see the guide).
 #tools:
 #  #allow: [read_file, list_dir, search_files]
 #  deny: []
@@ -120,7 +120,22 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    maxChildrenPerAgent: 5
 #    maxPerTurn: 12
 #    maxConcurrent: 8
+#    archiveAfterMinutes: 60
+#    #allowAgents: [general, researcher]
+#    #model: local
+#    #thinking: low
+#    tools: { deny: [] }
 #    memoryShareMode: handoff
+
+# Jobs: their time zone (that of the machine if left out), and how many run at
+# the same time.
+#cron:
+#  #timezone: Europe/Berlin
+#  maxConcurrent: 4
+
+# Addresses that answers of jobs are sent to, as in --deliver webhook:ops
+#webhooks:
+#  #ops: { url: https://example.com/hook, secret: "\${secret:ops}" }
 
 # Days for which the log of events is kept. Turns and results stay.
 #retention:

@@ -26,6 +26,9 @@ import { ceilings } from './migrations/0023-ceilings.ts'
 import { compatibilityViews } from './migrations/0024-compatibility-views.ts'
 import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
 import { threadConfig } from './migrations/0026-thread-config.ts'
+import { jobs } from './migrations/0027-jobs.ts'
+import { outbox } from './migrations/0028-outbox.ts'
+import { subagents } from './migrations/0029-subagents.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -55,6 +58,9 @@ export const migrations: readonly Migration[] = [
   compatibilityViews,
   untrustedFiles,
   threadConfig,
+  jobs,
+  outbox,
+  subagents,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

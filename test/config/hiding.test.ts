@@ -18,6 +18,7 @@ test('keys, passwords and tokens of the configuration are hidden wherever a text
       ...memory,
       embedder: { baseURL: 'http://h/v1', model: 'e', apiKey: new ApiKey('[redacted]', 'k3-of-vectors') },
     },
+    webhooks: { ops: { url: 'http://h/hook?token=t-in-hook', secret: new ApiKey('[redacted]', 'whsec_k4') } },
   })
   const hide = redactor(secrets)
   const told = {
@@ -25,6 +26,7 @@ test('keys, passwords and tokens of the configuration are hidden wherever a text
     url: 'me:p%40ss%2Fword@',
     in: 'p@ss/word',
     embedder: 'k3-of-vectors?',
+    hook: ['whsec_k4', 't-in-hook'],
     n: 1,
   }
   expect(hide(told)).toEqual({
@@ -32,13 +34,13 @@ test('keys, passwords and tokens of the configuration are hidden wherever a text
     url: 'me:[redacted]@',
     in: '[redacted]',
     embedder: '[redacted]?',
+    hook: ['[redacted]', '[redacted]'],
     n: 1,
   })
   expect(hide('?api_key=in-query&page=2')).toBe('?api_key=[redacted]&page=2')
 })
 
 test('a configuration without secrets hides nothing', () => {
-  expect(redactor(knownSecrets({ credentials: {}, database: 'sqlite', models: {}, memory }))('anything')).toBe(
-    'anything',
-  )
+  const nothing = { credentials: {}, database: 'sqlite', models: {}, memory, webhooks: {} }
+  expect(redactor(knownSecrets(nothing))('anything')).toBe('anything')
 })

@@ -20,6 +20,7 @@ interface Things {
   turn: string
   run: string
   item: string
+  job: number
 }
 
 interface Case<K extends keyof App> {
@@ -83,6 +84,20 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   plans: [{ action: 'plan.list', args: () => [] }],
   tasks: [{ action: 'plan.list', args: () => [] }],
   results: [{ action: 'result.list', args: () => [] }],
+  jobs: [{ action: 'job.list', args: () => [] }],
+  previewJob: [{ action: 'job.list', args: () => [{ every: '1h' }] }],
+  addJob: [{ action: 'job.change', args: () => [folder, { every: '1h' }] }],
+  editJob: [{ action: 'job.change', names: true, args: ({ job }) => [job, { every: '2h' }] }],
+  enableJob: [{ action: 'job.change', names: true, args: ({ job }) => [job, true] }],
+  removeJob: [{ action: 'job.change', args: () => [99] }],
+  runJob: [{ action: 'job.change', args: () => [99] }],
+  fires: [{ action: 'job.list', names: true, args: ({ job }) => [{ job }] }],
+  emitEvent: [{ action: 'job.emit', args: () => ['nobody.waits'] }],
+  resumeJobs: [{ action: 'job.resume', args: () => [] }],
+  outbox: [{ action: 'job.list', args: () => [] }],
+  retryMessage: [{ action: 'job.change', args: () => [99] }],
+  subagents: [{ action: 'run.list', args: () => [] }],
+  subagent: [{ action: 'run.list', names: true, args: ({ run }) => [run] }],
   changeTask: [{ action: 'plan.change', args: () => ['task:99', { action: 'skip', reason: 'x' }] }],
   approvals: [{ action: 'approval.list', args: () => [] }],
   decide: [{ action: 'approval.decide', args: () => ['99', { answer: 'no' }] }],
@@ -145,7 +160,10 @@ async function thingsOf(id: string): Promise<Things> {
   const app = apps.get(`${id} App`) as App
   const { itemId } = await app.submit(folder, { session: 'main', content: 'hello' })
   const { session, turnId, runId } = await app.answer(folder, itemId, never)
-  return { session, turn: `turn:${turnId}`, run: `run:${runId}`, item: itemId }
+  // Whatever the role is now: the job was made when it was enough.
+  const maker: Principal = id === 'owner' ? owner : { kind: 'user', id, role: 'operator' }
+  const job = await gateway.app.as(maker).addJob(folder, { every: '1h', message: 'look' })
+  return { session, turn: `turn:${turnId}`, run: `run:${runId}`, item: itemId, job: job.id }
 }
 
 /** What came of a call: refused, hidden as if it did not exist, or neither. */

@@ -103,9 +103,23 @@ describe('each request gets the App of its own principal, and no other', () => {
     plans: [],
     tasks: [],
     results: [],
+    subagents: [],
+    subagent: ['abcdef'],
     undo: ['abcdef'],
     cancel: ['abcdef', 'x'],
     retry: ['abcdef'],
+    jobs: [],
+    previewJob: [{ every: '1h' }],
+    addJob: [folder, { every: '1h', message: 'x' }],
+    editJob: [1, { every: '1h' }],
+    enableJob: [1, true],
+    removeJob: [1],
+    runJob: [1],
+    fires: [{}],
+    emitEvent: ['done'],
+    resumeJobs: [],
+    outbox: [{}],
+    retryMessage: [1],
   }
 
   let server: Server

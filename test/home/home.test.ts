@@ -263,6 +263,7 @@ describe('the example configuration', () => {
         .replace('#allow', 'allow')
         .replace('#ask', 'ask')
         .replace('#command', 'command')
+        .replace('#timezone', 'timezone')
         .replace('#narrator', 'narrator')
         .replaceAll(/^ {2}#(?=embedder| {2}[a-z])/gm, '  '),
     ).value as { models: Record<string, object> }

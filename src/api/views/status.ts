@@ -20,6 +20,13 @@ export interface StatusView {
   reservedTodayUsd: number
   /** Budget per day. */
   dayLimitUsd: number
+  /** Jobs that fire next, the first one first. */
+  nextFires: { job: number; name: string; at: string }[]
+  /** Jobs that were disabled by themselves, and messages that were given up. */
+  disabledJobs: number
+  deadMessages: number
+  /** Jobs wait until the owner lets them go, since the database was restored from a backup. */
+  jobsHeld: boolean
   /** Turns of runs in this folder since the given time, oldest first. */
   sinceLast: { turnId: string; runId: string; session: string; status: Outcome; preview: string; at: string }[]
 }

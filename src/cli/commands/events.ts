@@ -3,10 +3,12 @@ import type { Event } from '../../domain/event.ts'
 import { isDaemonGone } from '../../gateway/client.ts'
 import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
+import { wholeInput } from '../input/piped.ts'
 import { ago, printable } from '../terminal/screen.ts'
+import { countLabel } from './status.ts'
 
 export const registerEvents: Register = (program, run) => {
-  program
+  const event = program
     .command('event')
     .alias('events')
     .helpGroup(rareGroup)
@@ -41,6 +43,31 @@ export const registerEvents: Register = (program, run) => {
                 ? 'no events yet    heddle ask "…"'
                 : 'no events after this cursor    heddle event --watch',
         }
+      }),
+    )
+
+  event
+    .command('emit <name>')
+    .description('emit an event: the jobs that wait for it fire')
+    .option('--data <text>', 'given to them as data; - reads it from stdin')
+    .addHelpText(
+      'after',
+      '\nExample: heddle cron add --on deploy.done --message "Check the site"    heddle event emit deploy.done',
+    )
+    .action(
+      run(async (here, [name = ''], options) => {
+        const data = options['data'] === undefined ? undefined : String(options['data'])
+        const fires = await (await here.client()).emitEvent(
+          name,
+          data === '-' ? String(await wholeInput(here.io)) : data,
+        )
+        const skipped = fires.filter(({ outcome }) => outcome !== 'fired')
+        const busy = skipped.length > 0 ? `, ${skipped.length} skipped: ${skipped[0]?.reason}` : ''
+        const text =
+          fires.length > 0
+            ? `${countLabel(fires.length - skipped.length, 'job')} fired${busy}    heddle cron history`
+            : `no job waits for ${printable(name)}    heddle cron add --on ${printable(name)} --message "…"`
+        return { json: { ok: true, fires }, text }
       }),
     )
 

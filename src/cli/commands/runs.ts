@@ -6,6 +6,7 @@ import { parseReference } from '../../domain/reference.ts'
 import type { Register } from '../command.ts'
 import { moreLine, pageOptions, readPages } from '../input/pages.ts'
 import { inThousands } from '../pages/answer-page.ts'
+import { untilWords } from '../pages/job-words.ts'
 import { lostWords, spendingNotes, spendingRow } from '../pages/spending-words.ts'
 import { printable, table } from '../terminal/screen.ts'
 
@@ -39,7 +40,12 @@ export const registerRuns: Register = (program, run) => {
             : all
               ? 'no runs yet    heddle ask "…"'
               : 'nothing is running    heddle ask "…", heddle ps --all'
-        return { json: { runs, ...more }, text }
+        const { nextFires } = await client.status(here.folder, here.clock.now())
+        const next = nextFires.map(
+          ({ name, at }) => `${printable(name)} ${untilWords(Date.parse(at) - here.clock.now())}`,
+        )
+        const jobs = next.length > 0 ? [`next jobs: ${next.join(', ')}    heddle cron`] : []
+        return { json: { runs, ...more, nextFires }, text: [text, ...jobs].join('\n') }
       }),
     )
 

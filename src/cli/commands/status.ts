@@ -7,6 +7,7 @@ import type { Daemon } from '../../gateway/client.ts'
 import { version } from '../../version.ts'
 import { type LastVisit, lastSeen, markSeen } from '../chat/last-visit.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
+import { untilWords } from '../pages/job-words.ts'
 import { lostWords } from '../pages/spending-words.ts'
 import { ago, cut, paint, printable } from '../terminal/screen.ts'
 import { talks } from './sessions.ts'
@@ -45,6 +46,7 @@ export async function status(here: CommandContext): Promise<CommandResult> {
       statusRow(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
       ...needsYouRows(here, view),
       runningRow(here, view, plans, daemon),
+      ...jobRows(here, view),
       statusRow(here, 'daemon', daemon ? `running (pid ${daemon.health.pid})` : 'not running    heddle up'),
       ...newsRows(here, view, since),
       statusRow(here, 'help', 'heddle --help'),
@@ -91,6 +93,23 @@ export function runningRow(
   const parts = [`${running}`, ...(queued > 0 ? [`${queued} queued`] : []), ...under.slice(0, 1).map(planWords)]
   const more = under.length > 1 ? [`${under.length - 1} more`] : []
   return statusRow(here, 'running', `${[...parts, ...more].join(', ')}${next === '' ? '' : `    ${next}`}`)
+}
+
+/** The next fires, and what of the jobs needs a look. */
+export function jobRows(here: CommandContext, view: StatusView): string[] {
+  const { nextFires, disabledJobs, deadMessages, jobsHeld } = view
+  const now = here.clock.now()
+  const next = nextFires.map(({ name, at }) => `${printable(name)} ${untilWords(Date.parse(at) - now)}`)
+  const notes = [
+    ...(disabledJobs > 0 ? [`${countLabel(disabledJobs, 'job')} disabled after failures    heddle cron list`] : []),
+    ...(deadMessages > 0 ? [`${countLabel(deadMessages, 'message')} not delivered    heddle cron outbox --dead`] : []),
+  ]
+  const first = jobsHeld
+    ? [statusRow(here, 'needs you', 'jobs are held since a backup was restored    heddle cron resume')]
+    : next.length > 0
+      ? [statusRow(here, 'next jobs', `${next.join(', ')}    heddle cron`)]
+      : []
+  return [...first, ...notes.map((note) => statusRow(here, 'needs you', note))]
 }
 
 function planWords({ id, counts }: PlanLine): string {

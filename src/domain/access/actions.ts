@@ -63,6 +63,14 @@ export const actions = {
   'plan.change': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
   'result.list': { own: 'public', any: 'admin', scope: 'read' },
 
+  'job.list': { own: 'operator', any: 'admin', scope: 'read' },
+  /** Makes, changes, starts and removes work that starts by itself. */
+  'job.change': { own: 'operator', any: 'admin', scope: 'steer', changes: true },
+  /** Emits an event, which starts the jobs that wait for it. */
+  'job.emit': { own: 'operator', any: 'admin', scope: 'ask', changes: true },
+  /** Lets jobs and messages of a restored database go. */
+  'job.resume': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
+
   'approval.list': { own: 'operator', any: 'admin', scope: 'read' },
   'approval.decide': { own: 'admin', any: 'admin', scope: 'approve', changes: true },
   'grant.list': { own: 'admin', any: 'admin', scope: 'read' },

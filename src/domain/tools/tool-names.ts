@@ -43,15 +43,19 @@ export const delegatingTools = [
   'list_agents',
 ] as const
 
+/** Tools that start and watch sub-agents: for agents that work alone, down to the depth that the owner allows. */
+export const subagentTools: readonly string[] = ['sessions_spawn', 'subagents', 'agents_list']
+
 /** Tools that an agent file never gets, even if it lists them: a subagent starts no agents and writes no memories. */
 export const forbiddenForAgents: readonly string[] = [
   ...delegatingTools,
   ...memoryWriters,
-  ...['sessions_spawn', 'delegate', 'subagents', 'cron'],
+  ...subagentTools,
+  ...['delegate', 'cron'],
 ]
 
 /** Planned tools: a file may list them already, and gets them once they exist. */
-export const plannedTools = [...['subagents', 'agents_list', 'delegate', 'cron']] as const
+export const plannedTools = ['delegate'] as const
 
 /** Other programs' names for our tools, without case, `_` and `-`. */
 const spellings: Readonly<Record<string, string>> = {
@@ -92,7 +96,8 @@ export const toolNames: readonly string[] = [
   ...availableTools,
   ...delegatingTools,
   ...memoryWriters,
-  'sessions_spawn',
+  ...subagentTools,
+  'cron',
   ...plannedTools,
 ]
 

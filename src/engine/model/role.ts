@@ -1,6 +1,6 @@
 import { type Agent, type BuiltInAgent, builtInAgents, isLive } from '../../domain/agent.ts'
 import type { Run } from '../../domain/run.ts'
-import { delegatingTools, forbiddenForAgents } from '../../domain/tools/tool-names.ts'
+import { delegatingTools, forbiddenForAgents, subagentTools } from '../../domain/tools/tool-names.ts'
 
 /** Background agent that summarizes a session after its turns; it cannot be addressed. */
 export const narratorName = 'narrator'
@@ -14,16 +14,8 @@ export type AgentRole =
 /** Tools of the coordinator: delegating, reading plans and results, memory. */
 const coordinatorTools: readonly string[] = [
   ...delegatingTools,
-  ...['project_status', 'read_result', 'memory_store', 'memory_query'],
+  ...['project_status', 'read_result', 'memory_store', 'memory_query', 'cron'],
   ...['memory_update', 'memory_reinforce', 'memory_demote', 'memory_trust', 'narrative_update', 'narrative_search'],
-]
-
-/** Tools of `general`, which works alone. A new tool is added here on purpose, or it does not have it. */
-const generalTools: readonly string[] = [
-  ...['read_file', 'list_dir', 'resolve_path', 'search_files', 'write_file', 'edit_file', 'exec', 'web_fetch'],
-  ...['sessions_spawn', 'read_result'],
-  ...['remember', 'recall', 'memory_update', 'memory_reinforce', 'memory_demote'],
-  ...['narrative_update', 'narrative_search'],
 ]
 
 /**
@@ -31,6 +23,15 @@ const generalTools: readonly string[] = [
  * run or its requester was given.
  */
 export const readResultTool = 'read_result'
+
+/** Tools of `general`, which works alone. A new tool is added here on purpose, or it does not have it. */
+const generalTools: readonly string[] = [
+  ...['read_file', 'list_dir', 'resolve_path', 'search_files', 'write_file', 'edit_file', 'exec', 'web_fetch'],
+  ...subagentTools,
+  ...[readResultTool, 'cron'],
+  ...['remember', 'recall', 'memory_update', 'memory_reinforce', 'memory_demote'],
+  ...['narrative_update', 'narrative_search'],
+]
 
 /** Role of an agent. Reads its file: once per claim, since files change. */
 export function roleOf(

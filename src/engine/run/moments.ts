@@ -35,6 +35,8 @@ export interface RunMoments<Engine> {
   beforeSettle(run: RunHandle<Engine>, ending: Ending): Promise<{ ending: Ending; written: WrittenFiles }>
   /** Runs in the settling transaction, after the turn was written and its inputs were consumed. */
   inSettle(end: RunEnd<Engine>): Promise<void>
+  /** Runs last in the settling transaction: the session's next run is queued, and the result is delivered. */
+  afterSettle(end: RunEnd<Engine>): Promise<void>
   /** Files of a run, by the rows alone: for a run that is ended by a process that does not execute it. */
   filesOf(rows: Reading, run: Run): Promise<Artifact[]>
   /** Runs in the transaction that ends a child, after its result was stored and before it is delivered. */

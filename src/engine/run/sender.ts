@@ -22,7 +22,7 @@ import type { Reading } from '../../store/store.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
 
 /** The principal of a stored text form, with the role that the user has now. */
-async function resolvePrincipal(rows: Reading, text: string): Promise<Principal> {
+export async function resolvePrincipal(rows: Reading, text: string): Promise<Principal> {
   if (text === ownerText) return owner
   const user = await userOf(rows, text)
   return parsePrincipal(text, () => (user?.removedAt === null ? user.role : undefined))

@@ -90,32 +90,39 @@ export async function submit(
 }
 
 /** Ids for one input, made before its transaction, so that a retried transaction writes the same rows. */
-interface InputIds {
+export interface InputIds {
   itemId: string
   runId: string
   sessionId: string
   segmentId: string
 }
 
-function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
+export function newInputIds({ newId }: Pick<Runtime, 'newId'>): InputIds {
   return { itemId: newId(), runId: newId(), sessionId: newId(), segmentId: newId() }
+}
+
+/** An input with all that its rows need. */
+interface NewInput extends Omit<Submission, keyof RunOptions | 'kind'> {
+  kind?: Submission['kind'] | 'trigger' | 'system'
+  options: RunOptions
+  ids: InputIds
+  now: Millis
+  /** Its session, if the caller has locked it already, and decided that the sender may write to it. */
+  session?: Session
 }
 
 /**
  * Accepts an input in the caller's transaction, so that the caller's own rows commit with it. The only way into an inbox
  * from outside a run. A queued run answers the input; a run under way queues the next one at its end.
  */
-async function acceptInput(
-  tx: Tx,
-  input: Omit<Submission, keyof RunOptions> & { options: RunOptions; ids: InputIds; now: Millis },
-): Promise<AcceptedInput> {
+export async function acceptInput(tx: Tx, input: NewInput): Promise<AcceptedInput> {
   const { ids, now } = input
   const before = input.dedupeKey === undefined ? undefined : await findDuplicate(tx, input.dedupeKey)
   if (before) return before
   const sender = actingFor(input.principal ?? owner)
   const quoted = [...(input.trust ? [input.trust] : []), await labelOfParts(tx, input.parts ?? [])]
   const label = joinLabels([await senderLabel(tx, sender), ...quoted])
-  const session = await sessionFor(tx, input, sender)
+  const session = input.session ?? (await lockInputSession(tx, input, sender))
   if (input.kind === 'steer' || input.kind === 'interrupt') await assertMayDisturb(tx, session, sender, input.kind)
   await insertItem(
     tx,
@@ -128,7 +135,11 @@ async function acceptInput(
 }
 
 /** The session that the input names, locked; a new one if there is none. */
-async function sessionFor(tx: Tx, input: Parameters<typeof acceptInput>[1], sender: Principal): Promise<Session> {
+export async function lockInputSession(
+  tx: Tx,
+  input: Pick<NewInput, 'folder' | 'label' | 'personaId' | 'parentTurnId' | 'tells' | 'ids' | 'now'>,
+  sender: Principal,
+): Promise<Session> {
   const { folder, now, tells } = input
   const { session: existing, ...start } = await findTarget(tx, { ...input, target: input.label }, sender)
   const { label, parentTurnId } = start
@@ -205,14 +216,15 @@ export async function nextRun(
   const principal = nextPrincipal(all)
   const waiting = itemsOfPrincipal(all, principal)
   const before = await previousChildRun(tx, next.session.id, waiting)
-  const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
+  const requests = await requestsOf(tx, waiting)
+  const request = before ? await findRun(tx, before.rootRunId) : requests.length === 1 ? requests[0] : undefined
   // The run of this session whose work it continues.
   const continued = before ?? (request?.sessionId === next.session.id ? request : undefined)
   const run: Run = {
     ...newRun({
       id: next.runId,
-      kind: before?.kind ?? 'turn',
-      via: next.via ?? continued?.via ?? 'user',
+      kind: continued?.kind ?? (next.session.kind === 'cron' ? 'cron' : 'turn'),
+      via: next.via ?? (continued ?? requests[0])?.via ?? 'user',
       sessionId: next.session.id,
       now: next.now,
       principal,
@@ -226,6 +238,7 @@ export async function nextRun(
       depth: before.depth,
       toolCallId: before.toolCallId,
       taskId: before.taskId,
+      subagent: before.subagent,
     }),
     agent: before?.agent ?? (await answeringAgent(tx, next.session, request)),
     // A retry is a new decision; what continues by itself has no more than before.
@@ -263,18 +276,20 @@ async function previousChildRun(tx: Tx, sessionId: string, waiting: InboxItem[])
   return undefined
 }
 
-/** The request that all waiting items belong to, if there is just one: a run woken only by its results is part of it. */
-async function requestOf(tx: Tx, waiting: InboxItem[]): Promise<Run | undefined> {
-  const requests = new Set(waiting.map(({ rootRunId }) => rootRunId))
-  const [only] = requests
-  return requests.size === 1 && only ? findRun(tx, only) : undefined
+/** The requests of waiting items, if all of them are results: a run that is woken only by those of one is part of it. */
+async function requestsOf(tx: Tx, waiting: InboxItem[]): Promise<Run[]> {
+  const ids = new Set(waiting.map(({ rootRunId }) => rootRunId))
+  if (ids.has(null)) return []
+  const found: Run[] = []
+  for (const id of ids) found.push(...[(await findRun(tx, id ?? '')) ?? []].flat())
+  return found
 }
 
-function itemFrom(input: Parameters<typeof acceptInput>[1], session: Session): Omit<InboxItem, 'label' | 'principal'> {
+function itemFrom(input: NewInput, session: Session): Omit<InboxItem, 'label' | 'principal'> {
   return {
     id: input.ids.itemId,
     sessionId: session.id,
-    kind: input.kind === 'steer' ? 'steer' : 'message',
+    kind: input.kind === undefined || input.kind === 'interrupt' ? 'message' : input.kind,
     content: input.content,
     source: input.source ?? 'human',
     parts: input.parts ?? [],

@@ -9,7 +9,7 @@ import { checkLabelOf, type Session, type SessionKind } from '../../domain/sessi
 import type { Thread, ThreadConfig } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { liveRunOf } from '../../store/rows/runs.ts'
-import { insertSegment, insertSession, moveHead } from '../../store/rows/sessions.ts'
+import { insertSegment, insertSession, moveHead, moveToSegment } from '../../store/rows/sessions.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
 import type { Tx } from '../../store/store.ts'
 import type { Runtime } from '../runtime.ts'
@@ -119,6 +119,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     boundBy: start.boundBy ?? (below ? boundByOf(below, start) : []),
     updatedAt: start.now,
     archivedAt: null,
+    removedAt: null,
     principalId: start.principalId,
   }
   await insertSegment(tx, { id: session.segmentId, below })
@@ -133,6 +134,33 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
   return session
 }
 
+/**
+ * Lets an idle session begin anew under its label, at a turn or at the root. The turns that it wrote before stay, and can be
+ * addressed by their ids.
+ */
+export async function restartSession(
+  tx: Tx,
+  session: Session,
+  fresh: Pick<NewSession, 'segmentId' | 'parentTurnId' | 'now'>,
+): Promise<Session> {
+  const below = fresh.parentTurnId === undefined ? null : await headOf(tx, fresh.parentTurnId)
+  const moved: Session = {
+    ...session,
+    segmentId: fresh.segmentId,
+    headTurnId: below?.turnId ?? null,
+    updatedAt: fresh.now,
+    // As a new session at that turn would have them.
+    ...(below && {
+      personaId: below.personaId,
+      systemPromptHash: below.systemPromptHash,
+      boundBy: below.boundBy,
+    }),
+  }
+  await insertSegment(tx, { id: fresh.segmentId, below })
+  await moveToSegment(tx, moved)
+  return moved
+}
+
 /** Personas that bind a thread below this one: with another persona those of both, unless an operator starts it. */
 function boundByOf(below: ThreadConfig, { personaId, rank = 'public' }: NewSession): readonly string[] {
   if (personaId === undefined || personaId === below.personaId) return below.boundBy
@@ -141,8 +169,17 @@ function boundByOf(below: ThreadConfig, { personaId, rank = 'public' }: NewSessi
   return [...new Set(before)].filter((id) => id !== personaId)
 }
 
-/** Refuses input to the narrator's sessions: what it is told there comes from the session that it summarises. */
-export function assertTakesInput({ kind, label }: Session): void {
+/**
+ * Refuses input to the narrator's sessions, which are told of the session that they summarise, and to those whose transcript
+ * was removed: an answer would not know what was said.
+ */
+export function assertTakesInput({ kind, label, removedAt }: Session): void {
+  if (removedAt !== null)
+    throw new UsageError(
+      `the transcript of session "${label}" was removed after its result was read`,
+      'choose another session; heddle subagent show still has the result',
+      'session_removed',
+    )
   if (kind === 'narrator')
     throw new UsageError(`session "${label}" belongs to the narrator`, 'choose another session', 'bad_label')
 }

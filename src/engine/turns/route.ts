@@ -121,6 +121,7 @@ async function threadOfTurn(rows: Reading, id: string): Promise<Thread | undefin
 const lists = {
   approval: 'heddle approvals',
   input: 'heddle ps --all',
+  job: 'heddle cron list',
   memory: 'heddle memory',
   plan: 'heddle plans',
   result: 'heddle results',

@@ -3,14 +3,18 @@ import type { Millis } from '../../domain/clock.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
+import { countStoppedJobs, listJobs } from '../../store/rows/jobs/jobs.ts'
+import { countDead } from '../../store/rows/jobs/outbox.ts'
 import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
 import { runsOf } from '../../store/rows/runs.ts'
 import { spentSince } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
+import { isHeld } from '../jobs/fire.ts'
 import { isBackground } from '../model/role.ts'
 import { preview } from '../turns/history.ts'
 
 const maxTurns = 20
+const maxFires = 3
 
 /** Status of a folder: what waits for the user, what runs, what was spent, what happened since. */
 export async function statusOf(
@@ -36,10 +40,25 @@ export async function statusOf(
     lostTodayUsd: spent.lostUsd,
     reservedTodayUsd: spent.reservedUsd,
     dayLimitUsd: options.dayLimitUsd,
+    ...(await jobStatus(rows, own)),
     sinceLast: left.map(({ about, at, ...turn }) => ({
       ...turn,
       preview: preview(about),
       at: new Date(at).toISOString(),
     })),
+  }
+}
+
+/** What of the jobs a user wants to know first. */
+async function jobStatus(
+  rows: Reading,
+  own: OwnedBy,
+): Promise<Pick<StatusView, 'nextFires' | 'disabledJobs' | 'deadMessages' | 'jobsHeld'>> {
+  const next = await listJobs(rows, { ...own, nextOnly: true, limit: maxFires })
+  return {
+    nextFires: next.map(({ id, name, nextAt }) => ({ job: id, name, at: new Date(nextAt ?? 0).toISOString() })),
+    disabledJobs: await countStoppedJobs(rows, own),
+    deadMessages: await countDead(rows, own),
+    jobsHeld: next.length > 0 && (await isHeld(rows)),
   }
 }

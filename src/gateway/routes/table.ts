@@ -4,11 +4,13 @@ import { accessRoutes } from './access.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { eventRoutes } from './events.ts'
+import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
 import { planRoutes } from './plans.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
+import { subagentRoutes } from './subagents.ts'
 import { turnRoutes } from './turns.ts'
 
 /** Methods that a request can call; `follow` is read from the stream of events. */
@@ -21,6 +23,8 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...runRoutes,
   ...agentRoutes,
   ...planRoutes,
+  ...jobRoutes,
+  ...subagentRoutes,
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,

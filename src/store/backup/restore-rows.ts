@@ -59,3 +59,11 @@ export async function fillTables(backup: Backup, tables: EmptyTables): Promise<v
     if (restored !== expected) throw damaged(backup.file, `${restored} of ${expected} rows of ${table} were restored`)
   }
 }
+
+/**
+ * Holds the jobs and messages of a restored database until the owner lets them go: the home that it is of may still run,
+ * and what it has done since would be done again. For a schema that has these tables.
+ */
+export const holdJobs = `INSERT INTO meta (key, value)
+  SELECT 'jobs_held', '1' WHERE EXISTS (SELECT 1 FROM cron_jobs) OR EXISTS (SELECT 1 FROM outbox)
+  ON CONFLICT (key) DO NOTHING`

@@ -6,6 +6,7 @@ import {
   carriedColumns,
   type EmptyTables,
   fillTables,
+  holdJobs,
   type ReplacedDatabase,
   type RestoreMigrations,
   revokeAllTokens,
@@ -88,6 +89,7 @@ async function replaceSchema(
         const aside = await moveAside(client, schema, location, context)
         await put(client)
         await migrateWithin(client, schema, location, known, context)
+        if ((await columnsOf(client, schema, 'outbox')).length > 0) await client.query(holdJobs)
         if (aside !== null) await carrySpending(client, { schema, oldSchema: aside }, context)
         // Those revoked since the backup must not work again, and nothing else knows which these are.
         const revoked = await client.query(revokeAllTokens('$1', schema), [context.clock.now()])

@@ -24,4 +24,8 @@ export async function setMeta(tx: Tx, key: MetaKey, value: string): Promise<void
   )
 }
 
-export type MetaKey = 'database_id' | 'events_floor' | 'tails_before' | 'replaced_to_review'
+export async function clearMeta(tx: Tx, key: MetaKey): Promise<void> {
+  await tx.run(tx.build.deleteFrom('meta').where('key', '=', key))
+}
+
+export type MetaKey = 'database_id' | 'events_floor' | 'tails_before' | 'replaced_to_review' | 'jobs_held'

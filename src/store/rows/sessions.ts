@@ -132,6 +132,13 @@ export async function setArchived(tx: Tx, session: Session, archivedAt: number |
   await tx.run(tx.build.updateTable('sessions').set({ archived_at: archivedAt }).where('id', '=', session.id))
 }
 
+/** Lets a session go on in another segment, which only it writes; its earlier turns stay where they are. */
+export async function moveToSegment(tx: Tx, session: Session): Promise<void> {
+  const { segment_id, head_turn_id, updated_at } = sessionRow(session)
+  const moved = { segment_id, head_turn_id, updated_at, ...configRow(session) }
+  await tx.run(tx.build.updateTable('sessions').set(moved).where('id', '=', session.id))
+}
+
 /** Inserts a segment: the one row of a fork, below a turn. */
 export async function insertSegment(
   tx: Tx,
@@ -221,6 +228,8 @@ function sessionRow(session: Session): SessionRow {
     principal_id: session.principalId,
     kind: session.kind,
     narrates_id: session.narratesId,
+    tidy_at: null,
+    removed_at: session.removedAt,
     ...configRow(session),
   }
 }
@@ -237,6 +246,7 @@ export function sessionFrom(row: SessionRow): Session {
     headTurnId: row.head_turn_id,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
+    removedAt: row.removed_at,
     principalId: row.principal_id,
   }
 }

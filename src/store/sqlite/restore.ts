@@ -7,6 +7,7 @@ import {
   carriedColumns,
   type EmptyTables,
   fillTables,
+  holdJobs,
   type ReplacedDatabase,
   type RestoreMigrations,
   revokeAllTokens,
@@ -82,6 +83,7 @@ async function replaceFile(
   try {
     removeAbandonedDrafts(file)
     await build(draft)
+    holdDraft(draft)
     const revokedTokens = revokeTokens(draft, context)
     if (old) carrySpending(old, draft, context)
     context.crash('restore.before_swap')
@@ -189,6 +191,15 @@ function carrySpending(old: SqliteConnection, draft: string, { clock }: StoreCon
 function columnsOf(connection: SqliteConnection, table: string): string[] {
   const rows = connection.all({ sql: 'SELECT name FROM pragma_table_info(?)', parameters: [table] })
   return (rows as { name: string }[]).map(({ name }) => name)
+}
+
+function holdDraft(draft: string): void {
+  const connection = new SqliteConnection(draft)
+  try {
+    if (columnsOf(connection, 'outbox').length > 0) connection.exec(holdJobs)
+  } finally {
+    connection.close()
+  }
 }
 
 function tablesOn(connection: SqliteConnection): EmptyTables {

@@ -48,6 +48,61 @@ CREATE TABLE audit (
   detail    TEXT
 ) STRICT;
 
+CREATE TABLE cron_fires (
+  job_id       INTEGER NOT NULL REFERENCES cron_jobs (id),
+  scheduled_at INTEGER NOT NULL,
+  outcome      TEXT NOT NULL CHECK (outcome = 'fired' OR outcome = 'skipped' OR outcome = 'missed'),
+  at           INTEGER NOT NULL,
+  reason       TEXT,
+  item_id      TEXT UNIQUE,
+  root_run_id  TEXT,
+  status       TEXT CHECK (status IS NULL OR (status = 'completed' OR status = 'failed' OR status = 'timeout' OR status = 'cancelled')),
+  ended_at     INTEGER,
+  PRIMARY KEY (job_id, scheduled_at),
+  CHECK ((item_id IS NOT NULL) = (outcome = 'fired'))
+) STRICT;
+
+CREATE INDEX cron_fires_by_request ON cron_fires (root_run_id) WHERE status IS NULL AND root_run_id IS NOT NULL;
+
+CREATE INDEX cron_fires_open ON cron_fires (job_id) WHERE outcome = 'fired' AND status IS NULL;
+
+CREATE TABLE cron_jobs (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  name            TEXT NOT NULL,
+  kind            TEXT NOT NULL CHECK (kind = 'at' OR kind = 'every' OR kind = 'cron' OR kind = 'event'),
+  spec            TEXT NOT NULL,
+  timezone        TEXT,
+  starts_at       INTEGER NOT NULL,
+  active_json     TEXT,
+  folder          TEXT NOT NULL,
+  session_json    TEXT NOT NULL,
+  payload         TEXT NOT NULL CHECK (payload = 'systemEvent' OR payload = 'agentTurn'),
+  content         TEXT NOT NULL,
+  options_json    TEXT NOT NULL,
+  deliver_json    TEXT NOT NULL,
+  missed          TEXT NOT NULL CHECK (missed = 'skip' OR missed = 'once'),
+  cleanup         TEXT NOT NULL CHECK (cleanup = 'keep' OR cleanup = 'disable' OR cleanup = 'delete'),
+  max_failures    INTEGER NOT NULL,
+  failures        INTEGER NOT NULL,
+  enabled         INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  disabled_reason TEXT,
+  next_at         INTEGER CHECK (next_at IS NULL OR enabled = 1),
+  last_at         INTEGER,
+  last_status     TEXT,
+  principal       TEXT NOT NULL,
+  integrity       TEXT NOT NULL,
+  sources_json    TEXT NOT NULL,
+  version         INTEGER NOT NULL,
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL,
+  removed_at      INTEGER,
+  CHECK (removed_at IS NULL OR enabled = 0)
+) STRICT;
+
+CREATE INDEX cron_jobs_by_event ON cron_jobs (spec) WHERE kind = 'event' AND enabled = 1;
+
+CREATE INDEX cron_jobs_due ON cron_jobs (next_at) WHERE next_at IS NOT NULL;
+
 CREATE TABLE embedders (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   name       TEXT NOT NULL UNIQUE,
@@ -306,6 +361,32 @@ CREATE INDEX narratives_by_session ON narratives (session_id, id) WHERE session_
 
 CREATE INDEX narratives_by_turn ON narratives (turn_id) WHERE turn_id IS NOT NULL;
 
+CREATE TABLE outbox (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind         TEXT NOT NULL CHECK (kind = 'session' OR kind = 'notify' OR kind = 'file' OR kind = 'webhook'),
+  target       TEXT NOT NULL,
+  title        TEXT NOT NULL,
+  content      TEXT NOT NULL,
+  integrity    TEXT NOT NULL,
+  sources_json TEXT NOT NULL,
+  principal    TEXT NOT NULL,
+  folder       TEXT NOT NULL,
+  job_id       INTEGER REFERENCES cron_jobs (id),
+  run_id       TEXT,
+  state        TEXT NOT NULL CHECK (state = 'queued' OR state = 'sending' OR state = 'sent' OR state = 'dead'),
+  attempts     INTEGER NOT NULL,
+  next_at      INTEGER,
+  last_error   TEXT,
+  dedupe_key   TEXT NOT NULL UNIQUE,
+  created_at   INTEGER NOT NULL,
+  sent_at      INTEGER,
+  CHECK ((next_at IS NOT NULL) = (state = 'queued' OR state = 'sending'))
+) STRICT;
+
+CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
+
+CREATE INDEX outbox_due ON outbox (next_at) WHERE next_at IS NOT NULL;
+
 CREATE TABLE owners (
   id         TEXT PRIMARY KEY,
   pid        INTEGER NOT NULL,
@@ -387,17 +468,23 @@ CREATE TABLE runs (
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
   finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0, options_json TEXT NOT NULL DEFAULT '{}', lane TEXT NOT NULL DEFAULT 'main'
-  CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'), principal TEXT NOT NULL DEFAULT 'owner', ceiling_json TEXT NOT NULL DEFAULT '{}',
+  CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'), principal TEXT NOT NULL DEFAULT 'owner', ceiling_json TEXT NOT NULL DEFAULT '{}', title TEXT, cleanup TEXT CHECK (cleanup = 'delete' OR cleanup = 'keep'), share_mode TEXT
+  CHECK (share_mode = 'isolated' OR share_mode = 'handoff' OR share_mode = 'inherit-readonly'),
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_by_requester ON runs (requester_session_id, finished_at)
+WHERE requester_session_id IS NOT NULL;
 
 CREATE INDEX runs_by_task ON runs (task_id) WHERE task_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
 
 CREATE INDEX runs_of_children ON runs (session_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_of_subagents ON runs (id) WHERE share_mode IS NOT NULL;
 
 CREATE INDEX runs_owned ON runs (owner_id) WHERE owner_id IS NOT NULL;
 
@@ -428,13 +515,15 @@ CREATE TABLE sessions (
   persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
   updated_at   INTEGER NOT NULL,
   archived_at  INTEGER, kind TEXT NOT NULL DEFAULT 'person'
-  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner', system_prompt_hash TEXT REFERENCES prompts (hash) DEFERRABLE, bound_by_json TEXT,
+  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner', system_prompt_hash TEXT REFERENCES prompts (hash) DEFERRABLE, bound_by_json TEXT, tidy_at INTEGER, removed_at INTEGER,
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE INDEX sessions_by_principal ON sessions (principal_id, updated_at) WHERE principal_id <> 'owner';
+
+CREATE INDEX sessions_to_tidy ON sessions (tidy_at) WHERE tidy_at IS NOT NULL;
 
 CREATE TABLE "steps" (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -638,7 +727,7 @@ FROM turns JOIN threads ON threads.turn_id = turns.id;
 CREATE VIEW subagent_runs AS
 SELECT first.id, session.label AS session_key, requester.label AS requester_key,
   input.payload_json ->> 'content' AS task,
-  cast(NULL AS TEXT) AS label,
+  first.title AS label,
   first.model_requested AS model,
   CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
   CASE WHEN result.status = 'completed' THEN result.output END AS result,

@@ -5,10 +5,11 @@ import { idSuffixIndexer } from '../../turns/id-suffixes.ts'
 import { finishCancels } from '../cancel.ts'
 import type { AcceptedInput, Submission } from '../submit.ts'
 import { Claimer } from './claimer.ts'
-import { watchDue } from './due.ts'
+import { type DueSource, watchDue } from './due.ts'
 import { Lease } from './lease.ts'
 import { type RecoveryReport, recoverDead } from './recover.ts'
 import { RunPool } from './run-pool.ts'
+import { tidySessions } from './tidy.ts'
 import { timedRuns } from './timed-runs.ts'
 
 const sweepEvery: Millis = 1000
@@ -18,6 +19,8 @@ export interface WorkerOptions {
   pid: number
   /** Executes only runs of this session's requests. */
   sessionId?: string
+  /** Other rows that wait for a moment, for a worker of all sessions. */
+  dueSources?: readonly DueSource[]
   /** Receives errors that belong to no run: bugs in the worker itself, or a database that does not answer. */
   onError(error: unknown): void
 }
@@ -33,7 +36,7 @@ export interface Worker {
 }
 
 export async function startWorker(engine: Engine, options: WorkerOptions): Promise<Worker> {
-  const { pid, locks, sessionId, onError } = options
+  const { pid, locks, sessionId, onError, dueSources = [] } = options
   // Abandoned runs are released under the old owner id, before recovery could take them for those of a dead process.
   const stopRuns = async (reason: string) => {
     await pool.stopAll(reason)
@@ -59,8 +62,8 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
     if (hint === 'runs') claimer.claimAvailable()
     if (hint === 'cancel') pool.checkCancellations()
   })
-  const parts = { engine, lease, pool, claimer, locks, onError, stopped: stopped.signal }
-  const duties = [sendHeartbeats(parts), sweep(parts), watchLease(parts), watchDueRuns(parts)]
+  const parts = { engine, lease, pool, claimer, locks, onError, dueSources, stopped: stopped.signal }
+  const duties = [sendHeartbeats(parts), sweep(parts), watchLease(parts), watchDueRows(parts)]
   claimer.claimAvailable()
   return {
     recovered,
@@ -84,6 +87,7 @@ interface WorkerParts extends Pick<WorkerOptions, 'locks' | 'onError'> {
   lease: Lease
   pool: RunPool
   claimer: Claimer
+  dueSources: readonly DueSource[]
   stopped: AbortSignal
 }
 
@@ -122,8 +126,8 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
   }
 }
 
-function watchDueRuns({ engine, onError, stopped }: WorkerParts): Promise<void> {
-  return watchDue({ ...engine, onError }, timedRuns(engine), stopped)
+function watchDueRows({ engine, onError, dueSources, stopped }: WorkerParts): Promise<void> {
+  return watchDue({ ...engine, onError }, [...timedRuns(engine), tidySessions(engine), ...dueSources], stopped)
 }
 
 /**

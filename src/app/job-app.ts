@@ -1,0 +1,174 @@
+import type { JobApp } from '../api/jobs.ts'
+import type { JobSettings } from '../api/views/job.ts'
+import { checkLimit } from '../api/views/page.ts'
+import { rankOf } from '../domain/access/authorize.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
+import type { Job } from '../domain/jobs/job.ts'
+import { checkEventName, nextTimes } from '../domain/jobs/schedule.ts'
+import { clampRunOptions } from '../domain/run-options.ts'
+import { addJob, deleteJob, editJob, enableJob, type JobDraft, noJob } from '../engine/jobs/change-job.ts'
+import { type FireResult, fireJob, isHeld } from '../engine/jobs/fire.ts'
+import { viewFire, viewJob, viewMessage, viewSchedule } from '../engine/jobs/job-views.ts'
+import { readActiveHours, readNewJob, readSchedule, readSettings } from '../engine/jobs/read-settings.ts'
+import { assertAgentUsable } from '../engine/run/check-input.ts'
+import { senderLabel } from '../engine/run/sender.ts'
+import { listFires } from '../store/rows/jobs/fires.ts'
+import { findJob, listJobs } from '../store/rows/jobs/jobs.ts'
+import { listMessages, requeueMessage } from '../store/rows/jobs/outbox.ts'
+import { clearMeta } from '../store/rows/meta.ts'
+import type { AppAgents } from './agents.ts'
+import type { Caller } from './caller.ts'
+import type { AppEngine } from './engine.ts'
+import type { JobSenders } from './senders.ts'
+
+const shownTimes = 5
+const defaultLines = 50
+
+/** Context of jobs besides the engine. */
+interface JobAppContext {
+  agents: AppAgents
+  senders: JobSenders
+  /** Time zone of jobs that name none. */
+  timezone: string
+  noteFolder(folder: string): void
+  caller: Caller
+}
+
+export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
+  const { store, clock } = engine
+  const { caller, timezone, noteFolder } = context
+  const spoken = () => ({ now: clock.now(), timezone })
+  const author = async () => ({
+    principal: caller.text,
+    label: await store.read((rows) => senderLabel(rows, caller.principal)),
+  })
+  return {
+    jobs: async () => (await store.read((rows) => listJobs(rows, caller.only('job.list')))).map(viewJob),
+    async previewJob(times) {
+      const schedule = readSchedule(times, spoken())
+      if (!schedule)
+        throw new UsageError('there is no time to show', 'name one: at, every, cron or on', 'missing_option')
+      const activeHours = readActiveHours(times, spoken())
+      const now = clock.now()
+      const next = nextTimes({ schedule, startsAt: now, ...(activeHours && { activeHours }) }, now, shownTimes)
+      return { ...viewSchedule(schedule), times: next.map((time) => new Date(time).toISOString()) }
+    },
+    async addJob(folder, settings) {
+      const draft = await checkDraft(engine, context, { ...readNewJob(settings, spoken()), folder })
+      noteFolder(folder)
+      const by = await author()
+      return viewJob(await store.write('job', (tx) => addJob(tx, draft, by, clock.now())))
+    },
+    async editJob(id, settings) {
+      const before = await existing(engine, id)
+      const change = await checkDraft(engine, context, editOf(before, settings, readSettings(settings, spoken())))
+      const by = await author()
+      return viewJob(await store.write('job', (tx) => editJob(tx, id, { change, author: by, now: clock.now() })))
+    },
+    async enableJob(id, isEnabled) {
+      await existing(engine, id)
+      return viewJob(await store.write('job', (tx) => enableJob(tx, id, isEnabled, clock.now())))
+    },
+    async removeJob(id) {
+      await existing(engine, id)
+      await store.write('job', (tx) => deleteJob(tx, id, clock.now()))
+    },
+    async runJob(id) {
+      await assertNotHeld(engine)
+      const fired = await fireJob(engine, await existing(engine, id), { kind: 'manual' })
+      if (!fired) throw noJob(id)
+      return firedView(id, fired, clock.now())
+    },
+    fires: async ({ job, limit = defaultLines } = {}) => {
+      const of = job === undefined ? {} : { jobId: checkNumber(job, noJob) }
+      const filter = { limit: checkLimit(limit), ...of, ...caller.only('job.list') }
+      return (await store.read((rows) => listFires(rows, filter))).map(viewFire)
+    },
+    async emitEvent(name, data) {
+      await assertNotHeld(engine)
+      const event = checkEventName(name)
+      const { label } = await author()
+      const waiting = await store.read((rows) => listJobs(rows, { event, ...caller.only('job.emit') }))
+      const fired = await Promise.all(
+        waiting.map(async (job) => ({ job, fire: await fireJob(engine, job, { kind: 'event', name, data, label }) })),
+      )
+      return fired.flatMap(({ job, fire }) => (fire ? [firedView(job.id, fire, clock.now())] : []))
+    },
+    async resumeJobs() {
+      await store.write('job', async (tx) => {
+        await clearMeta(tx, 'jobs_held')
+        tx.hint('due')
+      })
+      return { jobs: (await store.read((rows) => listJobs(rows, { nextOnly: true }))).length }
+    },
+    outbox: async ({ state, limit = defaultLines } = {}) => {
+      const filter = { limit: checkLimit(limit), ...(state && { state }), ...caller.only('job.list') }
+      return (await store.read((rows) => listMessages(rows, filter))).map(viewMessage)
+    },
+    async retryMessage(id) {
+      const message = checkNumber(id, noMessage)
+      const isQueued = await store.write('send', (tx) => requeueMessage(tx, message, clock.now()))
+      if (!isQueued) throw noMessage(id)
+    },
+  }
+}
+
+export function noMessage(id: number): HeddleError {
+  return new HeddleError('not_found', `no message ${id} was given up`, 'list them with: heddle cron outbox --dead')
+}
+
+async function existing({ store }: AppEngine, id: number): Promise<Job> {
+  const job = await store.read((rows) => findJob(rows, checkNumber(id, noJob)))
+  if (!job) throw noJob(id)
+  return job
+}
+
+/** Refuses what is the number of nothing. */
+function checkNumber(id: number, missing: (id: number) => HeddleError): number {
+  if (Number.isSafeInteger(id) && id > 0) return id
+  throw missing(id)
+}
+
+/** Options that are not named stay as they were, and so do active hours, in their time zone. */
+function editOf(
+  before: Job,
+  { timezone }: JobSettings,
+  change: Partial<JobDraft>,
+): Partial<JobDraft> & { folder: string } {
+  const { schedule } = before
+  const moved = timezone !== undefined && schedule.kind === 'cron' ? { schedule: { ...schedule, timezone } } : {}
+  return { ...moved, ...change, folder: before.folder, options: { ...before.options, ...change.options } }
+}
+
+/** Checks what the engine can know now: agent, model, and that the caller may deliver there. */
+async function checkDraft<T extends Partial<JobDraft> & { folder: string }>(
+  engine: AppEngine,
+  { agents, senders, caller }: JobAppContext,
+  draft: T,
+): Promise<T> {
+  const { agent, model } = draft.options ?? {}
+  if (agent !== undefined) assertAgentUsable(agent, agents.askable(draft.folder))
+  if (model !== undefined) engine.model(model)
+  const rank = rankOf(caller.principal)
+  const options = clampRunOptions(draft.options ?? {}, rank, engine.limits.timeoutMs)
+  const deliver = []
+  for (const target of draft.deliver ?? []) {
+    if (target.kind !== 'session' && rank !== 'owner' && rank !== 'admin')
+      throw new HeddleError('forbidden', `${caller.text} may deliver to sessions only`, 'use session:LABEL')
+    deliver.push(await senders.check(target, draft.folder))
+  }
+  return { ...draft, options, ...(draft.deliver && { deliver }) }
+}
+
+async function assertNotHeld({ store }: AppEngine): Promise<void> {
+  if (await store.read(isHeld))
+    throw new HeddleError(
+      'jobs_held',
+      'jobs are held, since this home was restored from a backup',
+      'look at them (heddle cron list), then let them go: heddle cron resume',
+    )
+}
+
+function firedView(jobId: number, { scheduledAt, outcome, reason, runId }: FireResult, at: number) {
+  return viewFire({ jobId, scheduledAt, at, outcome, reason: reason ?? null, rootRunId: runId ?? null, status: null })
+}

@@ -1,0 +1,121 @@
+import type { Millis } from '../clock.ts'
+import { badSchedule, checkSchedule, minuteOf, nextTime, type Schedule } from './schedule.ts'
+
+/** The moment and the place at which words about time are said. */
+interface Spoken {
+  now: Millis
+  timezone: string
+}
+
+const units: Record<string, Millis> = { s: 1000, min: 60_000, h: 3_600_000 }
+const unitNames: Record<string, string> = {
+  ...{ s: 's', sec: 's', second: 's', seconds: 's' },
+  ...{ min: 'min', m: 'min', minute: 'min', minutes: 'min' },
+  ...{ h: 'h', hour: 'h', hours: 'h' },
+}
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+
+/**
+ * Reads a time in words, by a closed grammar: `in N min|h`, `at HH:MM [day]`, `every N min|h|s`, `every day|weekday|DAY at
+ * HH:MM`. Guessing at anything else would fire at a time that nobody meant.
+ */
+export function scheduleFromWords(words: string, spoken: Spoken): Schedule {
+  const text = words.trim().toLowerCase().replace(/\s+/g, ' ')
+  const schedule = readIn(text, spoken) ?? readAt(text, spoken) ?? readInterval(text) ?? readEvery(text, spoken)
+  if (schedule) return checkSchedule(schedule)
+  throw badSchedule(
+    `"${words}" is not a time that Heddle knows`,
+    'say "in 20 min", "at 18:00 tomorrow", "every 15 min", "every weekday at 08:30", or use --cron "30 8 * * 1-5"',
+  )
+}
+
+/** Reads a date and a time, in the time zone unless the text has its own; undefined if it is none. */
+export function momentFromIso(text: string, { timezone, now }: Spoken): Millis | undefined {
+  const [, date, time, zone] =
+    /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?$/i.exec(text) ?? []
+  if (date === undefined || time === undefined) return undefined
+  if (zone !== undefined) return checkMoment(Date.parse(`${date}T${time}${zone}`), text)
+  return onDate({ date, minute: minuteOf(time.slice(0, 5)) ?? 0 }, { timezone, now }) ?? checkMoment(Number.NaN, text)
+}
+
+function checkMoment(moment: Millis, text: string): Millis {
+  if (!Number.isNaN(moment)) return moment
+  throw badSchedule(`"${text}" is no time, or has passed`, 'use a time to come, such as 2026-12-24T18:00')
+}
+
+function readIn(text: string, { now }: Spoken): Schedule | undefined {
+  const [, count, word = ''] = /^in (\d{1,6}) ?([a-z]+)$/.exec(text) ?? []
+  const unit = unitNames[word]
+  return count === undefined || unit === undefined || unit === 's'
+    ? undefined
+    : { kind: 'at', at: now + Number(count) * (units[unit] ?? 0) }
+}
+
+function readInterval(text: string): Schedule | undefined {
+  const [, count, word = ''] = /^every (\d{1,8}) ?([a-z]+)$/.exec(text) ?? []
+  const unit = unitNames[word]
+  return count === undefined || unit === undefined
+    ? undefined
+    : { kind: 'every', every: Number(count) * (units[unit] ?? 0) }
+}
+
+function readEvery(text: string, { timezone }: Spoken): Schedule | undefined {
+  const [, day = '', time = ''] = /^every ([a-z]+) at (\S+)$/.exec(text) ?? []
+  const minute = minuteOf(time)
+  const field = day === 'day' ? '*' : day === 'weekday' ? '1-5' : dayNumber(day)?.toString()
+  return minute === undefined || field === undefined
+    ? undefined
+    : { kind: 'cron', expression: dailyAt(minute, field), timezone }
+}
+
+function readAt(text: string, spoken: Spoken): Schedule | undefined {
+  const [, time = '', day] = /^at (\S+)(?: (?:on )?(\S+))?$/.exec(text) ?? []
+  const minute = minuteOf(time)
+  if (minute === undefined) return undefined
+  const at = day === undefined ? firstTime(dailyAt(minute, '*'), spoken) : onDay(day, minute, spoken)
+  return at === undefined ? undefined : { kind: 'at', at }
+}
+
+function onDay(day: string, minute: number, spoken: Spoken): Millis | undefined {
+  const weekday = dayNumber(day)
+  if (weekday !== undefined) return firstTime(dailyAt(minute, String(weekday)), spoken)
+  const today = localDate(spoken.now, spoken.timezone)
+  const date = day === 'today' ? today : day === 'tomorrow' ? dayAfter(today) : day
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return undefined
+  return onDate({ date, minute }, spoken) ?? checkMoment(Number.NaN, `at ${shownMinute(minute)} ${day}`)
+}
+
+/** A time on a date, with the same rule for skipped and repeated hours as every schedule; undefined once it has passed. */
+function onDate({ date, minute }: { date: string; minute: number }, spoken: Spoken): Millis | undefined {
+  const [, month, day] = date.split('-').map(Number)
+  const expression = `${minute % 60} ${Math.floor(minute / 60)} ${day} ${month} *`
+  // A date has no field for the year: the look begins shortly before it, in any time zone.
+  const now = Math.max(spoken.now, Date.parse(`${date}T00:00:00Z`) - 36 * 3_600_000)
+  const time = firstTime(expression, { ...spoken, now })
+  return time !== undefined && localDate(time, spoken.timezone) === date ? time : undefined
+}
+
+function firstTime(expression: string, { now, timezone }: Spoken): Millis | undefined {
+  return nextTime({ schedule: { kind: 'cron', expression, timezone }, startsAt: now }, now)
+}
+
+function dailyAt(minute: number, weekday: string): string {
+  return `${minute % 60} ${Math.floor(minute / 60)} * * ${weekday}`
+}
+
+function dayNumber(day: string): number | undefined {
+  const number = day.length < 3 ? -1 : weekdays.findIndex((name) => name === day || name.slice(0, 3) === day)
+  return number < 0 ? undefined : number
+}
+
+function localDate(time: Millis, timezone: string): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(new Date(time))
+}
+
+function dayAfter(date: string): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10)
+}
+
+function shownMinute(minute: number): string {
+  return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
+}

@@ -1,0 +1,154 @@
+import type { Millis } from '../../domain/clock.ts'
+import { HeddleError, UsageError } from '../../domain/errors.ts'
+import type { Job } from '../../domain/jobs/job.ts'
+import { checkActiveHours, checkSchedule, nextTime } from '../../domain/jobs/schedule.ts'
+import { joinLabels, type Label } from '../../domain/label.ts'
+import { parseReference } from '../../domain/reference.ts'
+import { pickRunOptions } from '../../domain/run-options.ts'
+import { checkLabel } from '../../domain/session.ts'
+import { insertJob, listJobs, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
+import type { Tx } from '../../store/store.ts'
+import { assertPersonaExists } from '../turns/persona-session.ts'
+import { notFound, routeToThread } from '../turns/route.ts'
+
+/** What somebody decides about a job. */
+export type JobDraft = Pick<Job, 'name' | 'schedule' | 'folder' | 'content' | 'payload'> &
+  Partial<Pick<Job, 'activeHours' | 'session' | 'options' | 'deliver' | 'missed' | 'cleanup' | 'maxFailures'>>
+
+/** On whose behalf a job is made or changed, and the label of what led to it. */
+export interface JobAuthor {
+  principal: string
+  label: Label
+}
+
+const maxName = 80
+const maxContent = 100_000
+/** Max jobs of one principal. */
+const maxJobs = 1000
+const defaultMaxFailures = 5
+const mostFailures = 1000
+
+/** Adds a job, which fires from now on. */
+export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Millis): Promise<Job> {
+  const all = await listJobs(tx, { principal: author.principal, limit: maxJobs })
+  if (all.length === maxJobs)
+    throw new HeddleError('too_many_jobs', `there are ${maxJobs} jobs already`, 'remove some: heddle cron rm ID')
+  const settings = await checkDraft(tx, draft)
+  const job = {
+    ...settings,
+    principal: author.principal,
+    label: author.label,
+    startsAt: now,
+    failures: 0,
+    isEnabled: true,
+    disabledReason: null,
+    nextAt: null,
+    lastAt: null,
+    lastStatus: null,
+    version: 1,
+    createdAt: now,
+    updatedAt: now,
+  }
+  return insertJob(tx, arm(job, now))
+}
+
+/** Changes a job. What a run changes is trusted no more than that run. */
+export async function editJob(
+  tx: Tx,
+  id: number,
+  { change, author, now }: { change: Partial<JobDraft>; author: JobAuthor; now: Millis },
+): Promise<Job> {
+  const before = await lockExisting(tx, id)
+  const settings = await checkDraft(tx, { ...before, ...change })
+  const isMoved = change.schedule !== undefined || change.activeHours !== undefined
+  const job = {
+    ...before,
+    ...settings,
+    label: joinLabels([before.label, author.label]),
+    ...(isMoved && { startsAt: now, lastAt: null }),
+  }
+  return save(tx, job.isEnabled && isMoved ? arm(job, now) : job, now)
+}
+
+/** Lets a job fire again from now on, or no more. */
+export async function enableJob(tx: Tx, id: number, isEnabled: boolean, now: Millis): Promise<Job> {
+  const job = await lockExisting(tx, id)
+  if (job.isEnabled === isEnabled) return job
+  if (!isEnabled) return save(tx, { ...job, isEnabled, nextAt: null, disabledReason: null }, now)
+  // What is due is counted from now: a job that was away for a month has missed nothing.
+  return save(tx, arm({ ...job, isEnabled, failures: 0, disabledReason: null, lastAt: null }, now), now)
+}
+
+export async function deleteJob(tx: Tx, id: number, now: Millis): Promise<void> {
+  await removeJob(tx, await lockExisting(tx, id), now)
+}
+
+export function noJob(id: number): HeddleError {
+  return notFound('job', String(id))
+}
+
+async function lockExisting(tx: Tx, id: number): Promise<Job> {
+  const job = await lockJob(tx, id)
+  if (!job) throw noJob(id)
+  return job
+}
+
+async function save(tx: Tx, job: Job, now: Millis): Promise<Job> {
+  const saved = { ...job, version: job.version + 1, updatedAt: now }
+  await updateJob(tx, saved)
+  return saved
+}
+
+/** Sets the next time; refuses a job that would have none. */
+function arm<T extends Omit<Job, 'id'>>(job: T, now: Millis): T {
+  if (job.schedule.kind === 'event') return { ...job, nextAt: null }
+  const nextAt = nextTime(job, now)
+  if (nextAt !== undefined) return { ...job, nextAt }
+  const remedy = 'give a time to come: heddle cron edit ID --at "in 20 min"'
+  throw new UsageError('this job would never fire: it has no time to come', remedy, 'bad_schedule')
+}
+
+async function checkDraft(tx: Tx, draft: JobDraft) {
+  const { schedule, activeHours, payload, folder } = draft
+  const name = draft.name.trim()
+  if (name === '' || name.length > maxName || /\p{Cc}/u.test(name))
+    throw new UsageError('a job needs a name of 1 to 80 characters', 'give one with --name', 'bad_name')
+  if (draft.content.trim() === '' || draft.content.length > maxContent)
+    throw new UsageError(
+      'a job needs 1 to 100,000 characters to say',
+      'give them with --message or --event',
+      'bad_input',
+    )
+  const { maxFailures = defaultMaxFailures } = draft
+  if (!Number.isSafeInteger(maxFailures) || maxFailures < 1 || maxFailures > mostFailures)
+    throw new UsageError('this is no number of failures', `use 1 to ${mostFailures}`, 'bad_limit')
+  if (activeHours && (schedule.kind === 'at' || schedule.kind === 'event'))
+    throw new UsageError('active hours are for jobs that repeat', 'use --every or --cron', 'bad_schedule')
+  return {
+    name,
+    schedule: checkSchedule(schedule),
+    ...(activeHours && { activeHours: checkActiveHours(activeHours) }),
+    folder,
+    session: await checkSession(tx, draft),
+    payload,
+    content: draft.content,
+    options: pickRunOptions(draft.options ?? {}),
+    deliver: draft.deliver ?? [],
+    missed: draft.missed ?? ('once' as const),
+    cleanup: draft.cleanup ?? (schedule.kind === 'at' ? ('disable' as const) : ('keep' as const)),
+    maxFailures,
+  }
+}
+
+/** News goes to the main session, where somebody decides about it; a task has a session of its own. */
+async function checkSession(tx: Tx, { session, payload, folder }: JobDraft): Promise<Job['session']> {
+  if (session === undefined) return payload === 'systemEvent' ? { kind: 'label', label: 'main' } : { kind: 'isolated' }
+  if (session.kind === 'isolated') {
+    if (session.fromTurn === undefined) return session
+    return { ...session, fromTurn: (await routeToThread(tx, session.fromTurn, folder)).turnId }
+  }
+  const { kind, id } = parseReference(session.label)
+  if (kind !== 'persona') return { kind: 'label', label: checkLabel(kind === 'session' ? id : session.label) }
+  await assertPersonaExists(tx, id)
+  return session
+}

@@ -1,0 +1,99 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { heddleWithModel } from './heddle-with-model.ts'
+
+const heddle = heddleWithModel(() => ({ text: 'all is well' }))
+
+interface Job {
+  id: number
+  nextAt: string | null
+  enabled: boolean
+  lastStatus?: string
+}
+
+test('a job is added with its next five runs shown before, listed, changed, disabled and removed', async () => {
+  expect((await heddle().run('cron')).out).toContain('no jobs yet')
+  const added = await heddle().run(
+    ...['cron', 'add', '--name', 'briefing', '--every', 'weekday at 08:30'],
+    ...['--tz', 'America/New_York', '--message', 'What is new?'],
+  )
+  expect(added.err.match(/ 08:30:00/g)).toHaveLength(5)
+  expect(added.out).toContain('added job 1 "briefing"')
+  expect(await heddle().json('cron', 'list')).toMatchObject({
+    jobs: [
+      {
+        ...{ id: 1, name: 'briefing', kind: 'cron', spec: '30 8 * * 1-5', timezone: 'America/New_York' },
+        ...{ session: 'isolated', enabled: true, missed: 'once' },
+      },
+    ],
+  })
+  expect(await heddle().json('cron', 'edit', '1', '--every', '2h', '--session', 'main')).toMatchObject({
+    ...{ ok: true, kind: 'every', spec: '2h', session: 'main' },
+  })
+  expect(await heddle().json<Job>('cron', 'disable', '1')).toMatchObject({ enabled: false, nextAt: null })
+  expect((await heddle().json<Job>('cron', 'enable', 'job:1')).nextAt).not.toBe(null)
+  const status = await heddle().run('status')
+  expect(status.out).toContain('next jobs  briefing in 2 h')
+  expect((await heddle().run('ps')).out).toContain('next jobs: briefing in 2 h')
+  expect(await heddle().json('cron', 'rm', '1')).toEqual({ ok: true })
+  expect(await heddle().json('cron')).toEqual({ jobs: [] })
+})
+
+test('a time that is not in the grammar is refused with the cron form, and nothing is saved', async () => {
+  const { code, err } = await heddle().run('cron', 'add', '--every', 'month', '--message', 'x')
+  expect([code === 0, err.includes('--cron "30 8 * * 1-5"')]).toEqual([false, true])
+  const dry = await heddle().json('cron', 'add', '--at', '2031-02-03T04:05Z', '--message', 'x', '--dry-run')
+  expect(dry).toEqual({ kind: 'at', spec: '2031-02-03T04:05:00.000Z', times: ['2031-02-03T04:05:00.000Z'] })
+  expect(await heddle().json('cron')).toEqual({ jobs: [] })
+})
+
+test('the daemon fires a job at its time and by hand, and tells what came of it', async () => {
+  await heddle().run('cron', 'add', '--name', 'soon', '--every', '1s', '--message', 'look')
+  await heddle().run(
+    'cron',
+    'add',
+    '--name',
+    'later',
+    '--every',
+    '8h',
+    '--message',
+    'look',
+    '--deliver',
+    'session:main',
+  )
+  const up = heddle().start('up')
+  try {
+    await up.says('running')
+    const run = await heddle().json('cron', 'run', '2')
+    expect(run).toMatchObject({ ok: true, jobId: 2, outcome: 'fired' })
+    type Fires = { fires: { outcome: string; status?: string }[] }
+    const ended = async (job: string) => {
+      for (;;) {
+        const { fires } = await heddle().json<Fires>('cron', 'history', job)
+        const done = fires.filter(({ status }) => status !== undefined)
+        if (done.length > 0) return done[0]
+      }
+    }
+    expect(await ended('1')).toMatchObject({ outcome: 'fired', status: 'completed' })
+    expect(await ended('2')).toMatchObject({ outcome: 'fired', status: 'completed' })
+    await up.says((said) => said.includes('"session":"main"'))
+  } finally {
+    up.stop('SIGTERM')
+    await up.ended
+  }
+  const { messages } = await heddle().json<{ messages: object[] }>('cron', 'outbox')
+  expect(messages).toMatchObject([{ to: 'session:main', state: 'sent', title: '[Cron: later] Complete.' }])
+})
+
+test('a restored backup holds all jobs until the owner says go', async () => {
+  const file = join(heddle().folder, 'monday.backup')
+  await heddle().run('cron', 'add', '--name', 'soon', '--every', '1h', '--message', 'look')
+  await heddle().run('backup', file)
+  await heddle().run('restore', file, '--yes')
+  expect((await heddle().run('status')).out).toContain('jobs are held')
+  expect((await heddle().run('cron')).out).toContain('heddle cron resume')
+  const refused = await heddle().run('cron', 'run', '1')
+  expect([refused.code === 0, refused.err.includes('heddle cron resume')]).toEqual([false, true])
+  expect(await heddle().json('cron', 'resume')).toEqual({ ok: true, jobs: 1 })
+  expect((await heddle().run('status')).out).not.toContain('jobs are held')
+})
