@@ -1,7 +1,7 @@
 import type { TurnApp } from '../api/turns.ts'
 import { actingFor, isOwner } from '../domain/access/principal.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
-import { assertMayWritePrompt } from '../engine/run/sender.ts'
+import { assertMayWritePrompt, senderLabel } from '../engine/run/sender.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
 import { fork } from '../engine/turns/fork.ts'
@@ -32,8 +32,10 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
   return {
     async append(folder, { session, draft, parent, persona }) {
       noteFolder(folder)
+      const trust = await store.read((rows) => senderLabel(rows, caller.principal))
       const appended = await append(runtime, {
         folder,
+        trust,
         label: session,
         draft,
         principal: actingFor(caller.principal),
@@ -60,13 +62,18 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       store.read(async (rows) =>
         all
           ? listTree(rows, caller.only('turn.read'))
-          : listPath(rows, await routeToThread(rows, of, folder), limit || undefined),
+          : listPath(rows, await routeToThread(rows, of, folder), {
+              ...(limit && { limit }),
+              ...caller.only('turn.read'),
+            }),
       ),
     tips: () => store.read((rows) => listTips(rows, caller.only('turn.read'))),
     context: (folder, of) =>
-      store.read(async (rows) => turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)))),
+      store.read(async (rows) =>
+        turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)), caller.only('turn.read')),
+      ),
     async show(folder, reference) {
-      const looks = { now: clock.now(), agents, protect, limits: budget }
+      const looks = { now: clock.now(), agents, protect, limits: budget, only: caller.only('turn.read') }
       const shown = await store.read((rows) => show(rows, reference, folder, looks))
       return isOwner(caller.principal) ? shown : withoutPrivate(shown)
     },
@@ -78,12 +85,16 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       store.read(async (rows) =>
         diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
       ),
-    exportTurns: (folder, session) => linesOf(store, folder, session),
+    exportTurns: (folder, session) => linesOf(store, { folder, session, caller }),
     importTurns: (lines) => importTurns(runtime, lines),
   }
 }
 
-async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {
+async function* linesOf(
+  store: Store,
+  { folder, session, caller }: { folder: string; session: string | undefined; caller: Caller },
+): AsyncIterable<string> {
   const end = session === undefined ? undefined : await store.read((rows) => routeToThread(rows, session, folder))
-  for await (const turn of exportTurns(store, end)) yield JSON.stringify(turn)
+  for await (const turn of exportTurns(store, { ...(end && { end }), ...caller.only('turn.export') }))
+    yield JSON.stringify(isOwner(caller.principal) ? turn : { ...turn, prompt: null })
 }

@@ -1,5 +1,8 @@
 import { nearest } from '../text/nearest.ts'
 
+/** Tools that read memories and narratives. */
+const memoryReaders = ['memory_query', 'recall', 'narrative_search'] as const
+
 /** Tools that an agent file can request. */
 export const availableTools = [
   'read_file',
@@ -13,9 +16,7 @@ export const availableTools = [
   'plan_tasks',
   'read_result',
   'project_status',
-  'memory_query',
-  'recall',
-  'narrative_search',
+  ...memoryReaders,
 ] as const
 
 /** Tools that write memories: only for agents that talk with the user. */
@@ -31,6 +32,11 @@ export const memoryWriters = [
 
 export function isMemoryWriter(name: string): boolean {
   return (memoryWriters as readonly string[]).includes(name)
+}
+
+/** Whether calls of this tool hold what is private to the owner. */
+export function isMemoryTool(name: string): boolean {
+  return isMemoryWriter(name) || (memoryReaders as readonly string[]).includes(name)
 }
 
 /** Tools that delegate: only for the coordinator. */
