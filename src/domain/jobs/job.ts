@@ -30,7 +30,8 @@ export interface DeliveryTarget {
 /** Where a job's fires go: a session of its own that begins anew each time, or a session that goes on. */
 export type JobSession =
   /** `fromTurn`: each fire begins at this turn instead of at nothing. Persona and those that bind it: the author's. */
-  { kind: 'isolated'; fromTurn?: string; personaId?: string; boundBy?: readonly string[] } | { kind: 'label'; label: string }
+  | { kind: 'isolated'; fromTurn?: string; personaId?: string; boundBy?: readonly string[] }
+  | { kind: 'label'; label: string }
 
 /** Work that starts by itself, at a time or at an event. */
 export interface Job extends Timetable {

@@ -39,6 +39,11 @@ export async function openFiresOf(rows: Reading, rootRunId: string): Promise<Fir
   return (await rows.all(ofRequest({ rootRunId }))).map(fireFrom)
 }
 
+/** Open fires of whose request no run is left, the oldest first: it may be at rest. */
+export async function openFiresWithoutRun(rows: Reading): Promise<Fire[]> {
+  return (await rows.all(withoutRun({}))).map(fireFrom)
+}
+
 /** Names the request that answers a fire. */
 export async function setFireRequest(tx: Tx, itemIds: readonly string[], rootRunId: string): Promise<void> {
   if (itemIds.length === 0) return
@@ -98,6 +103,25 @@ const open = statement((db, arg: { jobId: number }) =>
 
 const ofRequest = statement((db, arg: { rootRunId: string }) =>
   db.selectFrom('cron_fires').selectAll().where('root_run_id', '=', arg.rootRunId).where('status', 'is', null),
+)
+
+const withoutRun = statement((db, _arg: object) =>
+  db
+    .selectFrom('cron_fires')
+    .selectAll()
+    .where('status', 'is', null)
+    .where('root_run_id', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('runs')
+            .select('runs.id')
+            .whereRef('runs.root_run_id', '=', 'cron_fires.root_run_id')
+            .where('runs.finished_at', 'is', null),
+        ),
+      ),
+    )
+    .orderBy('at'),
 )
 
 function fireFrom(row: FireRow): Fire {
