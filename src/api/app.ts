@@ -6,6 +6,7 @@ import type { JobApp } from './jobs.ts'
 import type { PlanApp } from './plans.ts'
 import type { RunApp } from './runs.ts'
 import type { SessionApp } from './sessions.ts'
+import type { SubagentApp } from './subagents.ts'
 import type { TurnApp } from './turns.ts'
 import type { FileSearch, MemoryApp } from './views/memory.ts'
 
@@ -17,6 +18,7 @@ export interface App
     AgentApp,
     PlanApp,
     JobApp,
+    SubagentApp,
     ApprovalApp,
     EventApp,
     MemoryApp,

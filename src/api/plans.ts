@@ -6,8 +6,8 @@ export interface PlanApp {
   /** Plans, newest first: those of a folder, or all. */
   plans(filter?: { folder?: string }): Promise<PlanLine[]>
   tasks(filter?: { plan?: string; status?: TaskStatus }): Promise<TaskLine[]>
-  /** Results of agents, newest first. */
-  results(filter?: { unprocessed?: boolean }): Promise<ResultLine[]>
+  /** Results of agents, newest first; `undelivered` are those that no session was told of. */
+  results(filter?: { unprocessed?: boolean; undelivered?: boolean }): Promise<ResultLine[]>
   /** Applies a decision to a task. Edits of a plan that waits for approval change its question. */
   changeTask(task: string, change: TaskChange): Promise<{ id: number; status: TaskStatus; runId: string | null }>
 }

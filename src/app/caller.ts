@@ -1,6 +1,6 @@
 import type { App } from '../api/app.ts'
 import type { Action } from '../domain/access/actions.ts'
-import { type Reach, reachOf } from '../domain/access/authorize.ts'
+import { type Reach, rankOf, reachOf } from '../domain/access/authorize.ts'
 import { actingFor, type Principal, principalText } from '../domain/access/principal.ts'
 import type { OwnedBy } from '../store/rows/access/own-sessions.ts'
 
@@ -10,7 +10,7 @@ export interface Caller {
   /** Text form of whom it acts for, as rows hold it. */
   text: string
   reach(action: Action): Reach
-  /** Filter of a list: everything, or only what is the caller's own. */
+  /** Filter of a list: everything, all that is not private to the owner, or only what is the caller's own. */
   only(action: Action): OwnedBy
 }
 
@@ -43,6 +43,9 @@ function callerOf(principal: Principal): Caller {
     principal,
     text,
     reach: (action) => reachOf(principal, action),
-    only: (action) => (reachOf(principal, action) === 'all' ? {} : { principal: text }),
+    only: (action) => {
+      if (reachOf(principal, action) !== 'all') return { principal: text }
+      return rankOf(principal) === 'owner' ? {} : { withoutNarrator: true }
+    },
   }
 }

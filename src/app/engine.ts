@@ -1,35 +1,31 @@
 import type { FileSearch } from '../api/views/memory.ts'
 import type { Config } from '../config/config.ts'
-import { HeddleError } from '../domain/errors.ts'
 import type { Model } from '../domain/model.ts'
-import { nearest } from '../domain/text/nearest.ts'
 import { nothingProtected, type ProtectedPlaces } from '../domain/tools/path-handle.ts'
-import { isAllowed } from '../domain/tools/permission.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import { cronTool } from '../engine/jobs/cron-tool.ts'
 import { memoryTools } from '../engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
-import { type PromptParts, systemPrompt } from '../engine/model/prompt.ts'
+import type { PromptParts } from '../engine/model/prompt.ts'
 import { planTasks } from '../engine/plans/plan-tasks.ts'
 import { projectTools } from '../engine/plans/project-tools.ts'
 import { listAgents, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
+import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
-import { rehearsalModel, rehearsalName } from '../rehearsal/rehearsal.ts'
+import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { systemTimezone } from '../system.ts'
-import { execTool } from '../tools/exec/sandbox/exec-tool.ts'
 import { safeFetch } from '../tools/fetch/safe-fetch.ts'
 import { fileTools } from '../tools/files/file-tools.ts'
 import { webFetch } from '../tools/web-fetch.ts'
-import { makeModel } from './models.ts'
+import { addExec } from './engine/exec.ts'
+import { limitsOf, subagentSettings } from './engine/limits.ts'
+import { modelIndex } from './engine/model-index.ts'
+import { prompts } from './engine/prompts.ts'
 import { runMoments } from './moments.ts'
 import { askFirst } from './permission-names.ts'
-
-const defaultPromptBytes = 4000
-const maxBackgroundRuns = 2
-const pace = { shortest: 150, longest: 400 }
 
 interface EngineSettings {
   config: Pick<
@@ -94,10 +90,6 @@ export function engineOf(
     env,
   }: EngineSettings,
 ): AppEngine {
-  const given = new Map(models.map((model) => [model.name, model]))
-  const made = new Map<string, Model>()
-  /** Estimated prompt size of the next run, by agent. */
-  const promptBytes = new Map<string, number>()
   const known = new Map([...fileTools(runtime.clock), webFetch, ...tools].map((tool) => [tool.name, tool]))
   let prepared: Promise<void> | undefined
   const engine: AppEngine = {
@@ -122,65 +114,25 @@ export function engineOf(
         tools.map(({ name }) => name),
       ),
       maxSpawnDepth: config.tools.subagents.maxSpawnDepth,
+      subagents: config.tools.subagents.tools,
       programTools: [],
       // Rehearsal is a script, not a model: it costs nothing and sends nothing.
       ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
     },
-    async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
-      const files = await identityFiles()
-      // Reading agent files has a cost: only runs that delegate need the list.
-      const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
-      const text = systemPrompt({
-        role,
-        identity: persona?.identity ?? null,
-        isPrivate: access.isPrivate,
-        isChild: run.depth > 0,
-        files,
-        tools: run.effectiveTools,
-        threadPrompt,
-        agents: givesWork ? agents.list(folder) : [],
-      })
-      promptBytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
-      return text
-    },
-    promptBytes: ({ agent }) => promptBytes.get(agent ?? '') ?? defaultPromptBytes,
+    ...prompts(runtime, identityFiles, agents),
     prepare() {
-      prepared ??= addExec()
+      prepared ??= addExec(known, { config, clock: runtime.clock, crash, env, guardRecords, tell })
       return prepared
     },
-    limits: {
-      maxRunning: config.engine.maxRunning,
-      lanes: {
-        main: config.engine.maxRunning,
-        agents: config.agents.maxConcurrent,
-        subagents: config.tools.subagents.maxConcurrent,
-        cron: config.cron.maxConcurrent,
-        background: maxBackgroundRuns,
-      },
-      leaseMs: config.engine.leaseSeconds * 1000,
-      maxSteps: config.budgets.perRequest.steps,
-      maxSpawnsPerTurn: config.tools.subagents.maxPerTurn,
-      maxTries: 5,
-      maxCrashes: 3,
-      timeoutMs: config.agents.defaultTimeout * 1000,
-      maxOutputTokens: 8192,
-      perRequest: { usd: config.budgets.perRequest.usd, tokens: config.budgets.perRequest.tokens },
-      perDayUsd: config.budgets.perDay.usd,
-    },
-    // Rehearsal answers only if no model is configured, or if it was chosen itself.
-    defaultModel: config.agent.model ?? models[0]?.name ?? rehearsalName,
+    limits: limitsOf(config),
     fallbacks: config.agent.fallbacks,
-    knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
-    model(name) {
-      const known = given.get(name) ?? made.get(name)
-      if (known) return known
-      const model = name === rehearsalName ? standIn() : configured(name)
-      made.set(name, model)
-      return model
-    },
+    ...modelIndex({ config, models, clock: runtime.clock, paced }),
   }
+  const subagents = subagentSettings(config)
   const delegating = [
-    sessionsSpawn(engine, { children: config.tools.subagents.maxChildrenPerAgent }),
+    sessionsSpawn(engine, subagents),
+    subagentsTool(engine),
+    agentsList(engine, subagents),
     spawnAgent(engine),
     planTasks(engine),
     ...projectTools(engine, config),
@@ -194,39 +146,4 @@ export function engineOf(
   // A tool of ours takes the place of a program's with the same name.
   engine.policy.programTools = tools.filter((tool) => known.get(tool.name) === tool).map(({ name }) => name)
   return engine
-
-  /** Adds exec if the sandbox works or is turned off, unless the caller gave a tool of that name. */
-  async function addExec(): Promise<void> {
-    if (known.has('exec') || !isAllowed('exec', config.tools)) return
-    const found = await execTool(config.tools.exec, {
-      clock: runtime.clock,
-      env,
-      credentials: Object.fromEntries(Object.entries(config.credentials).map(([name, key]) => [name, key.reveal()])),
-      crash,
-      ...(guardRecords !== undefined && { guardRecords }),
-    })
-    if (!('tool' in found)) return
-    known.set(found.tool.name, found.tool)
-    for (const { folder, path, to } of found.leftBehind ?? [])
-      tell?.(`an interrupted command left ${path} in ${folder}; renamed to ${to}    heddle git`)
-  }
-
-  function standIn(): Model {
-    return rehearsalModel({ clock: runtime.clock, ...(paced && { pace }) })
-  }
-
-  function configured(name: string): Model {
-    const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined
-    if (!settings) throw unknownModel(name, [...given.keys(), ...Object.keys(config.models)])
-    return makeModel(name, settings, runtime.clock)
-  }
-}
-
-function unknownModel(name: string, known: string[]): HeddleError {
-  const close = nearest(name, known)
-  return new HeddleError(
-    'model_unknown',
-    `there is no model "${name}"`,
-    close ? `did you mean ${close}?` : 'heddle models lists them',
-  )
 }

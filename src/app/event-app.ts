@@ -1,16 +1,22 @@
 import type { EventApp } from '../api/events.ts'
+import { isOwner } from '../domain/access/principal.ts'
 import type { Millis } from '../domain/clock.ts'
+import type { Event } from '../domain/event.ts'
 import { pruneRequests } from '../store/rows/access/idempotency.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents } from '../store/rows/events.ts'
 import type { Store, StoreContext } from '../store/store.ts'
 import type { Caller } from './caller.ts'
+import { withoutPrivateDetails } from './private-views.ts'
 
 /** The event log; `keepMs` is how long events are kept. */
 export function eventApp(store: Store, context: StoreContext, keepMs: Millis, caller: Caller): EventApp {
   const own = () => caller.only('event.read')
+  const shown = (event: Event) => (isOwner(caller.principal) ? event : withoutPrivateDetails(event))
   return {
-    events: ({ after, limit }) => store.read((rows) => readEvents(rows, after, limit, own())),
-    follow: (query) => followEvents(store, context, { ...query, ...own() }),
+    events: async ({ after, limit }) => (await store.read((rows) => readEvents(rows, after, limit, own()))).map(shown),
+    async *follow(query) {
+      for await (const event of followEvents(store, context, { ...query, ...own() })) yield shown(event)
+    },
     cursor: () => store.read(newestCursor),
     async prune() {
       const before = context.clock.now() - keepMs

@@ -201,6 +201,11 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     },
   },
   results: { action: 'result.list' },
+  subagents: { action: 'run.list' },
+  subagent: {
+    action: 'run.list',
+    args: async (checks, reference) => [await checks.named(reference, '/', 'run')],
+  },
   changeTask: {
     action: 'plan.change',
     args: async (checks, task, change) => [await checks.named(task, '/', 'task'), change],

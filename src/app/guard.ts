@@ -1,6 +1,6 @@
 import type { App } from '../api/app.ts'
 import type { Action } from '../domain/access/actions.ts'
-import { authorize, forbidden, rankOf } from '../domain/access/authorize.ts'
+import { authorize, forbidden, type Resource, rankOf } from '../domain/access/authorize.ts'
 import { isOwner } from '../domain/access/principal.ts'
 import { HeddleError } from '../domain/errors.ts'
 import { parseReference, type ReferenceKind } from '../domain/reference.ts'
@@ -9,7 +9,7 @@ import { noJob } from '../engine/jobs/change-job.ts'
 import { userOf } from '../engine/run/sender.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { notFound } from '../engine/turns/route.ts'
-import { findNamed, principalOfInput } from '../engine/views/belongs-to.ts'
+import { findNamed, resourceOfInput } from '../engine/views/belongs-to.ts'
 import { findJob } from '../store/rows/jobs/jobs.ts'
 import { findMessage } from '../store/rows/jobs/outbox.ts'
 import { beginAudit } from './audit.ts'
@@ -74,12 +74,12 @@ async function check(
 
 function checksFor(action: Action, caller: Caller, store: Runtime['store']): Checks {
   const { principal, text } = caller
-  const may = (of: string) => authorize(principal, action, { principal: of })
+  const may = (resource: Resource) => authorize(principal, action, resource)
   const named: Checks['named'] = async (reference, folder, bare) => {
     const found = await store.read((rows) =>
       findNamed(rows, reference, { folder, caller: text, ...(bare && { bare }) }),
     )
-    if (!found || !may(found.principal)) throw notNamed(reference, bare)
+    if (!found || !may(found)) throw notNamed(reference, bare)
     return found.reference
   }
   return {
@@ -100,21 +100,21 @@ function checksFor(action: Action, caller: Caller, store: Runtime['store']): Che
       if (kind !== null && kind !== 'session') return target
       const naming = { folder, caller: text }
       const found = await store.read((rows) => findNamed(rows, `session:${id}`, naming))
-      if (found && !may(found.principal)) throw notFound('session', id)
+      if (found && !may(found)) throw notFound('session', id)
       return labelFor(text, id)
     },
     async input(itemId) {
-      const of = await store.read((rows) => principalOfInput(rows, itemId))
-      if (of === undefined || !may(of)) throw notFound('input', itemId)
+      const found = await store.read((rows) => resourceOfInput(rows, itemId))
+      if (!found || !may(found)) throw notFound('input', itemId)
     },
     async job(id) {
       const job = Number.isSafeInteger(id) ? await store.read((rows) => findJob(rows, id)) : undefined
-      if (!job || !may(job.principal)) throw noJob(id)
+      if (!job || !may(job)) throw noJob(id)
       return job.folder
     },
     async message(id) {
       const message = Number.isSafeInteger(id) ? await store.read((rows) => findMessage(rows, id)) : undefined
-      if (!message || !may(message.principal)) throw noMessage(id)
+      if (!message || !may(message)) throw noMessage(id)
     },
     refuse() {
       throw forbidden(principal, action)

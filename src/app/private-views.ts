@@ -1,12 +1,29 @@
 import type { Shown } from '../api/turns.ts'
 import type { WhyView } from '../api/views/why.ts'
+import type { Event } from '../domain/event.ts'
+import { isMemoryTool } from '../domain/tools/tool-names.ts'
+import type { ToolCall } from '../domain/turn.ts'
 
-/** Leaves out what is private to the owner: the prompt, made of the owner's files, narratives, and what was recalled. */
+const hidden = '(private to the owner)'
+
+/** Leaves out what is private to the owner: the prompt, made of the owner's files, narratives, and what was recalled or stored. */
 export function withoutPrivate(shown: Shown): Shown {
   if (shown.kind === 'task') return { ...shown, narratives: [] }
   if (shown.kind !== 'turn') return shown
   const thread = { ...shown.thread, systemPrompt: null }
-  return { ...shown, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
+  const toolCalls = shown.toolCalls.map(withoutMemories)
+  return { ...shown, toolCalls, remindedOf: [], remindedOfFiles: [], beganWith: null, thread }
+}
+
+/** An event without what a memory tool was given. */
+export function withoutPrivateDetails(event: Event): Event {
+  if (event.kind !== 'run.step' || !isMemoryTool(String(event.payload['name']))) return event
+  const { about: _, ...payload } = event.payload
+  return { ...event, payload }
+}
+
+function withoutMemories(call: ToolCall): ToolCall {
+  return isMemoryTool(call.name) ? { ...call, input: hidden, output: hidden } : call
 }
 
 /** Leaves out of an explanation what is private to the owner: memories, and the narratives around it. */

@@ -60,13 +60,18 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       store.read(async (rows) =>
         all
           ? listTree(rows, caller.only('turn.read'))
-          : listPath(rows, await routeToThread(rows, of, folder), limit || undefined),
+          : listPath(rows, await routeToThread(rows, of, folder), {
+              ...(limit && { limit }),
+              ...caller.only('turn.read'),
+            }),
       ),
     tips: () => store.read((rows) => listTips(rows, caller.only('turn.read'))),
     context: (folder, of) =>
-      store.read(async (rows) => turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)))),
+      store.read(async (rows) =>
+        turnLines(rows, await contextPath(rows, await routeToThread(rows, of, folder)), caller.only('turn.read')),
+      ),
     async show(folder, reference) {
-      const looks = { now: clock.now(), agents, protect, limits: budget }
+      const looks = { now: clock.now(), agents, protect, limits: budget, only: caller.only('turn.read') }
       const shown = await store.read((rows) => show(rows, reference, folder, looks))
       return isOwner(caller.principal) ? shown : withoutPrivate(shown)
     },
@@ -78,12 +83,16 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
       store.read(async (rows) =>
         diffPaths(rows, await routeToThread(rows, a, folder), await routeToThread(rows, b, folder)),
       ),
-    exportTurns: (folder, session) => linesOf(store, folder, session),
+    exportTurns: (folder, session) => linesOf(store, { folder, session, caller }),
     importTurns: (lines) => importTurns(runtime, lines),
   }
 }
 
-async function* linesOf(store: Store, folder: string, session: string | undefined): AsyncIterable<string> {
+async function* linesOf(
+  store: Store,
+  { folder, session, caller }: { folder: string; session: string | undefined; caller: Caller },
+): AsyncIterable<string> {
   const end = session === undefined ? undefined : await store.read((rows) => routeToThread(rows, session, folder))
-  for await (const turn of exportTurns(store, end)) yield JSON.stringify(turn)
+  for await (const turn of exportTurns(store, { ...(end && { end }), ...caller.only('turn.export') }))
+    yield JSON.stringify(isOwner(caller.principal) ? turn : { ...turn, prompt: null })
 }

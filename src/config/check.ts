@@ -117,6 +117,14 @@ function unknownKey(path: ConfigPath, yaml: ParsedYaml): ConfigProblem {
   return { line, path: shown, message: `unknown key \`${shown}\` at line ${line}: ${hint}`, remedy }
 }
 
+/** Keys that name a model. */
+const modelPaths: readonly ConfigPath[] = [
+  ['agent', 'model'],
+  ['agents', 'defaults', 'subagents', 'model'],
+  ['memory', 'narrator'],
+  ['tools', 'subagents', 'model'],
+]
+
 /** Rules over several keys: references to unknown models, and models without an address. */
 function brokenLinks(config: unknown, yaml: ParsedYaml, report: Report): ConfigProblem[] {
   const problems: ConfigProblem[] = []
@@ -130,8 +138,7 @@ function brokenLinks(config: unknown, yaml: ParsedYaml, report: Report): ConfigP
     const written = quoted(String(valueAt(yaml.value, path)))
     problems.push(report(path, `names the model ${written}: ${hint}`, 'add it to `models`, or name one that is there'))
   }
-  link(['agent', 'model'], valueAt(config, ['agent', 'model']))
-  link(['memory', 'narrator'], valueAt(config, ['memory', 'narrator']))
+  for (const path of modelPaths) link(path, valueAt(config, path))
   const fallbacks = valueAt(config, ['agent', 'fallbacks'])
   if (Array.isArray(fallbacks))
     for (const [index, name] of fallbacks.entries()) {
@@ -170,8 +177,12 @@ function unknownDefault(
 
 /** Names in the permissions that stand for no tool: they would deny nothing and never ask. */
 function wrongTools({ tools }: Settings, yaml: ParsedYaml, report: Report): ConfigProblem[] {
-  return unknownTools(tools).map((unknown) => {
-    const path = ['tools', unknown.list, unknown.at]
+  const lists = [
+    ...unknownTools(tools).map((unknown) => ({ unknown, below: ['tools'] })),
+    ...unknownTools(tools.subagents.tools).map((unknown) => ({ unknown, below: ['tools', 'subagents', 'tools'] })),
+  ]
+  return lists.map(({ unknown, below }) => {
+    const path = [...below, unknown.list, unknown.at]
     const written = quoted(String(valueAt(yaml.value, path) ?? ''))
     const hint = unknownToolHint(unknown)
     return report(path, `names the tool ${written}, which does not exist: ${hint}`, 'correct or remove the name')

@@ -3,21 +3,14 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { HeddleError } from '../domain/errors.ts'
 import type { ThinkingConfig } from '../domain/message.ts'
+import type { ShareMode } from '../domain/subagent.ts'
 import { type CheckedConfig, checkConfig, joinNames, type NameChecks, remedyFor, secretRemedy } from './check.ts'
 import type { Env, Secrets } from './interpolate.ts'
 import { ApiKey } from './key.ts'
 import { type ConfigPath, dotted } from './path.ts'
 import { ConfigInvalid, type ConfigProblem } from './problem.ts'
 import { redact } from './redact.ts'
-import type {
-  durabilities,
-  memoryShareModes,
-  planGates,
-  providers,
-  Settings,
-  sandboxes,
-  schedulings,
-} from './schema.ts'
+import type { durabilities, planGates, providers, Settings, sandboxes, schedulings } from './schema.ts'
 
 /** A model of the section `models`. */
 export interface NamedModel {
@@ -60,8 +53,12 @@ export interface Config {
   allowedModels?: string[]
   /** `model` is absent only when `models` is empty. */
   agent: { model?: string; fallbacks: string[]; default: string }
-  /** Max concurrent subagent runs, and the default timeout in seconds of running time. */
-  agents: { maxConcurrent: number; defaultTimeout: number }
+  /** Max concurrent runs of agents, the default timeout in seconds of running time, and defaults for sub-agents. */
+  agents: {
+    maxConcurrent: number
+    defaultTimeout: number
+    defaults: { subagents: { allowAgents?: string[]; model?: string } }
+  }
   engine: { maxRunning: number; leaseSeconds: number }
   scheduling: (typeof schedulings)[number]
   plans: (typeof planGates)[number]
@@ -106,7 +103,16 @@ export interface Config {
       maxChildrenPerAgent: number
       maxPerTurn: number
       maxConcurrent: number
-      memoryShareMode: (typeof memoryShareModes)[number]
+      /** Minutes after its end at which a sub-agent's session is archived; 0: never. */
+      archiveAfterMinutes: number
+      /** Agents that may be started, within those of `agents.defaults`. Absent: all. Empty: none. */
+      allowAgents?: string[]
+      /** Default model of sub-agents; that of `agents.defaults` is used without it. */
+      model?: string
+      thinking?: ThinkingConfig['level']
+      /** Tools of sub-agents, within those of whoever starts them. */
+      tools: { allow?: string[]; deny: string[] }
+      memoryShareMode: ShareMode
     }
   }
   /** Time zone of new jobs, the machine's by default; max concurrent runs of jobs. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { checkTimezone } from '../domain/jobs/schedule.ts'
 import { thinkingLevels } from '../domain/message.ts'
+import { shareModes } from '../domain/subagent.ts'
 import type { ConfigPath } from './path.ts'
 
 export const durabilities = ['full', 'normal'] as const
@@ -8,7 +9,6 @@ export const providers = ['anthropic', 'openai', 'google', 'openai-compatible'] 
 export const schedulings = ['auto', 'coordinator'] as const
 export const planGates = ['ask', 'auto', 'always'] as const
 export const sandboxes = ['on', 'off'] as const
-export const memoryShareModes = ['isolated', 'handoff', 'inherit-readonly'] as const
 
 /** Name of the demo script that answers while there is no model. It can be chosen, but never as a fallback. */
 export const rehearsal = 'rehearsal'
@@ -125,7 +125,16 @@ export const configSchema = z.strictObject(
       fallbacks: names('names of models').default(() => []),
       default: matching(/^@[A-Za-z0-9][\w-]*$/, 'must be an agent, such as "@coordinator"').default('@coordinator'),
     }),
-    agents: section({ maxConcurrent: count(1).default(3), defaultTimeout: count(1).default(300) }),
+    agents: section({
+      maxConcurrent: count(1).default(3),
+      defaultTimeout: count(1).default(300),
+      defaults: section({
+        subagents: section({
+          allowAgents: names('agents').exactOptional(),
+          model: text('must be the name of a model').exactOptional(),
+        }),
+      }),
+    }),
     engine: section({ maxRunning: count(1).default(16), leaseSeconds: count(1).default(10) }),
     scheduling: choice(schedulings).default('auto'),
     plans: choice(planGates).default('ask'),
@@ -166,8 +175,12 @@ export const configSchema = z.strictObject(
         maxChildrenPerAgent: count(1).default(5),
         maxPerTurn: count(1).default(12),
         maxConcurrent: count(1).default(8),
-        // Not used yet: the result always goes back to the parent.
-        memoryShareMode: choice(memoryShareModes).default('handoff'),
+        archiveAfterMinutes: count(0).default(60),
+        allowAgents: names('agents').exactOptional(),
+        model: text('must be the name of a model').exactOptional(),
+        thinking: choice(thinkingLevels).exactOptional(),
+        tools: section({ allow: names('tools').exactOptional(), deny: names('tools').default(() => []) }),
+        memoryShareMode: choice(shareModes).default('handoff'),
       }),
     }),
     cron: section({

@@ -24,6 +24,7 @@ export const writeAreas = [
   'job',
   'fire',
   'send',
+  'tidy',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

@@ -2,6 +2,7 @@ import type { Ceiling } from './access/ceiling.ts'
 import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 import type { RunOptions } from './run-options.ts'
+import type { Subagent } from './subagent.ts'
 
 // Not yet produced: 'delegate'.
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
@@ -152,6 +153,8 @@ export interface Run {
   taskId: number | null
   /** Text form of the principal on whose behalf it runs: its root's, and that of all its inputs. */
   principal: string
+  /** Null unless `sessions_spawn` started it. */
+  subagent: Subagent | null
 }
 
 /** A new queued run without a parent: its own request. */
@@ -196,6 +199,7 @@ export function newRun(begin: {
     error: null,
     taskId: null,
     principal: begin.principal,
+    subagent: null,
   }
 }
 

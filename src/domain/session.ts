@@ -26,6 +26,8 @@ export interface Session extends ThreadConfig {
   headTurnId: string | null
   updatedAt: Millis
   archivedAt: Millis | null
+  /** When its transcript was removed; from then on it takes no input. */
+  removedAt: Millis | null
   /** Text form of the principal whose session it is. */
   principalId: string
 }
@@ -55,10 +57,23 @@ export function labelFor(principal: string, label: string): string {
   return isReservedLabel(label) ? label : `${principal}:${label}`
 }
 
-/** Refuses labels that only the runtime gives out; a principal's own prefix is left to that principal. */
+/**
+ * Refuses labels that only the runtime gives out. A user has a prefix, and no other labels: a session of the user's under a
+ * plain label would be taken for the owner's, who would talk in it.
+ */
 export function checkLabelOf(principal: string, label: string): string {
   const own = `${principal}:`
-  return principal !== ownerText && label.startsWith(own) ? label : checkUserLabel(label)
+  if (principal !== ownerText && label.startsWith(own)) {
+    if (label.length === own.length) throw badLabel(label)
+    return label
+  }
+  checkUserLabel(label)
+  if (!principal.startsWith('user:')) return label
+  throw new UsageError(
+    `"${label}" cannot be the label of a session of ${principal}`,
+    `use a label that begins with ${own}, such as ${own}${label}`,
+    'bad_label',
+  )
 }
 
 /** Refuses labels that only the runtime gives out. */
@@ -96,11 +111,14 @@ export function shortLabel(label: string): string {
 /** Refuses labels that could be mistaken for a reference, a flag or a path. */
 export function checkLabel(label: string): string {
   const text = label.normalize('NFC')
-  if (!labelPattern.test(text) || parseReference(text).kind !== null)
-    throw new UsageError(
-      `"${label}" cannot be a session's label`,
-      'use 1 to 80 letters, digits and . _ : + - @, beginning with a letter or digit',
-      'bad_label',
-    )
+  if (!labelPattern.test(text) || parseReference(text).kind !== null) throw badLabel(label)
   return text
+}
+
+function badLabel(label: string): UsageError {
+  return new UsageError(
+    `"${label}" cannot be a session's label`,
+    'use 1 to 80 letters, digits and . _ : + - @, beginning with a letter or digit',
+    'bad_label',
+  )
 }

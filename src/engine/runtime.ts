@@ -36,6 +36,8 @@ export interface Limits {
   maxSteps: number
   /** Max agents started by one turn. */
   maxSpawnsPerTurn: number
+  /** Time after its end at which a sub-agent's session is archived; 0: never. */
+  archiveAfterMs: Millis
   /** Max attempts of one model call before the run fails. */
   maxTries: number
   /** Max process crashes attributed to a run before it is quarantined. */

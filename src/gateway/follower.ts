@@ -91,6 +91,12 @@ export class Follower {
     this.#end({ kind: 'failed', refusal: refusalOf(error) })
   }
 
+  /** The same, and nothing that waits to be read is sent any more: the reader has lost its rights to it. */
+  revoke(error: unknown): void {
+    this.#queue.length = 0
+    this.fail(error)
+  }
+
   /** Ends the stream at once and releases its listeners. */
   leave(): void {
     this.#isClosed = true

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
 import type { z } from 'zod'
@@ -6,7 +7,7 @@ import type { Heddle } from '../api/heddle.ts'
 import type { ListPage } from '../api/views/page.ts'
 import { isOwner, type Principal } from '../domain/access/principal.ts'
 import type { Clock } from '../domain/clock.ts'
-import { UsageError } from '../domain/errors.ts'
+import { HeddleError, UsageError } from '../domain/errors.ts'
 import type { Health } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type FollowerLimits } from './follower.ts'
@@ -102,22 +103,36 @@ async function follow(c: HttpContext, context: RouteContext): Promise<Response> 
   const follower = new Follower(app, context, { ...query, seesAll: isOwner(principal) }, context)
   followers.add(follower)
   follower.gone.addEventListener('abort', () => followers.delete(follower))
-  if (token !== undefined) void endWithToken(follower, () => heddle.identify(token), clock)
+  if (token !== undefined) void endWithRights(follower, principal, () => heddle.identify(token), clock)
   void streamTo(c.env.outgoing, follower)
   return RESPONSE_ALREADY_SENT
 }
 
-/** Ends a stream soon after its token is no longer good. */
-async function endWithToken(follower: Follower, identify: () => Promise<unknown>, clock: Clock): Promise<void> {
+/** Ends a stream soon after its token is no longer good, or stands for other rights than those that it began with. */
+async function endWithRights(
+  follower: Follower,
+  principal: Principal,
+  identify: () => Promise<Principal>,
+  clock: Clock,
+): Promise<void> {
   while (!follower.gone.aborted) {
     await clock.sleep(recheckTokenMs, follower.gone)
     if (follower.gone.aborted) return
     try {
-      await identify()
+      if (!isDeepStrictEqual(await identify(), principal)) throw rightsChanged()
     } catch (error) {
-      return follower.fail(error)
+      return follower.revoke(error)
     }
   }
+}
+
+function rightsChanged(): HeddleError {
+  return new HeddleError(
+    'rights_changed',
+    'the rights of this user have changed',
+    'follow again, with what it may see now',
+    { retry: 'later' },
+  )
 }
 
 async function fieldsOf(c: HttpContext, { verb, input }: Route, clock: Clock): Promise<Fields> {

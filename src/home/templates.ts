@@ -101,7 +101,7 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 # exec.credentials: secrets or variables that commands see, such as
 # [GITHUB_TOKEN].
 # fetch.allow: servers to fetch from although they are not public.
-# subagents.memoryShareMode: not used yet.
+# subagents: agents that an agent starts with sessions_spawn (see the guide).
 #tools:
 #  #allow: [read_file, list_dir, search_files]
 #  deny: []
@@ -120,6 +120,11 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    maxChildrenPerAgent: 5
 #    maxPerTurn: 12
 #    maxConcurrent: 8
+#    archiveAfterMinutes: 60
+#    #allowAgents: [general, researcher]
+#    #model: local
+#    #thinking: low
+#    tools: { deny: [] }
 #    memoryShareMode: handoff
 
 # Jobs: their time zone (that of the machine if left out), and how many run at

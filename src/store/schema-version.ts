@@ -28,6 +28,7 @@ import { untrustedFiles } from './migrations/0025-untrusted-files.ts'
 import { threadConfig } from './migrations/0026-thread-config.ts'
 import { jobs } from './migrations/0027-jobs.ts'
 import { outbox } from './migrations/0028-outbox.ts'
+import { subagents } from './migrations/0029-subagents.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -59,6 +60,7 @@ export const migrations: readonly Migration[] = [
   threadConfig,
   jobs,
   outbox,
+  subagents,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

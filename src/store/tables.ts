@@ -9,6 +9,7 @@ import type { PlanStatus, TaskStatus } from '../domain/plan.ts'
 import type { Lane, Outcome, RunKind, RunOrigin, RunState, StepKind, Wait } from '../domain/run.ts'
 import type { SessionKind } from '../domain/session.ts'
 import type { CostState } from '../domain/spending.ts'
+import type { Cleanup, ShareMode } from '../domain/subagent.ts'
 import type { TurnType } from '../domain/turn.ts'
 import type { JobTables } from './job-tables.ts'
 import type { KnowledgeTables } from './knowledge-tables.ts'
@@ -38,6 +39,9 @@ export interface Tables extends JobTables, KnowledgeTables {
     principal_id: Generated<string>
     kind: SessionKind
     narrates_id: string | null
+    /** When it is archived or its transcript is removed; null if neither is due. */
+    tidy_at: Generated<number | null>
+    removed_at: Generated<number | null>
     system_prompt_hash: string | null
     /** Personas whose permissions bind it besides its own's; null for none. */
     bound_by_json: string | null
@@ -80,6 +84,10 @@ export interface Tables extends JobTables, KnowledgeTables {
     error_json: string | null
     task_id: number | null
     principal: Generated<string>
+    /** Set for sub-agents of `sessions_spawn`, as the next two. */
+    title: Generated<string | null>
+    cleanup: Generated<Cleanup | null>
+    share_mode: Generated<ShareMode | null>
   }
   owners: { id: string; pid: number; started_at: number; beat_at: number }
   inbox: {

@@ -156,7 +156,7 @@ describe.each(databases)('views for people who query %s', (database) => {
           session_key: run.session,
           requester_key: 'spawning',
           task: run.asked,
-          label: null,
+          label: run.asked,
           model: run.model.requested,
           status: result?.status ?? 'running',
           result: result?.status === 'completed' ? result.output : null,

@@ -36,7 +36,7 @@ test('ask answers with the turn, the model that really answered and what it cost
     model: { requested: null, actual: 'tiny' },
     turns: [answer.turnId],
   })
-  expect(await heddle.json('ps')).toEqual({ runs: [] })
+  expect(await heddle.json('ps')).toMatchObject({ runs: [] })
   const { total } = await heddle.json<{ total: { inputTokens: number } }>('usage')
   expect(total).toMatchObject({ inputTokens: answer.usage.inputTokens, calls: 1 })
 })
@@ -64,6 +64,7 @@ test('without waiting it is handed in, ps shows it, and the next ask in that ses
   expect(runs).toMatchObject([{ id: handed.runId, state: 'queued', session: 'main' }])
   expect(await ask('now')).toMatchObject({ ok: true, text: 'answer to: now' })
   expect(await heddle.json('show', `run:${handed.runId}`)).toMatchObject({ state: 'completed', epoch: 1 })
+  expect((await heddle.run('show', `run:${handed.runId}`)).out).toMatch(/^lane +main$/m)
 })
 
 test('a queued run is cancelled and retried by its reference', async () => {
@@ -106,7 +107,7 @@ test('up works through what was handed in, is alone in its home, and stops on SI
   })
   up.stop('SIGTERM')
   expect(await up.ended).toMatchObject({ code: 0, out: 'stopped; unfinished work is queued again\n' })
-  expect(await heddle.json('ps')).toEqual({ runs: [] })
+  expect(await heddle.json('ps')).toMatchObject({ runs: [] })
 })
 
 test('a model starts other agents, which cannot start any themselves, and answers when all have ended', async () => {

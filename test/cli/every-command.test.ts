@@ -39,6 +39,7 @@ const calls: Record<string, string[]> = {
   init: ['init'],
   tasks: ['tasks'],
   results: ['results'],
+  subagent: ['subagent', 'history'],
   append: ['append', '--user', 'one', '--assistant', 'two'],
   personas: ['personas'],
   users: ['users'],

@@ -87,6 +87,9 @@ async function judged(family: Family, change: Planted): Promise<string[]> {
 function plant(file: string, change: string): void {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA foreign_keys = OFF')
+  // No table that a view reads can be renamed.
+  const views = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'view'`).all()
+  for (const { name } of views) database.exec(`DROP VIEW ${name}`)
   const tables = database
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'`)
     .all()

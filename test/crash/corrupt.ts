@@ -21,7 +21,7 @@ export interface Planted {
 
 /** Conditions that name one row. */
 export const aChild = `id = (SELECT max(id) FROM runs WHERE kind = 'spawn')`
-export const aResult = `id = (SELECT max(id) FROM inbox WHERE kind = 'result')`
+export const aResult = `id = (SELECT max(id) FROM inbox WHERE kind IN ('result', 'system'))`
 /** The first of this kind. */
 export const anEvent = (kind: string) => `seq = (SELECT min(seq) FROM events WHERE kind = '${kind}')`
 

@@ -40,6 +40,12 @@ describe('a process that is killed', () => {
   )
 
   test(
+    'while it removes the transcripts of its sub-agents leaves every result told once, and each transcript whole or gone',
+    () => killed('tidy', sqlite),
+    patience,
+  )
+
+  test(
     'I3: anywhere in a plan of seven tasks begins each once, in its order, and tells its end once',
     () => killed('plan', sqlite),
     patience,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { splitNote } from '../../src/testing/trailing-note.ts'
 import type { Evidence, Moment, ProviderLine, Row } from './evidence.ts'
 
@@ -81,4 +82,10 @@ export function callSteps({ rows }: Moment, kind: 'begun' | 'ended') {
 // biome-ignore lint/suspicious/noExplicitAny: the checker knows the columns' shapes from the schema alone.
 export function json(row: Row, column: string): any {
   return JSON.parse(String(row[column]))
+}
+
+/** Whether a stored text is this one, or the tombstone of it. */
+export function isStored(text: string, stored: string): boolean {
+  const hash = createHash('sha256').update(text).digest('hex')
+  return stored === text || stored === `[removed: ${text.length} characters, sha256 ${hash}]`
 }

@@ -215,6 +215,13 @@ export const scenarios = {
     first: (me) => me.ask(badJob),
   },
 
+  tidy: {
+    // Three sub-agents whose transcripts go once their results were read.
+    rules: [spawns('tidy question', errands.slice(0, 3), { cleanup: 'delete' })],
+    ends: ['completed'],
+    first: (me) => me.ask('tidy question'),
+  },
+
   access: {
     rules: [{ when: 'guest question', attempts: 1, answer: { text: 'an answer for the guest', faults: slowly } }],
     ends: ['completed'],
@@ -258,8 +265,8 @@ function callsOnce(when: string, tools: string[]): WrittenRule {
   return { when, after: 'user', answer: { calls: tools.map((name, at) => call(name, at + 1)) } }
 }
 
-function spawns(when: string, tasks: string[]): WrittenRule {
-  const calls = tasks.map((task, at) => ({ ...call('sessions_spawn', at + 1), input: { task } }))
+function spawns(when: string, tasks: string[], more: object = {}): WrittenRule {
+  const calls = tasks.map((task, at) => ({ ...call('sessions_spawn', at + 1), input: { task, ...more } }))
   return { when, after: 'user', answer: { calls } }
 }
 

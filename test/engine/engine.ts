@@ -24,6 +24,7 @@ const limits: Limits = {
   leaseMs: 10_000,
   maxSteps: 1000,
   maxSpawnsPerTurn: 1000,
+  archiveAfterMs: 0,
   maxTries: 3,
   maxCrashes: 3,
   timeoutMs: 60_000,
@@ -116,6 +117,7 @@ export async function newEngine(
     policy: {
       ask: options.ask ?? [],
       maxSpawnDepth: 10,
+      subagents: {},
       programTools: (options.tools ?? []).map(({ name }) => name),
     },
     network: () => Promise.reject(new Error('nothing is fetched here')),

@@ -201,7 +201,7 @@ async function attack(database: Database, way: Way, payload: string): Promise<At
   for (const tool of [
     ...memoryTools(runtime, { maxMemories: 1000 }),
     ...narrativeTools(runtime),
-    sessionsSpawn(engine, { children: 5 }),
+    sessionsSpawn(engine, { maxChildren: 5, allowAgents: [], shareMode: 'handoff' }),
   ]) {
     tools.push(tool)
     ;(engine.tools as Map<string, Tool>).set(tool.name, tool)

@@ -77,7 +77,7 @@ describe.each(databases)('principals on %s', (database) => {
     const { store } = under.runtime
     const senders = { o: owner, a: await user('ada', 'admin') }
     for (const [index, order] of ['o', 'oa', 'ao', 'oao', 'aoa', 'ooaa', 'aaoo'].entries()) {
-      const label = `talk${index}`
+      const label = order.startsWith('o') ? `talk${index}` : `user:ada:talk${index}`
       const told = []
       for (const who of order) told.push(await under.say(who, { label, principal: senders[who as 'o' | 'a'] }))
       const sessionId = told[0]?.session.id ?? ''
@@ -104,16 +104,18 @@ describe.each(databases)('principals on %s', (database) => {
     )
     await under.work()
     const [pia, omar, ada] = [await user('pia', 'public'), await user('omar', 'operator'), await user('ada', 'admin')]
-    await under.say('hello', { label: 'pias', principal: pia })
+    await under.say('hello', { label: 'user:pia:main', principal: pia })
     await hold.reached
     for (const kind of ['steer', 'interrupt'] as const) {
-      await expect(under.say('x', { label: 'pias', kind, principal: pia })).rejects.toMatchObject({ code: 'forbidden' })
-      await expect(under.say('x', { label: 'pias', kind, principal: omar })).rejects.toMatchObject({
+      await expect(under.say('x', { label: 'user:pia:main', kind, principal: pia })).rejects.toMatchObject({
+        code: 'forbidden',
+      })
+      await expect(under.say('x', { label: 'user:pia:main', kind, principal: omar })).rejects.toMatchObject({
         code: 'not_found',
       })
     }
-    await under.say('stop', { label: 'pias', kind: 'interrupt', principal: ada })
-    const turns = await under.turns(2, 'pias')
+    await under.say('stop', { label: 'user:pia:main', kind: 'interrupt', principal: ada })
+    const turns = await under.turns(2, 'user:pia:main')
     expect(turns.map(({ turn }) => turn.status)).toEqual(['cancelled', 'completed'])
     expect((await run(turns[1]?.turn.runId ?? ''))?.principal).toBe('user:ada')
   })
@@ -135,8 +137,8 @@ describe.each(databases)('principals on %s', (database) => {
     hold.open()
     await under.turns(1)
     expect((await run(asked.runId))?.label).toEqual({ integrity: 'untrusted', sources: ['user:ada'] })
-    const vouched = await under.say('hello', { label: 'veras', principal: vera })
-    await under.turns(1, 'veras')
+    const vouched = await under.say('hello', { label: 'user:vera:main', principal: vera })
+    await under.turns(1, 'user:vera:main')
     expect((await run(vouched.runId))?.label.integrity).toBe('trusted')
   })
 
@@ -149,10 +151,10 @@ describe.each(databases)('principals on %s', (database) => {
     under = await newEngine(database, model, { tools: [spawnTool(() => under)] })
     await under.work()
     const ada = await user('ada', 'admin')
-    const { runId } = await under.say('go', { label: 'adas', principal: ada })
-    await under.turns(2, 'adas')
+    const { runId } = await under.say('go', { label: 'user:ada:main', principal: ada })
+    await under.turns(2, 'user:ada:main')
     await retry(under.runtime, runId ?? '')
-    await under.turns(4, 'adas')
+    await under.turns(4, 'user:ada:main')
     const { store } = under.runtime
     const runs = await store.read((rows) => runsOf(rows, {}))
     expect([runs.length, ...new Set(runs.map(({ principal }) => principal))]).toEqual([6, 'user:ada'])

@@ -264,7 +264,7 @@ export class Simulation {
       limits: this.limits,
       model: () => model,
       tools: new Map(tools.map((tool) => [tool.name, tool])),
-      policy: { ask: [asking], maxSpawnDepth: 10, programTools: tools.map(({ name }) => name) },
+      policy: { ask: [asking], maxSpawnDepth: 10, subagents: {}, programTools: tools.map(({ name }) => name) },
     }
     return this.#isPlanned ? withPlans(engine) : engine
   }

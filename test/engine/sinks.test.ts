@@ -26,7 +26,7 @@ describe.each(databases)('a call that sends elsewhere on %s', (database) => {
     fetched = []
     const tools = [webFetch as Tool]
     under = await newEngine(database, attackersModel(200_000), { tools, ask })
-    const spawn = sessionsSpawn(under.engine, { children: 5 })
+    const spawn = sessionsSpawn(under.engine, { maxChildren: 5, allowAgents: [], shareMode: 'handoff' })
     tools.push(spawn)
     ;(under.engine.tools as Map<string, Tool>).set(spawn.name, spawn)
     under.engine.allowedOrigins = allowedOrigins

@@ -34,7 +34,7 @@ describe.each(databases)('export and import on %s', (database) => {
   async function lines(from: TestRuntime, session?: string): Promise<string[]> {
     const end = session && (await from.store.read((rows) => routeToThread(rows, session, folder)))
     const all: string[] = []
-    for await (const turn of exportTurns(from.store, end || undefined)) all.push(JSON.stringify(turn))
+    for await (const turn of exportTurns(from.store, end ? { end } : {})) all.push(JSON.stringify(turn))
     return all
   }
   const bring = async (to: TestRuntime, all: string[]) =>

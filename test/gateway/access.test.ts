@@ -1,3 +1,5 @@
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StreamItem } from '../../src/gateway/api.ts'
 import { socketClient } from '../../src/gateway/client.ts'
@@ -23,7 +25,7 @@ describe.each(databases)('a public token on the socket of a daemon on %s', (data
     const { app, server } = gateway
     await app.addUser('pia', { role: 'public', folder })
     const { token, id } = await app.createToken('pia')
-    return { id, pia: socketClient({ socket: server.path, token }, systemClock) }
+    return { id, token, pia: socketClient({ socket: server.path, token }, systemClock) }
   }
 
   test('can ask, sees only its own sessions and nothing private, cannot steer, approve or list anything else', async () => {
@@ -93,4 +95,53 @@ describe.each(databases)('a public token on the socket of a daemon on %s', (data
     expect(await ended).toBe('unknown_token')
     await expect(pia.sessions()).rejects.toMatchObject({ code: 'unknown_token' })
   })
+
+  test('ends its stream when its user gets another role: an admin of yesterday hears nothing of others', async () => {
+    const { app } = gateway
+    const { pia } = await asPublic()
+    await app.setUser('pia', { role: 'admin' })
+    const stream = pia.stream({ signal: never })[Symbol.asyncIterator]()
+    await app.submit(folder, { session: 'main', content: 'of the owner' })
+    expect(await stream.next()).toMatchObject({ done: false })
+    await app.setUser('pia', { role: 'public' })
+    const ended = (async () => {
+      while (!(await stream.next()).done);
+    })()
+    await expect(ended).rejects.toMatchObject({ code: 'rights_changed' })
+  })
+
+  test('gets lists of runs and sessions in parts, each with the cursor of the next, which another list refuses', async () => {
+    const { server } = gateway
+    const { pia, token } = await asPublic()
+    for (const session of ['one', 'two', 'three']) {
+      const { itemId } = await pia.submit(folder, { session, content: session })
+      await pia.answer(folder, itemId, never)
+    }
+    const get = (path: string) => getJson(server.path, path, token)
+    for (const [list, query] of [
+      ['runs', 'all=true&limit=2'],
+      ['sessions', 'limit=2'],
+    ] as const) {
+      const first = await get(`/v1/${list}?${query}`)
+      expect([first['status'], (first[list] as unknown[]).length], list).toEqual([200, 2])
+      const rest = await get(`/v1/${list}?${query}&after=${encodeURIComponent(String(first['next']))}`)
+      expect((rest[list] as unknown[]).length, list).toBe(1)
+      expect(rest).not.toHaveProperty('next')
+      const other = list === 'runs' ? 'sessions' : 'runs'
+      const misused = await get(`/v1/${other}?after=${encodeURIComponent(String(first['next']))}`)
+      expect(misused, other).toMatchObject({ status: 400, error: { code: 'bad_cursor' } })
+    }
+  })
 })
+
+/** What a program without our client gets. */
+function getJson(socketPath: string, path: string, token: string): Promise<Record<string, unknown>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>()
+  const headers = { host: 'localhost', authorization: `Bearer ${token}` }
+  request({ socketPath, path, headers }, async (response) => {
+    resolve({ status: response.statusCode, ...((await json(response)) as object) })
+  })
+    .on('error', reject)
+    .end()
+  return promise
+}

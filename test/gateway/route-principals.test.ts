@@ -103,6 +103,8 @@ describe('each request gets the App of its own principal, and no other', () => {
     plans: [],
     tasks: [],
     results: [],
+    subagents: [],
+    subagent: ['abcdef'],
     undo: ['abcdef'],
     cancel: ['abcdef', 'x'],
     retry: ['abcdef'],

@@ -6,6 +6,7 @@ import { homePaths } from '../../src/home/home.ts'
 import { homeFiles } from '../../src/home/home-files.ts'
 import { homeId } from '../../src/home/home-id.ts'
 import { recallPassages } from '../../src/memory/recall-passages.ts'
+import { knownFiles } from '../../src/store/knowledge/home-files.ts'
 import { databases } from '../setup/places.ts'
 import { type Notebook, newNotebook, rowsIn } from './notebook.ts'
 
@@ -42,6 +43,8 @@ describe.each(databases)('two homes on one %s database', (database) => {
       'one:memory/b.md',
       'other:memory/a.md',
     ])
+    const known = await one.runtime.store.read((rows) => knownFiles(rows, 'one', { after: '', limit: 10 }))
+    expect(known.map(({ path }) => path)).toEqual(['memory/a.md', 'memory/b.md'])
     expect(await found('one', 'tomatoes')).toEqual(['the tomatoes are red'])
     expect(await found('other', 'tomatoes')).toEqual(['the tomatoes are yellow'])
     one.drop('memory/a.md')

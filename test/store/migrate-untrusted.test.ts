@@ -1,24 +1,33 @@
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { newRun } from '../../src/domain/run.ts'
+import type { Label } from '../../src/domain/label.ts'
 import { findMemory, insertMemory } from '../../src/store/knowledge/memories.ts'
+import { raw } from '../../src/store/raw.ts'
 import { recordFileChange } from '../../src/store/rows/file-changes.ts'
-import { insertRun } from '../../src/store/rows/runs.ts'
 import { untrustedFilesIn } from '../../src/store/rows/untrusted-files.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import { databases } from '../setup/places.ts'
 import { emptyPlace, openWorld } from './filled-world.ts'
 
 const step = migrations.find(({ name }) => name === 'untrusted files')?.id ?? 0
-const stranger = { integrity: 'untrusted' as const, sources: ['url:https://a.example'] }
+const stranger: Label = { integrity: 'untrusted', sources: ['url:https://a.example'] }
+const own: Label = { integrity: 'trusted', sources: [] }
 
 describe.each(databases)('a home of an earlier version on %s', (database) => {
   test('knows afterwards which files untrusted runs wrote, and has no untrusted memory with a high score', async () => {
     const place = emptyPlace(database)
     const before = await openWorld(place, { migrations: migrations.filter(({ id }) => id < step) })
     await before.store.write('submit', async (tx) => {
-      const run = { kind: 'turn', via: 'user', sessionId: null, now: 1, principal: 'owner' } as const
-      await insertRun(tx, { ...newRun({ ...run, id: 'strange' }), label: stranger })
-      await insertRun(tx, newRun({ ...run, id: 'own' }))
+      const insertRun = (id: string, { integrity, sources }: Label) =>
+        tx.run(
+          raw(
+            tx.build,
+            sql`INSERT INTO runs (id, kind, state, created_at, integrity, sources_json)
+                VALUES (${id}, 'turn', 'queued', 1, ${integrity}, ${JSON.stringify(sources)})`,
+          ),
+        )
+      await insertRun('strange', stranger)
+      await insertRun('own', own)
       const change = { callId: 'c', folder: '/here', before: null, mode: null, at: 5 }
       for (const [runId, path, after] of [
         ['strange', 'notes.md', 'aa'],
@@ -28,8 +37,7 @@ describe.each(databases)('a home of an earlier version on %s', (database) => {
         ['strange', 'gone.md', null],
       ] as const)
         await recordFileChange(tx, { ...change, runId, path, after }, undefined)
-      for (const label of [stranger, { integrity: 'trusted' as const, sources: [] }])
-        await insertMemory(tx, { content: 'x', source: 'agent', label }, 1)
+      for (const label of [stranger, own]) await insertMemory(tx, { content: 'x', source: 'agent', label }, 1)
       await tx.run(tx.build.updateTable('memories').set({ score: 370 }))
     })
     await before.store.close()

@@ -16,7 +16,7 @@ import { ago, cut, paint, printable } from '../terminal/screen.ts'
 import { lastSeen, markSeen } from './last-visit.ts'
 
 /** Turns that were started by agents begin with their results, which the user would not recognise. */
-const byAgents = /^(?:\[agent_result:|all started agents have ended|plan:\d)/
+const byAgents = /^(?:\[agent_result:|\[Subagent: |all started agents have ended|plan:\d)/
 const searchedTurns = 20
 const survey = 'survey this folder'
 

@@ -9,12 +9,18 @@ export const registerResults: Register = (program, run) => {
     .helpGroup(rareGroup)
     .description('results of agents, newest first')
     .option('--unprocessed', 'only unread ones')
+    .option('--undelivered', 'only those that no session was told of')
     .addHelpText('after', '\nExample: heddle show result:12')
     .action(
       run(async (here, _args, options) => {
         const unprocessed = options['unprocessed'] === true
-        const results = await (await here.client()).results({ unprocessed })
-        const none = unprocessed ? 'no unread results    heddle results' : 'no results yet    heddle ask "…"'
+        const undelivered = options['undelivered'] === true
+        const results = await (await here.client()).results({ unprocessed, undelivered })
+        const none = undelivered
+          ? 'every result was delivered    heddle results'
+          : unprocessed
+            ? 'no unread results    heddle results'
+            : 'no results yet    heddle ask "…"'
         const now = here.clock.now()
         const rows = results.map((result) => row(result, now))
         return { json: { results }, text: results.length > 0 ? table(here.screen, rows, 4) : none }

@@ -81,7 +81,8 @@ export const actions = {
   'event.prune': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
-  'persona.list': { own: 'operator', any: 'admin', scope: 'read' },
+  /** What personas are like is the owner's; anyone who knows the name of one may talk to it. */
+  'persona.list': { own: 'admin', any: 'admin', scope: 'read' },
   'persona.set': { own: 'admin', any: 'admin', scope: 'manage', changes: true },
 
   /** Memories, narratives and the owner's files: private. */

@@ -6,6 +6,8 @@ import { actingFor, type Principal, principalText } from './principal.ts'
 export interface Resource {
   /** Text form of the principal whose it is. */
   principal: string
+  /** It is shown to the owner only, whatever the rank: the narrator's work. */
+  isPrivate?: boolean
 }
 
 /** How far an action of a principal reaches: nowhere, to its own things, or to everything. */
@@ -16,6 +18,7 @@ const ranks: Record<Rank, number> = { public: 0, operator: 1, admin: 2, owner: 3
 /** Whether the principal may do this. Pure: the principal carries its role, the table has the rest. */
 export function authorize(principal: Principal, action: Action, resource?: Resource): boolean {
   const reach = reachOf(principal, action)
+  if (resource?.isPrivate && rankOf(principal) !== 'owner') return false
   return reach === 'all' || (reach === 'own' && (resource === undefined || isOwn(principal, resource)))
 }
 

@@ -1,5 +1,8 @@
 import { nearest } from '../text/nearest.ts'
 
+/** Tools that read memories and narratives. */
+const memoryReaders = ['memory_query', 'recall', 'narrative_search'] as const
+
 /** Tools that an agent file can request. */
 export const availableTools = [
   'read_file',
@@ -13,9 +16,7 @@ export const availableTools = [
   'plan_tasks',
   'read_result',
   'project_status',
-  'memory_query',
-  'recall',
-  'narrative_search',
+  ...memoryReaders,
 ] as const
 
 /** Tools that write memories: only for agents that talk with the user. */
@@ -33,6 +34,11 @@ export function isMemoryWriter(name: string): boolean {
   return (memoryWriters as readonly string[]).includes(name)
 }
 
+/** Whether calls of this tool hold what is private to the owner. */
+export function isMemoryTool(name: string): boolean {
+  return isMemoryWriter(name) || (memoryReaders as readonly string[]).includes(name)
+}
+
 /** Tools that delegate: only for the coordinator. */
 export const delegatingTools = [
   'spawn_agent',
@@ -43,15 +49,19 @@ export const delegatingTools = [
   'list_agents',
 ] as const
 
+/** Tools that start and watch sub-agents: for agents that work alone, down to the depth that the owner allows. */
+export const subagentTools: readonly string[] = ['sessions_spawn', 'subagents', 'agents_list']
+
 /** Tools that an agent file never gets, even if it lists them: a subagent starts no agents and writes no memories. */
 export const forbiddenForAgents: readonly string[] = [
   ...delegatingTools,
   ...memoryWriters,
-  ...['sessions_spawn', 'delegate', 'subagents', 'cron'],
+  ...subagentTools,
+  ...['delegate', 'cron'],
 ]
 
 /** Planned tools: a file may list them already, and gets them once they exist. */
-export const plannedTools = [...['subagents', 'agents_list', 'delegate']] as const
+export const plannedTools = ['delegate'] as const
 
 /** Other programs' names for our tools, without case, `_` and `-`. */
 const spellings: Readonly<Record<string, string>> = {
@@ -92,7 +102,7 @@ export const toolNames: readonly string[] = [
   ...availableTools,
   ...delegatingTools,
   ...memoryWriters,
-  'sessions_spawn',
+  ...subagentTools,
   'cron',
   ...plannedTools,
 ]

@@ -1,5 +1,6 @@
 import type { Agent } from '../../domain/agent.ts'
 import type { Identity } from '../../domain/persona.ts'
+import type { ShareMode } from '../../domain/subagent.ts'
 import { type AgentRole, narratorName } from './role.ts'
 
 /** Inputs of a system prompt. */
@@ -19,6 +20,19 @@ export interface PromptParts {
   threadPrompt: string | null
   /** Agents this run can delegate to. */
   agents: readonly Pick<Agent, 'name' | 'description'>[]
+  /** The work of a sub-agent; undefined for all other runs. */
+  subagent?: SubagentBrief | undefined
+}
+
+/** What a sub-agent is told about its work. */
+export interface SubagentBrief {
+  title: string
+  shareMode: ShareMode
+  /** Label of the session that is told of the result. */
+  requester: string
+  session: string
+  /** As the requester wrote it. */
+  task: string
 }
 
 const truth =
@@ -44,13 +58,15 @@ function rolePrompt(parts: PromptParts): string {
     case 'worker':
       return joinSections(
         workerLine(parts, parts.role.agent.name),
-        workerRules,
+        ...(parts.subagent ? subagentSections(parts.subagent, parts) : [workerRules]),
         ...workerParts(parts, parts.role.agent),
       )
     case 'narrator':
       return narratorRules
     default:
-      return joinSections(identityLine(parts), ...filesFor(parts), toolList(parts))
+      return parts.subagent
+        ? joinSections(...subagentSections(parts.subagent, parts), ...filesFor(parts), toolList(parts))
+        : joinSections(identityLine(parts), ...filesFor(parts), toolList(parts))
   }
 }
 
@@ -71,6 +87,33 @@ const workerRules = `## Your rules
 - You cannot start other agents, and you cannot write to memory.
 - If something is missing, say what, and do as much as you can without it.
 - If you wrote files, end with a line \`Files:\` and their paths, one per line. The runtime checks them.`
+
+/** Max characters of the task in a sub-agent's system prompt; its first message has all of it. */
+const maxTaskInPrompt = 4000
+
+function subagentSections({ title, shareMode, requester, session, task }: SubagentBrief, parts: PromptParts): string[] {
+  const shown =
+    task.length > maxTaskInPrompt
+      ? `${task.slice(0, maxTaskInPrompt).toWellFormed()}… (the message has all of it)`
+      : task
+  const works = parts.identity ? ` You work for ${parts.identity.name}.` : ''
+  return [
+    `You are a subagent spawned by the main agent.${works} ${truth}`,
+    `**Requester:** ${requester}\n**Session:** ${session}\n**Label:** ${title}`,
+    `**Your task:**\n${shown}`,
+    [
+      '**Instructions:**',
+      '- Focus only on the assigned task',
+      '- Be concise but thorough',
+      parts.tools.includes('sessions_spawn')
+        ? '- You can spawn subagents of your own with sessions_spawn'
+        : '- You cannot spawn additional subagents',
+      shareMode === 'isolated'
+        ? '- Your response is stored, and the requester reads it when it needs it'
+        : '- Your response will be announced back to the requester',
+    ].join('\n'),
+  ]
+}
 
 /** The narrator's answer when nothing is worth noting. */
 export const nothingNew = 'NOTHING NEW'

@@ -1,6 +1,6 @@
 import { type Agent, type BuiltInAgent, builtInAgents, isLive } from '../../domain/agent.ts'
 import type { Run } from '../../domain/run.ts'
-import { delegatingTools, forbiddenForAgents } from '../../domain/tools/tool-names.ts'
+import { delegatingTools, forbiddenForAgents, subagentTools } from '../../domain/tools/tool-names.ts'
 
 /** Background agent that summarizes a session after its turns; it cannot be addressed. */
 export const narratorName = 'narrator'
@@ -18,19 +18,20 @@ const coordinatorTools: readonly string[] = [
   ...['memory_update', 'memory_reinforce', 'memory_demote', 'memory_trust', 'narrative_update', 'narrative_search'],
 ]
 
-/** Tools of `general`, which works alone. A new tool is added here on purpose, or it does not have it. */
-const generalTools: readonly string[] = [
-  ...['read_file', 'list_dir', 'resolve_path', 'search_files', 'write_file', 'edit_file', 'exec', 'web_fetch'],
-  ...['sessions_spawn', 'read_result', 'cron'],
-  ...['remember', 'recall', 'memory_update', 'memory_reinforce', 'memory_demote'],
-  ...['narrative_update', 'narrative_search'],
-]
-
 /**
  * Every worker has this tool: a brief or answer that is too long is cut, with a pointer to the rest. It shows only what its
  * run or its requester was given.
  */
 export const readResultTool = 'read_result'
+
+/** Tools of `general`, which works alone. A new tool is added here on purpose, or it does not have it. */
+const generalTools: readonly string[] = [
+  ...['read_file', 'list_dir', 'resolve_path', 'search_files', 'write_file', 'edit_file', 'exec', 'web_fetch'],
+  ...subagentTools,
+  ...[readResultTool, 'cron'],
+  ...['remember', 'recall', 'memory_update', 'memory_reinforce', 'memory_demote'],
+  ...['narrative_update', 'narrative_search'],
+]
 
 /** Role of an agent. Reads its file: once per claim, since files change. */
 export function roleOf(

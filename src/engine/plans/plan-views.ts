@@ -90,10 +90,10 @@ export async function viewTask(rows: Reading, context: FileViewContext, text: st
 /** Results of agents, newest first. */
 export async function viewResults(
   rows: Reading,
-  { unprocessed = false, ...own }: OwnedBy & { unprocessed?: boolean } = {},
+  { unprocessed = false, undelivered = false, ...own }: OwnedBy & { unprocessed?: boolean; undelivered?: boolean } = {},
 ): Promise<ResultLine[]> {
-  const limit = unprocessed ? {} : { limit: recentResults }
-  return (await listResults(rows, { unprocessed, ...limit, ...own })).map(resultLine)
+  const limit = unprocessed || undelivered ? {} : { limit: recentResults }
+  return (await listResults(rows, { unprocessed, undelivered, ...limit, ...own })).map(resultLine)
 }
 
 export function resultLine({ output: _, artifacts: __, memoryIds: ___, createdAt, ...result }: Result): ResultLine {

@@ -103,7 +103,7 @@ async function closeJoinOf(
   await setCancelReason(tx, run.id, reason)
   await cancelChildren(tx, run.id, reason)
   const last = (await lastChildRun(tx, session.id, run.rootRunId)) ?? run
-  if (requester && (await isDone(tx, session.id)))
+  if (run.requesterSessionId !== null && (await isDone(tx, session.id)))
     await deliverResult({
       ...{ tx, engine, requester, now },
       run: last,

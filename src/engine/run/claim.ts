@@ -177,7 +177,7 @@ function findModel(engine: Engine, { model: { name } }: Actor): Model | undefine
 async function deferUnrelatedResults(tx: Tx, run: Run, items: InboxItem[]): Promise<InboxItem[]> {
   const agent = mergeRunOptions(items).agent
   const isUnrelated = ({ kind, rootRunId }: InboxItem) =>
-    (kind === 'result' || kind === 'join') && rootRunId !== run.rootRunId
+    (kind === 'result' || kind === 'join' || kind === 'system') && rootRunId !== run.rootRunId
   if (run.epoch > 0 || agent === undefined || !items.some(isUnrelated)) return items
   const root = await findRun(tx, items.find(isUnrelated)?.rootRunId ?? '')
   if (!root || root.agent === agent) return items

@@ -2,16 +2,26 @@ import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { pointersIn } from '../../domain/pointer.ts'
-import { type Ending, type Outcome, outcomeWord, type Run } from '../../domain/run.ts'
+import { type Ending, outcomeWord, type Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
-import { finishMember, fireJoin, insertJoin, isWorkingForParent, joinOver } from '../../store/rows/joins.ts'
+import {
+  finishMember,
+  fireJoin,
+  hasJoinedChildren,
+  insertJoin,
+  isWorkingForParent,
+  joinOver,
+} from '../../store/rows/joins.ts'
 import { listPlans } from '../../store/rows/plans.ts'
 import { insertResult } from '../../store/rows/results.ts'
-import { countChildren, findRun } from '../../store/rows/runs.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { firstChildRun } from '../../store/rows/subagents/subagents.ts'
+import { scheduleTidy } from '../../store/rows/subagents/tidy.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { preview } from '../turns/history.ts'
+import { announce, type StoredResult } from './announce.ts'
 import { findCall } from './find-call.ts'
 import type { ChildEnd, WrittenFiles } from './moments.ts'
 import { mayNow } from './sender.ts'
@@ -25,26 +35,40 @@ const maxQuotation = 200
 /** Max characters of a task's text in the result line. */
 const maxName = 80
 
-/** The end of a child whose result is delivered to the requester. */
-interface Delivery extends ChildEnd<Engine> {
+/** The end of a child whose result is stored, and delivered if its requester is still there. */
+interface StoredEnd extends Omit<ChildEnd<Engine>, 'requester'> {
+  requester: Session | undefined
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
 }
 
+type Delivery = StoredEnd & { requester: Session }
+
 /**
- * Stores a child's result and delivers it to the requester, exactly once. Under a join the result wakes no session: the
- * join does, when the last child is done. Returns the sessions of the runs that this result started.
+ * Stores a child's result and delivers it to the requester, exactly once. Nobody is told of an isolated sub-agent's, and of
+ * one whose requester is gone: they are read on demand. Returns the sessions of the runs that this result started.
  */
-export async function deliverResult(end: Delivery): Promise<Session[]> {
-  const { tx, engine, run, requester, now } = end
-  const result = await storeResult(end)
+export async function deliverResult(end: StoredEnd): Promise<Session[]> {
+  const { tx, run, requester, now } = end
+  const isIsolated = run.subagent?.shareMode === 'isolated'
+  const result = await storeResult(end, isIsolated)
+  const started = requester && !isIsolated ? await deliver({ ...end, requester }, result) : []
+  if (run.subagent) await scheduleTidy(tx, run, now, end.engine.limits.archiveAfterMs)
+  return started
+}
+
+/** Under a join the result wakes no session: the join does, when the last child is done. */
+async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> {
+  const { tx, engine, run, requester, ending, now } = end
   const effects = await engine.moments.onResult(end, result.id)
   const join = run.sessionId === null ? undefined : await joinOver(tx, run.sessionId)
   const wakes = !join && (effects.wakes ?? (await isParentOver(tx, run))) && (await mayWake(end, requester))
   const who = effects.name ?? `run:${tail(run.id)} @${run.agent} "${await taskText(end)}"`
-  const content = [resultLine(result, who), ...effects.remarks, ...(end.written?.remarks ?? [])].join(' ')
+  const remarks = [...effects.remarks, ...(end.written?.remarks ?? [])]
+  const firstRunId = await firstRunOf(end)
+  const what = announce({ run, ending, result, who, remarks, firstRunId, boundary: `=====${engine.newId()}=====` })
   const item: InboxItem = {
-    ...notice(end, requester, { kind: 'result', content, wake: wakes }),
+    ...notice(end, requester, { ...what, wake: wakes }),
     resultId: result.id,
     ...(run.toolCallId !== null && { toolCallId: run.toolCallId }),
   }
@@ -64,14 +88,10 @@ export async function deliverResult(end: Delivery): Promise<Session[]> {
   return effects.startedSessions
 }
 
-/** A stored result, as far as its line needs it. */
-interface StoredResult {
-  id: number
-  status: Outcome
-  summary: string
-}
-
-async function storeResult({ tx, engine, run, ending, written, now }: Delivery): Promise<StoredResult> {
+async function storeResult(
+  { tx, engine, run, ending, written, now }: StoredEnd,
+  processed: boolean,
+): Promise<StoredResult> {
   const stored = await insertResult(tx, {
     runId: run.id,
     taskId: run.taskId,
@@ -79,15 +99,16 @@ async function storeResult({ tx, engine, run, ending, written, now }: Delivery):
     status: ending.state,
     ...describeEnding(ending),
     artifacts: written?.artifacts ?? (await engine.moments.filesOf(tx, run)),
+    processed,
     createdAt: now,
   })
   return { ...stored, status: ending.state }
 }
 
-/** The line that announces a result. A failure's summary begins with its status, which the line contains already. */
-function resultLine({ id, status, summary }: StoredResult, who: string): string {
-  const text = status === 'completed' ? summary : summary.replace(/^[\w ]+: /, '')
-  return `[agent_result:${id}] ${who} ${status}: ${text}`
+/** The run that the requester was told of when it started the child; the child may have gone on since in others. */
+async function firstRunOf({ tx, run, items }: Delivery): Promise<string> {
+  const isFirst = !run.subagent || items.some(({ kind }) => kind === 'message')
+  return isFirst || run.sessionId === null ? run.id : ((await firstChildRun(tx, run.sessionId)) ?? run.id)
 }
 
 /**
@@ -119,7 +140,7 @@ function describeEnding({ state, text, error, said = '' }: Ending): { output: st
 /** Opens one join over the children that this run started, or some of them; if all are done already, it fires at once. */
 export async function joinChildren(end: Settlement, only?: readonly string[]): Promise<void> {
   const { tx, engine, run, session, now } = end
-  if (only?.length === 0 || (only === undefined && (await countChildren(tx, run.id)) === 0)) return
+  if (only?.length === 0 || (only === undefined && !(await hasJoinedChildren(tx, run.id)))) return
   const join = { id: engine.newId(), sessionId: session.id, rootRunId: run.rootRunId, createdAt: now }
   await insertJoin(tx, join, run.id, only)
   await fireIfMet(end, join.id, session)
@@ -170,13 +191,13 @@ async function wakeSession({ tx, engine, now }: Notifier, session: Session): Pro
 function notice(
   { engine, run, now }: Notifier,
   session: Session,
-  what: Pick<InboxItem, 'content' | 'wake'> & { kind: 'result' | 'join' },
+  what: Pick<InboxItem, 'content' | 'wake' | 'kind'> & Partial<Pick<InboxItem, 'source'>>,
 ): InboxItem {
   return {
     id: engine.newId(),
     sessionId: session.id,
-    ...what,
     source: 'agent',
+    ...what,
     parts: [],
     label: run.label,
     options: {},

@@ -5,7 +5,7 @@ import type { Permissions, Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
-import { delegatingTools, isMemoryWriter } from '../../domain/tools/tool-names.ts'
+import { delegatingTools, isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
 /** The owner's rules about tools and models. */
@@ -14,6 +14,8 @@ export interface ToolPolicy extends NameLists {
   ask: readonly string[]
   /** Runs at this depth and below start no others with `sessions_spawn`. */
   maxSpawnDepth: number
+  /** Tools of agents that `sessions_spawn` starts. */
+  subagents: NameLists
   /** Tools that the program brings along besides ours: `general` has them. */
   programTools: readonly string[]
   /** Models that may be used; all if it is left out. */
@@ -30,7 +32,7 @@ interface RunLimits {
 }
 
 type KnownTools = ReadonlyMap<string, Pick<Tool, 'effect' | 'action'>>
-type ClaimableRun = Pick<Run, 'depth' | 'parentRunId' | 'epoch' | 'ceiling' | 'effectiveTools' | 'options'>
+type ClaimableRun = Pick<Run, 'depth' | 'parentRunId' | 'epoch' | 'ceiling' | 'effectiveTools' | 'options' | 'subagent'>
 
 /**
  * The most that a run and everything below it may have: what the owner's rules, its persona, its principal and its depth
@@ -45,7 +47,8 @@ export function ceilingOf(
   const isChild = run.depth > 0 || run.parentRunId !== null
   const tools = [...known].flatMap(([name, tool]) =>
     mayUse(access, name, tool) &&
-    (name !== 'sessions_spawn' || run.depth < policy.maxSpawnDepth) &&
+    (!subagentTools.includes(name) || run.depth < policy.maxSpawnDepth) &&
+    (run.subagent === null || isAllowed(name, listsFor(name, policy.subagents))) &&
     // Children write no memory and no narrative: only an agent that talks with the user does.
     !(isChild && isMemoryWriter(name)) &&
     isAllowed(name, listsFor(name, policy)) &&

@@ -6,6 +6,7 @@ import { insertItem, itemsOfRun } from '../../store/rows/inbox.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { isBackground } from '../model/role.ts'
 import type { Runtime } from '../runtime.ts'
+import { assertTakesInput } from '../turns/append.ts'
 import { notFound } from '../turns/route.ts'
 import { nextRun } from './submit.ts'
 import { lockRunWithSessions } from './worker/recover.ts'
@@ -42,6 +43,7 @@ export async function retry(runtime: Runtime, runId: string): Promise<{ runId: s
   return runtime.store.write('submit', async (tx) => {
     const found = await lockRunWithSessions(tx, old)
     if (!found) throw notFound('session of run', runId)
+    assertTakesInput(found.session)
     for (const item of fresh) await insertItem(tx, { ...item, runId: null, consumedByTurn: null }, null)
     return { runId: await nextRun(tx, { session: found.session, runId: next, now, via: 'retry' }) }
   })

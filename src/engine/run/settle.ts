@@ -133,13 +133,14 @@ function finish({ tx, run, ending, now }: Settlement): Promise<void> {
  * Marks the results that the session has read: those that woke this turn, and those that woke failed turns before it. The
  * model sees both, since the lines of the latter stand in the failed turns.
  */
-async function markResultsRead({ tx, ending, items, session: { id, headTurnId } }: Settlement): Promise<void> {
+async function markResultsRead({ tx, ending, items, now, session: { id, headTurnId } }: Settlement): Promise<void> {
   if (ending.state !== 'completed') return
   await markProcessed(
     tx,
     items.flatMap(({ resultId }) => resultId ?? []),
+    now,
   )
-  if (headTurnId !== null && !(await isAnswer(tx, headTurnId))) await markDelivered(tx, id)
+  if (headTurnId !== null && !(await isAnswer(tx, headTurnId))) await markDelivered(tx, id, now)
 }
 
 /** Cancelling a run cancels its children too, even if the run itself completed first. */
@@ -168,10 +169,10 @@ async function queueNextRun({ tx, engine, session, now }: Settlement): Promise<v
 
 /** Delivers a child's result, unless the child still waits for children of its own or continues with their results. */
 async function notifyRequester(end: Settlement): Promise<Session[]> {
-  const { tx, requester, ending, session } = end
-  if (!requester) return []
+  const { tx, run, ending, session } = end
+  if (run.requesterSessionId === null) return []
   const isOver = ending.state === 'cancelled' || (await isDone(tx, session.id))
-  return isOver ? deliverResult({ ...end, requester }) : []
+  return isOver ? deliverResult(end) : []
 }
 
 async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, depth: number): Promise<void> {

@@ -5,8 +5,9 @@ import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { ModelClamp } from '../../domain/turn.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
-import { lockSessions } from '../../store/rows/sessions.ts'
-import type { Tx } from '../../store/store.ts'
+import { findRun } from '../../store/rows/runs.ts'
+import { findSessions, lockSessions } from '../../store/rows/sessions.ts'
+import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { messageOf } from './context/context.ts'
 import type { Journal } from './context/journal.ts'
@@ -41,13 +42,28 @@ export interface Settlement extends RunEnd<Engine> {
 /** Locks the sessions that a run's end touches. Sessions are locked before runs. */
 export async function lockRunSessions(
   tx: Tx,
-  run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>,
+  run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
 ): Promise<RunSessions> {
-  const ids = [run.sessionId, run.requesterSessionId].filter((id) => id !== null)
+  const receiver = await receiverOf(tx, run)
+  const ids = [run.sessionId, receiver].filter((id) => id !== null)
   const locked = await lockSessions(tx, ids)
   const session = locked.get(run.sessionId ?? '')
   if (!session) throw new Error(`run ${run.id} has no session`)
-  return { session, requester: locked.get(run.requesterSessionId ?? '') }
+  const requester = locked.get(receiver ?? '')
+  return { session, requester: requester?.removedAt === null ? requester : undefined }
+}
+
+/**
+ * The session that is told of a run's end: its requester's, or its request's if that was removed. Only sessions of
+ * sub-agents are removed, so only what they started is looked up.
+ */
+async function receiverOf(
+  rows: Reading,
+  { requesterSessionId: id, rootRunId, depth }: Pick<Run, 'requesterSessionId' | 'rootRunId' | 'depth'>,
+): Promise<string | null> {
+  if (id === null || depth < 2) return id
+  const [requester] = await findSessions(rows, { id })
+  return requester?.removedAt === null ? id : ((await findRun(rows, rootRunId))?.sessionId ?? null)
 }
 
 /** Begins to settle a run. Its sessions and the run itself must be locked; `label` is that of everything it has seen. */

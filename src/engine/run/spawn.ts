@@ -3,13 +3,15 @@ import { joinLabels, type Label } from '../../domain/label.ts'
 import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { childRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { type Session, subagentLabel } from '../../domain/session.ts'
+import type { Subagent } from '../../domain/subagent.ts'
 import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
 import type { ModelClamp } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
+import { findPersona } from '../../store/rows/personas.ts'
 import { insertRun, lockRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
-import type { Tx } from '../../store/store.ts'
+import type { Reading, Tx } from '../../store/store.ts'
 import { chooseModel } from '../model/choose-model.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { startSession } from '../turns/append.ts'
@@ -32,6 +34,10 @@ interface SpawnRequest {
   taskId?: number
   /** Label of the content, in addition to the parent's. */
   label?: Label
+  /** For a child of `sessions_spawn`. */
+  subagent?: Subagent
+  /** The child's session starts at this turn; by default at the root, with no history. */
+  parentTurnId?: string
 }
 
 /** A run that may start children, and its session. */
@@ -46,6 +52,13 @@ export const stoppingOutcome: ToolOutcome = {
   output: { status: 'forbidden', error: 'this run is being stopped and begins nothing new' },
 }
 
+/** Answer to a call of `sessions_spawn` by an agent that does not have it because another one started it. */
+export function nestedSpawnRefusal({ depth }: Pick<Run, 'depth'>, tool: string): ToolOutcome | undefined {
+  if (tool !== 'sessions_spawn' || depth === 0) return undefined
+  const error = 'sessions_spawn is not allowed from sub-agent sessions'
+  return { status: 'forbidden', output: { status: 'forbidden', error } }
+}
+
 /**
  * Locks the calling run and returns it if it may start children. A run that is being cancelled may not, so that no
  * orphan is left. Callers that need the session's row lock it themselves.
@@ -54,11 +67,11 @@ export async function findSpawner(tx: Tx, { runId }: Pick<CallContext, 'runId'>)
   const parent = await lockRun(tx, runId)
   const [parentSession] = parent?.sessionId ? await findSessions(tx, { id: parent.sessionId }) : []
   return parent && parentSession && parent.state === 'running' && parent.cancelReason === null
-    ? { parent, parentSession: parentSession }
+    ? { parent, parentSession }
     : undefined
 }
 
-/** Queues a child in the transaction of the tool call that asks for it. */
+/** Queues a child in the transaction of the `spawn_agent` call that asks for it. */
 export async function spawnChild(
   tx: Tx,
   engine: Engine,
@@ -67,22 +80,35 @@ export async function spawnChild(
 ): Promise<ToolOutcome> {
   const spawner = await findSpawner(tx, call)
   if (!spawner) return stoppingOutcome
-  const label = joinLabels([...(call.label ? [call.label] : []), ...(work.label ? [work.label] : [])])
-  const { runId, session } = await beginChild(tx, engine, spawner, { ...work, label, callId: call.callId })
-  const answer = { status: 'accepted', run_id: runId, session_key: session.label }
-  return { status: 'ok', output: { ...answer, ...childModel(engine, spawner, work) } }
+  const { runId, session } = await beginCalledChild(tx, engine, spawner, { ...work, call })
+  const requested = work.options?.model ?? null
+  const wish = { agent: work.agent, requested, allow: spawner.parent.ceiling.models }
+  const model = await childModel(tx, engine, session, wish)
+  return { status: 'ok', output: { status: 'accepted', run_id: runId, session_key: session.label, ...model } }
 }
 
-/** The model that the child will have, if the call or its agent's file names one: another if that one is not allowed. */
-function childModel(
+/** Queues a child that a tool call asks for, with the label of everything that led to the call. */
+export function beginCalledChild(
+  tx: Tx,
+  runtime: Runtime,
+  spawner: Spawner,
+  { call, ...work }: Omit<SpawnRequest, 'callId'> & { call: CallContext },
+): Promise<{ runId: string; session: Session }> {
+  const label = joinLabels([...(call.label ? [call.label] : []), ...(work.label ? [work.label] : [])])
+  return beginChild(tx, runtime, spawner, { ...work, label, callId: call.callId })
+}
+
+/** The model that a child in this session will have, and why it is another than the one that was asked for. */
+export async function childModel(
+  rows: Reading,
   engine: Engine,
-  { parent, parentSession: { folder } }: Spawner,
-  { agent, options }: Pick<SpawnRequest, 'agent' | 'options'>,
-): { model?: string; clamped?: ModelClamp } {
-  const requested = options?.model ?? engine.agents.find(agent, folder)?.model ?? null
-  const { name, clamped } = chooseModel(engine, { requested, allow: parent.ceiling.models })
-  if (name === null || (options?.model === undefined && !clamped)) return {}
-  return { model: name, ...(clamped && { clamped }) }
+  { folder, personaId }: Pick<Session, 'folder' | 'personaId'>,
+  { agent, requested, allow }: { agent: string; requested: string | null; allow: readonly string[] | undefined },
+): Promise<{ model: string; clamped?: ModelClamp }> {
+  const persona = personaId === null ? null : ((await findPersona(rows, personaId)) ?? null)
+  const wish = { requested: requested ?? engine.agents.find(agent, folder)?.model ?? null, persona, allow }
+  const { name, clamped } = chooseModel(engine, wish)
+  return { model: name ?? 'none', ...(clamped && { clamped }) }
 }
 
 /** Queues a child run with its own session and input; its result goes to the parent's session. */
@@ -101,6 +127,7 @@ export async function beginChild(
     folder: parentSession.folder,
     label: subagentLabel(work.agent, runId),
     kind: 'agent',
+    ...(work.parentTurnId !== undefined && { parentTurnId: work.parentTurnId }),
     ...(parentSession.personaId !== null && { personaId: parentSession.personaId }),
     boundBy: parentSession.boundBy,
     principalId: parent.principal,
@@ -124,6 +151,7 @@ export async function beginChild(
     requestedAt: parent.requestedAt,
     label,
     taskId: work.taskId ?? null,
+    subagent: work.subagent ?? null,
   }
   await insertRun(tx, setRunOptions(run, childRunOptions(parent.options, work.options ?? {})))
   const item: InboxItem = {

@@ -216,14 +216,15 @@ export async function nextRun(
   const principal = nextPrincipal(all)
   const waiting = itemsOfPrincipal(all, principal)
   const before = await previousChildRun(tx, next.session.id, waiting)
-  const request = before ? await findRun(tx, before.rootRunId) : await requestOf(tx, waiting)
+  const requests = await requestsOf(tx, waiting)
+  const request = before ? await findRun(tx, before.rootRunId) : requests.length === 1 ? requests[0] : undefined
   // The run of this session whose work it continues.
   const continued = before ?? (request?.sessionId === next.session.id ? request : undefined)
   const run: Run = {
     ...newRun({
       id: next.runId,
-      kind: (before ?? continued)?.kind ?? (next.session.kind === 'cron' ? 'cron' : 'turn'),
-      via: next.via ?? continued?.via ?? 'user',
+      kind: continued?.kind ?? (next.session.kind === 'cron' ? 'cron' : 'turn'),
+      via: next.via ?? (continued ?? requests[0])?.via ?? 'user',
       sessionId: next.session.id,
       now: next.now,
       principal,
@@ -237,6 +238,7 @@ export async function nextRun(
       depth: before.depth,
       toolCallId: before.toolCallId,
       taskId: before.taskId,
+      subagent: before.subagent,
     }),
     agent: before?.agent ?? (await answeringAgent(tx, next.session, request)),
     // A retry is a new decision; what continues by itself has no more than before.
@@ -274,11 +276,13 @@ async function previousChildRun(tx: Tx, sessionId: string, waiting: InboxItem[])
   return undefined
 }
 
-/** The request that all waiting items belong to, if there is just one: a run woken only by its results is part of it. */
-async function requestOf(tx: Tx, waiting: InboxItem[]): Promise<Run | undefined> {
-  const requests = new Set(waiting.map(({ rootRunId }) => rootRunId))
-  const [only] = requests
-  return requests.size === 1 && only ? findRun(tx, only) : undefined
+/** The requests of waiting items, if all of them are results: a run that is woken only by those of one is part of it. */
+async function requestsOf(tx: Tx, waiting: InboxItem[]): Promise<Run[]> {
+  const ids = new Set(waiting.map(({ rootRunId }) => rootRunId))
+  if (ids.has(null)) return []
+  const found: Run[] = []
+  for (const id of ids) found.push(...[(await findRun(tx, id ?? '')) ?? []].flat())
+  return found
 }
 
 function itemFrom(input: NewInput, session: Session): Omit<InboxItem, 'label' | 'principal'> {

@@ -1,7 +1,7 @@
 import type { Plan } from '../../domain/plan.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
-import { itemsOfRun } from '../../store/rows/inbox.ts'
+import { itemByKey, itemsOfRun } from '../../store/rows/inbox.ts'
 import { findResult, type Result } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findThread, turnOnPath } from '../../store/rows/threads.ts'
@@ -31,6 +31,9 @@ export async function resultFor(
   const by = result && (await findRun(rows, result.runId))
   if (!result || !by) return undefined
   if (sessions.some((session) => session.id === by.requesterSessionId)) return { result, by }
+  // The requester of a sub-agent may be gone: then another session was told.
+  const told = by.subagent ? await itemByKey(rows, `result:${by.id}`) : undefined
+  if (sessions.some((session) => session.id === told?.sessionId)) return { result, by }
   for (const session of sessions)
     if (by.parentRunId !== null && (await isOnPath(rows, session, by.parentRunId))) return { result, by }
   return undefined

@@ -116,6 +116,7 @@ export async function startSession(tx: Tx, start: NewSession): Promise<Session> 
     boundBy: start.boundBy ?? (below ? boundByOf(below, start) : []),
     updatedAt: start.now,
     archivedAt: null,
+    removedAt: null,
     principalId: start.principalId,
   }
   await insertSegment(tx, { id: session.segmentId, below })
@@ -165,8 +166,17 @@ function boundByOf(below: ThreadConfig, { personaId, rank = 'public' }: NewSessi
   return [...new Set(before)].filter((id) => id !== personaId)
 }
 
-/** Refuses input to the narrator's sessions: what it is told there comes from the session that it summarises. */
-export function assertTakesInput({ kind, label }: Session): void {
+/**
+ * Refuses input to the narrator's sessions, which are told of the session that they summarise, and to those whose transcript
+ * was removed: an answer would not know what was said.
+ */
+export function assertTakesInput({ kind, label, removedAt }: Session): void {
+  if (removedAt !== null)
+    throw new UsageError(
+      `the transcript of session "${label}" was removed after its result was read`,
+      'choose another session; heddle subagent show still has the result',
+      'session_removed',
+    )
   if (kind === 'narrator')
     throw new UsageError(`session "${label}" belongs to the narrator`, 'choose another session', 'bad_label')
 }

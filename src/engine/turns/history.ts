@@ -8,8 +8,12 @@ import type { Reading } from '../../store/store.ts'
 const previewLength = 120
 
 /** The path to a thread, oldest first; at most the last `limit` turns. */
-export async function listPath(rows: Reading, end: Thread, limit = end.depth): Promise<TurnLine[]> {
-  return turnLines(rows, await readPath(rows, end, Math.max(1, end.depth - limit + 1)))
+export async function listPath(
+  rows: Reading,
+  end: Thread,
+  { limit = end.depth, ...filter }: OwnedBy & { limit?: number } = {},
+): Promise<TurnLine[]> {
+  return turnLines(rows, await readPath(rows, end, Math.max(1, end.depth - limit + 1)), filter)
 }
 
 /** Every turn that is stored, or that a principal's sessions wrote, oldest first. */
@@ -18,7 +22,7 @@ export async function listTree(rows: Reading, filter: OwnedBy = {}): Promise<Tur
   for await (const page of readAllTurns(rows, filter)) found.push(...page)
   const byTime = (a: PlacedTurn, b: PlacedTurn) =>
     a.turn.timestamp - b.turn.timestamp || (a.turn.id < b.turn.id ? -1 : 1)
-  return turnLines(rows, found.sort(byTime))
+  return turnLines(rows, found.sort(byTime), filter)
 }
 
 /** Turns without children, oldest first. */
@@ -27,6 +31,7 @@ export async function listTips(rows: Reading, filter: OwnedBy = {}): Promise<Tur
   return turnLines(
     rows,
     tips.filter((tip) => tip !== undefined),
+    filter,
   )
 }
 
@@ -61,9 +66,9 @@ export async function diffPaths(
   }
 }
 
-/** Turns as lines of a list, in the order given. */
-export async function turnLines(rows: Reading, turns: PlacedTurn[]): Promise<TurnLine[]> {
-  const heads = Map.groupBy(await findSessions(rows), (session) => session.headTurnId)
+/** Turns as lines of a list, in the order given, with those of their sessions that the reader may know of. */
+export async function turnLines(rows: Reading, turns: PlacedTurn[], filter: OwnedBy): Promise<TurnLine[]> {
+  const heads = Map.groupBy(await findSessions(rows, filter), (session) => session.headTurnId)
   return turns.map(({ turn, thread }) => {
     const sessions = heads.get(turn.id)?.map(({ label }) => label) ?? []
     return {

@@ -5,6 +5,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { newRun, type Run } from '../../domain/run.ts'
 import { checkLabel, isReservedLabel, type Session, unreservedLabel } from '../../domain/session.ts'
 import type { PlacedTurn, Thread, ThreadConfig } from '../../domain/turn.ts'
+import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { reindexTailsFrom } from '../../store/rows/id-tails.ts'
 import { findPersona, putPersona } from '../../store/rows/personas.ts'
@@ -22,13 +23,33 @@ import { freeLabel } from './target.ts'
 const pageLines = 100
 
 /** Exports the whole tree or one path, one object per turn, parents before children. */
-export async function* exportTurns(store: Store, end?: Thread): AsyncIterable<ExportedTurn> {
+export async function* exportTurns(
+  store: Store,
+  { end, ...only }: OwnedBy & { end?: Thread } = {},
+): AsyncIterable<ExportedTurn> {
   const rows = await store.read(async (newest) => newest)
   const exportedKeys = new Set<string>()
-  const heads = Map.groupBy(await findSessions(rows), (session) => session.headTurnId)
-  const pages = end ? onePage(await readPath(rows, end)) : readAllTurns(rows)
+  const heads = Map.groupBy(await findSessions(rows, only), (session) => session.headTurnId)
+  const path = end && (await readPath(rows, end))
+  if (path) await assertOwnTurns(rows, path, only)
+  const pages = path ? onePage(path) : readAllTurns(rows, only)
   for await (const page of pages)
     for (const placed of page) yield exportTurn(rows, placed, heads.get(placed.turn.id) ?? [], exportedKeys)
+}
+
+/** Refuses a path that continues turns of another principal: whoever forked it may read them, not take them away. */
+async function assertOwnTurns(rows: Reading, path: PlacedTurn[], { principal }: OwnedBy): Promise<void> {
+  if (principal === undefined) return
+  const own = new Set((await findSessions(rows, { principal })).map(({ id }) => id))
+  for (const { turn } of path) {
+    const run = await findRun(rows, turn.runId)
+    if (run?.sessionId && own.has(run.sessionId)) continue
+    throw new HeddleError(
+      'forbidden',
+      `turn:${turn.id}, from which this session continues, is another's`,
+      'only the owner can export it',
+    )
+  }
 }
 
 /**

@@ -1,8 +1,9 @@
+import type { Resource } from '../../domain/access/authorize.ts'
 import { ownerText } from '../../domain/access/principal.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { parseReference, type ReferenceKind } from '../../domain/reference.ts'
 import type { Run } from '../../domain/run.ts'
-import { labelFor } from '../../domain/session.ts'
+import { labelFor, type Session } from '../../domain/session.ts'
 import { findApproval } from '../../store/rows/approvals.ts'
 import { findItem } from '../../store/rows/inbox.ts'
 import { findPlan } from '../../store/rows/plans.ts'
@@ -16,10 +17,9 @@ import { resolveSession, routeToThread } from '../turns/route.ts'
 import { approvalId } from './questions.ts'
 import { findRunByReference, resolveRun } from './runs.ts'
 
-/** A thing that a caller named: how others name it, and the principal whose it is. */
-interface Named {
+/** A thing that a caller named: how others name it, and whose it is. */
+interface Named extends Resource {
   reference: string
-  principal: string
 }
 
 /** How a caller names things: in a folder, by labels of the caller's own; `bare` is the kind of a word without one. */
@@ -40,8 +40,8 @@ export async function findNamed(rows: Reading, text: string, naming: Naming): Pr
   try {
     if (of === undefined) return await bareWord(rows, id, naming)
     const reference = of === 'session' ? `session:${labelFor(naming.caller, id)}` : text
-    const principal = await principalOf(rows, of, of === 'session' ? reference : id, naming.folder)
-    return principal === undefined ? undefined : { reference, principal }
+    const resource = await resourceOf(rows, of, of === 'session' ? reference : id, naming.folder)
+    return resource && { reference, ...resource }
   } catch (error) {
     if (error instanceof HeddleError) return undefined
     throw error
@@ -49,21 +49,19 @@ export async function findNamed(rows: Reading, text: string, naming: Naming): Pr
 }
 
 /** Whose an input is. */
-export async function principalOfInput(rows: Reading, itemId: string): Promise<string | undefined> {
-  const item = await findItem(rows, itemId)
-  const [session] = item ? await findSessions(rows, { id: item.sessionId }) : []
-  return session?.principalId
+export async function resourceOfInput(rows: Reading, itemId: string): Promise<Resource | undefined> {
+  return ofSession(rows, (await findItem(rows, itemId))?.sessionId)
 }
 
-async function principalOf(
+async function resourceOf(
   rows: Reading,
   kind: ReferenceKind,
   id: string,
   folder: string,
-): Promise<string | undefined> {
+): Promise<Resource | undefined> {
   switch (kind) {
     case 'session':
-      return (await resolveSession(rows, id, folder)).principalId
+      return sessionResource(await resolveSession(rows, id, folder))
     case 'turn':
       return ofTurn(rows, (await routeToThread(rows, `turn:${id}`, folder)).turnId)
     case 'run':
@@ -77,7 +75,7 @@ async function principalOf(
     case 'task':
       return ofSession(rows, (await findPlan(rows, (await resolveTask(rows, id)).planId))?.sessionId)
     default:
-      return ownerText
+      return { principal: ownerText }
   }
 }
 
@@ -85,28 +83,32 @@ async function principalOf(
 async function bareWord(rows: Reading, word: string, { folder, caller }: Naming): Promise<Named | undefined> {
   const label = labelFor(caller, word)
   const session = await resolveSession(rows, `session:${label}`, folder).catch(() => undefined)
-  if (session) return { reference: `session:${label}`, principal: session.principalId }
+  if (session) return { reference: `session:${label}`, ...sessionResource(session) }
   const turn = await routeToThread(rows, `turn:${word}`, folder).catch(() => undefined)
   const run = turn ? undefined : await findRunByReference(rows, word)
-  const principal = turn ? await ofTurn(rows, turn.turnId) : run && (await ofRun(rows, run))
-  return principal === undefined ? undefined : { reference: turn ? `turn:${word}` : `run:${word}`, principal }
+  const resource = turn ? await ofTurn(rows, turn.turnId) : run && (await ofRun(rows, run))
+  return resource && { reference: turn ? `turn:${word}` : `run:${word}`, ...resource }
 }
 
-async function ofTurn(rows: Reading, turnId: string): Promise<string | undefined> {
+async function ofTurn(rows: Reading, turnId: string): Promise<Resource | undefined> {
   return ofRunId(rows, (await findTurn(rows, turnId))?.turn.runId)
 }
 
-async function ofRunId(rows: Reading, id: string | undefined): Promise<string | undefined> {
+async function ofRunId(rows: Reading, id: string | undefined): Promise<Resource | undefined> {
   const run = id === undefined ? undefined : await findRun(rows, id)
   return run && ofRun(rows, run)
 }
 
 /** A run of a session that is not here, as of an imported turn, is its own principal's. */
-async function ofRun(rows: Reading, { sessionId, principal }: Run): Promise<string> {
-  return (await ofSession(rows, sessionId ?? undefined)) ?? principal
+async function ofRun(rows: Reading, { sessionId, principal, via }: Run): Promise<Resource> {
+  return { ...((await ofSession(rows, sessionId ?? undefined)) ?? { principal }), isPrivate: via === 'narrator' }
 }
 
-async function ofSession(rows: Reading, id: string | undefined): Promise<string | undefined> {
+async function ofSession(rows: Reading, id: string | undefined): Promise<Resource | undefined> {
   const [session] = id === undefined ? [] : await findSessions(rows, { id })
-  return session?.principalId
+  return session && sessionResource(session)
+}
+
+function sessionResource({ principalId, kind }: Session): Resource {
+  return { principal: principalId, isPrivate: kind === 'narrator' }
 }

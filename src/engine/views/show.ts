@@ -11,6 +11,7 @@ import { describeMemory, remindedOf } from '../../memory/describe.ts'
 import { describeNarrative } from '../../memory/narratives.ts'
 import { remindedOfPassages } from '../../memory/recall-passages.ts'
 import { narrativeRecalledBy } from '../../store/knowledge/narratives.ts'
+import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { changesOf } from '../../store/rows/file-changes.ts'
 import { itemsOfRun } from '../../store/rows/inbox.ts'
 import { findPersona } from '../../store/rows/personas.ts'
@@ -39,6 +40,8 @@ interface ShowContext extends Pick<Engine, 'agents' | 'protect'> {
   now: Millis
   /** Max cost of one request. */
   limits: { usd: number; tokens: number; steps: number }
+  /** Which sessions the reader may know of; all by default. */
+  only?: OwnedBy
 }
 
 /** Shows what a reference names. A bare word is a session, else a turn, else a run. */
@@ -64,7 +67,7 @@ export async function show(rows: Reading, text: string, folder: string, context:
     case 'narrative':
       return describeNarrative(rows, id)
     case 'turn':
-      return viewTurn(rows, await routeToThread(rows, text, folder))
+      return viewTurn(rows, await routeToThread(rows, text, folder), context)
     case null:
       return showBare(rows, id, folder, context)
     default:
@@ -80,7 +83,7 @@ async function showBare(rows: Reading, word: string, folder: string, context: Sh
   const [session] = await findSessions(rows, { label: word, folder })
   if (session) return { kind: 'session', ...(await viewSessionDetails(rows, session)) }
   try {
-    return await viewTurn(rows, await routeToThread(rows, word, folder))
+    return await viewTurn(rows, await routeToThread(rows, word, folder), context)
   } catch (error) {
     if (!(error instanceof HeddleError) || error.code !== 'not_found') throw error
     const run = await findRunByReference(rows, word)
@@ -89,14 +92,14 @@ async function showBare(rows: Reading, word: string, folder: string, context: Sh
   }
 }
 
-async function viewTurn(rows: Reading, thread: Thread): Promise<TurnView> {
+async function viewTurn(rows: Reading, thread: Thread, { only }: ShowContext): Promise<TurnView> {
   const placed = await findTurn(rows, thread.turnId)
   if (!placed) throw notFound('turn', thread.turnId)
   const { turn } = placed
   const [steps, sessions, ancestors, systemPrompt, ownSystemPrompt, reminders, passages, narrative] = await Promise.all(
     [
       readSteps(rows, turn.runId),
-      sessionsAt(rows, thread),
+      sessionsAt(rows, thread, only),
       readThreads(rows, thread),
       turn.promptHash === null ? undefined : promptText(rows, turn.promptHash),
       thread.systemPromptHash === null ? undefined : promptText(rows, thread.systemPromptHash),

@@ -32,9 +32,9 @@ export const planRoutes: RoutesOf<PlanApp> = {
     get('results', {
       path: '/v1/results',
       summary: 'Results of agents, newest first.',
-      input: z.strictObject({ unprocessed: flag.default(false) }),
+      input: z.strictObject({ unprocessed: flag.default(false), undelivered: flag.default(false) }),
       answer: { key: 'results' },
-      call: (app, { unprocessed }) => app.results({ unprocessed }),
+      call: (app, { id: _, ...filter }) => app.results(filter),
       fields: (filter = {}) => ({ ...filter }),
     }),
   ],

@@ -10,6 +10,7 @@ import { planRoutes } from './plans.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
+import { subagentRoutes } from './subagents.ts'
 import { turnRoutes } from './turns.ts'
 
 /** Methods that a request can call; `follow` is read from the stream of events. */
@@ -23,6 +24,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...agentRoutes,
   ...planRoutes,
   ...jobRoutes,
+  ...subagentRoutes,
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,

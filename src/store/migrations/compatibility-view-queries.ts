@@ -3,8 +3,12 @@ import type { ColumnTypes } from '../dialect.ts'
 /**
  * Views with the tables of the designs Heddle grew from, column by column: of Nexus, Koshi and goclaw. For people who
  * query the database; Heddle itself reads none of them. Each adds to a row only what an index finds by the row's keys.
+ * `subagentLabel` is where a subagent's label is stored.
  */
-export function compatibilityViewQueries(types: ColumnTypes): Record<string, string> {
+export function compatibilityViewQueries(
+  types: ColumnTypes,
+  subagentLabel = 'cast(NULL AS TEXT)',
+): Record<string, string> {
   return {
     nexus_turns: turns(types),
     nexus_threads: threads(types),
@@ -12,7 +16,7 @@ export function compatibilityViewQueries(types: ColumnTypes): Record<string, str
 FROM sessions`,
     koshi_tasks: tasks(types),
     koshi_agent_results: results(types),
-    subagent_runs: subagentRuns(types),
+    subagent_runs: subagentRuns(types, subagentLabel),
   }
 }
 
@@ -87,10 +91,10 @@ FROM agent_results`
  * One row for each agent that `sessions_spawn` started: its first run, with the end of its last one. An agent that waits
  * for agents of its own, or goes on with their results, has runs that ended and no result yet: it is still running.
  */
-function subagentRuns({ json }: ColumnTypes): string {
+function subagentRuns({ json }: ColumnTypes, label: string): string {
   return `SELECT first.id, session.label AS session_key, requester.label AS requester_key,
   ${json('input.payload_json')} ->> 'content' AS task,
-  cast(NULL AS TEXT) AS label,
+  ${label} AS label,
   first.model_requested AS model,
   CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
   CASE WHEN result.status = 'completed' THEN result.output END AS result,

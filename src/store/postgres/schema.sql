@@ -604,12 +604,17 @@ CREATE TABLE runs (
   lane text COLLATE "C" NOT NULL DEFAULT 'main'::text,
   principal text COLLATE "C" NOT NULL DEFAULT 'owner'::text,
   ceiling_json text COLLATE "C" NOT NULL DEFAULT '{}'::text,
+  title text COLLATE "C",
+  cleanup text COLLATE "C",
+  share_mode text COLLATE "C",
   CONSTRAINT runs_check CHECK ((finished_at IS NULL) = (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text)),
   CONSTRAINT runs_check1 CHECK ((state = 'running'::text) = (owner_id IS NOT NULL)),
   CONSTRAINT runs_check2 CHECK ((state = 'waiting'::text) = (waiting_for IS NOT NULL)),
+  CONSTRAINT runs_cleanup_check CHECK (cleanup = 'delete'::text OR cleanup = 'keep'::text),
   CONSTRAINT runs_integrity_check CHECK (integrity = 'trusted'::text OR integrity = 'untrusted'::text),
   CONSTRAINT runs_kind_check CHECK (kind = 'turn'::text OR kind = 'task'::text OR kind = 'spawn'::text OR kind = 'delegate'::text OR kind = 'cron'::text OR kind = 'import'::text),
   CONSTRAINT runs_lane_check CHECK (lane = 'main'::text OR lane = 'agents'::text OR lane = 'subagents'::text OR lane = 'cron'::text OR lane = 'background'::text),
+  CONSTRAINT runs_share_mode_check CHECK (share_mode = 'isolated'::text OR share_mode = 'handoff'::text OR share_mode = 'inherit-readonly'::text),
   CONSTRAINT runs_state_check CHECK (state = 'queued'::text OR state = 'running'::text OR state = 'waiting'::text OR state = 'completed'::text OR state = 'failed'::text OR state = 'timeout'::text OR state = 'cancelled'::text),
   CONSTRAINT runs_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id) DEFERRABLE,
   CONSTRAINT runs_pkey PRIMARY KEY (id)
@@ -617,11 +622,15 @@ CREATE TABLE runs (
 
 CREATE INDEX runs_by_parent ON runs USING btree (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
+CREATE INDEX runs_by_requester ON runs USING btree (requester_session_id, finished_at) WHERE requester_session_id IS NOT NULL;
+
 CREATE INDEX runs_by_task ON runs USING btree (task_id) WHERE task_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs USING btree (session_id) WHERE finished_at IS NULL;
 
 CREATE INDEX runs_of_children ON runs USING btree (session_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_of_subagents ON runs USING btree (id) WHERE share_mode IS NOT NULL;
 
 CREATE INDEX runs_owned ON runs USING btree (owner_id) WHERE owner_id IS NOT NULL;
 
@@ -659,6 +668,8 @@ CREATE TABLE sessions (
   principal_id text COLLATE "C" NOT NULL DEFAULT 'owner'::text,
   system_prompt_hash text COLLATE "C",
   bound_by_json text COLLATE "C",
+  tidy_at bigint,
+  removed_at bigint,
   CONSTRAINT sessions_check CHECK (narrates_id IS NULL OR kind = 'narrator'::text),
   CONSTRAINT sessions_kind_check CHECK (kind = 'person'::text OR kind = 'agent'::text OR kind = 'narrator'::text OR kind = 'cron'::text OR kind = 'hook'::text),
   CONSTRAINT sessions_head_turn_id_fkey FOREIGN KEY (head_turn_id) REFERENCES threads(turn_id) DEFERRABLE,
@@ -673,6 +684,8 @@ CREATE TABLE sessions (
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions USING btree (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE INDEX sessions_by_principal ON sessions USING btree (principal_id, updated_at) WHERE principal_id <> 'owner'::text;
+
+CREATE INDEX sessions_to_tidy ON sessions USING btree (tidy_at) WHERE tidy_at IS NOT NULL;
 
 CREATE TABLE steps (
   run_id text COLLATE "C" NOT NULL,
@@ -935,7 +948,7 @@ CREATE VIEW subagent_runs (
   session_key text COLLATE "C",
   requester_key text COLLATE "C",
   task text,
-  label text,
+  label text COLLATE "C",
   model text COLLATE "C",
   status text COLLATE "C",
   result text COLLATE "C",

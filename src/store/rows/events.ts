@@ -4,7 +4,7 @@ import type { Event, EventKind, NewEvent } from '../../domain/event.ts'
 import type { Builder, EventOrder, Position } from '../dialect.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Store, StoreContext, Tx } from '../store.ts'
-import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
+import { narratorSessions, type OwnedBy, ownSessions } from './access/own-sessions.ts'
 import { metaValue, setMeta } from './meta.ts'
 
 const pollInterval: Millis = 1000
@@ -26,14 +26,13 @@ export async function readEvents(
   rows: Reading,
   after?: string,
   limit = pageSize,
-  { principal }: OwnedBy = {},
+  { principal, withoutNarrator }: OwnedBy = {},
 ): Promise<Event[]> {
   const database = await metaValue(rows, 'database_id')
   const from = after === undefined ? beginning : positionOf(after, database)
   const page = from && { xid: from.xid, seq: from.seq, limit }
-  const found = page
-    ? await rows.all(principal === undefined ? eventsAfter(page) : ownEvents({ ...page, principal }))
-    : []
+  const all = withoutNarrator ? sharedEvents : eventsAfter
+  const found = page ? await rows.all(principal === undefined ? all(page) : ownEvents({ ...page, principal })) : []
   // Checked last: events pruned while we read must not be missed silently.
   if (!from || (after !== undefined && !(await isKnown(rows, from))))
     throw new HeddleError(
@@ -138,6 +137,13 @@ const insert = statement((db, arg: EventColumns) =>
 )
 
 const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) => afterPosition(db, arg, events))
+
+/** Events but those about the narrator's sessions. */
+const sharedEvents = statement((db, arg: Position & { limit: number }, { events }) =>
+  afterPosition(db, arg, events).where(({ or, eb }) =>
+    or([eb('session_id', 'is', null), eb('session_id', 'not in', narratorSessions(db))]),
+  ),
+)
 
 /** Events about sessions of one principal. */
 const ownEvents = statement((db, arg: Position & { limit: number; principal: string }, { events }) =>

@@ -58,6 +58,16 @@ export async function isWorkingForParent(rows: Reading, sessionId: string): Prom
   return (await rows.first(atWork({ sessionId }))) !== undefined
 }
 
+/** Number of sessions that work for this one: with an unfinished run, or an open join. Tasks of plans do not count. */
+export async function countLiveChildren(rows: Reading, sessionId: string): Promise<number> {
+  return Number((await rows.first(liveChildren({ sessionId })))?.count ?? 0)
+}
+
+/** Whether a run started children whose end wakes its session: not tasks, and not isolated ones. */
+export async function hasJoinedChildren(rows: Reading, parentRunId: string): Promise<boolean> {
+  return (await rows.first(joinedChildren({ parentRunId }))) !== undefined
+}
+
 /** Whether this run's join is open. */
 export async function isWaitingForChildren(rows: Reading, runId: string): Promise<boolean> {
   return (await rows.first(openBy({ runId }))) !== undefined
@@ -83,7 +93,7 @@ interface Members {
 const insertMembers = statement((db, arg: Members) =>
   raw<object>(
     db,
-    sql`${membersOf(arg)} WHERE child.parent_run_id = ${arg.parentRunId} AND child.kind <> 'task'
+    sql`${membersOf(arg)} WHERE child.parent_run_id = ${arg.parentRunId} AND ${isJoined}
         GROUP BY child.session_id`,
   ),
 )
@@ -96,6 +106,9 @@ const insertMember = statement((db, arg: Members & { runId: string }) =>
   ),
 )
 
+/** Isolated children report to nobody: their results are read on demand. */
+const isJoined = sql`child.kind <> 'task' AND (child.share_mode IS NULL OR child.share_mode <> 'isolated')`
+
 const membersOf = ({ joinId, now }: Members) => sql`
   INSERT INTO join_members (run_id, join_id, session_id, done_at)
   SELECT min(child.id), ${joinId}, child.session_id,
@@ -103,7 +116,7 @@ const membersOf = ({ joinId, now }: Members) => sql`
   FROM runs AS child`
 
 /** Condition: the session has an unfinished run for a requester, or an open join of such a run. */
-const workAt = (sessionId: RawBuilder<unknown>) => sql`(
+export const workAt = (sessionId: RawBuilder<unknown>) => sql<boolean>`(
   EXISTS (SELECT 1 FROM runs WHERE runs.session_id = ${sessionId} AND runs.finished_at IS NULL
             AND runs.requester_session_id IS NOT NULL)
   OR EXISTS (SELECT 1 FROM joins JOIN runs ON runs.id = joins.run_id WHERE joins.session_id = ${sessionId}
@@ -111,6 +124,31 @@ const workAt = (sessionId: RawBuilder<unknown>) => sql`(
 
 const atWork = statement((db, arg: { sessionId: string }) =>
   raw<{ found: number }>(db, sql`SELECT 1 AS found WHERE ${workAt(sql`${arg.sessionId}`)}`),
+)
+
+// Only unfinished runs and open joins are read, however many children have ended: CROSS JOIN keeps SQLite from beginning
+// with the runs.
+const liveChildren = statement((db, arg: { sessionId: string }) =>
+  raw<{ count: number }>(
+    db,
+    sql`SELECT count(*) AS count FROM (
+          SELECT session_id FROM runs
+          WHERE requester_session_id = ${arg.sessionId} AND finished_at IS NULL AND kind <> 'task'
+          UNION
+          SELECT joins.session_id FROM joins CROSS JOIN runs
+          WHERE runs.id = joins.run_id AND joins.fired_at IS NULL AND runs.requester_session_id = ${arg.sessionId} AND runs.kind <> 'task'
+        ) AS working`,
+  ),
+)
+
+const joinedChildren = statement((db, arg: { parentRunId: string }) =>
+  db
+    .selectFrom('runs')
+    .select('id')
+    .where('parent_run_id', '=', arg.parentRunId)
+    .where('kind', '!=', sql.lit('task'))
+    .where(sql<boolean>`(share_mode IS NULL OR share_mode <> 'isolated')`)
+    .limit(sql.lit(1)),
 )
 
 const over = statement((db, arg: { sessionId: string }) =>

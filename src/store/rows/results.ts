@@ -7,6 +7,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
+import { scheduleRemoval } from './subagents/tidy.ts'
 
 const maxSummaryLength = 400
 
@@ -34,12 +35,16 @@ export async function insertResult(
   result: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'artifacts' | 'createdAt'> & {
     /** Default: the first paragraph of the output. */
     summary?: string
+    /** Nobody will be told of it, so that nobody has to read it. */
+    processed?: boolean
   },
-): Promise<{ id: number; summary: string }> {
+): Promise<{ id: number; summary: string; output: string }> {
   const output = storable(result.output)
   const summary = firstParagraph(storable(result.summary ?? output))
-  const row = await tx.first(insert({ ...result, output, summary, artifacts: JSON.stringify(result.artifacts) }))
-  return { id: row?.id ?? 0, summary }
+  const processed = result.processed ? 1 : 0
+  const artifacts = JSON.stringify(result.artifacts)
+  const row = await tx.first(insert({ ...result, output, summary, artifacts, processed }))
+  return { id: row?.id ?? 0, summary, output }
 }
 
 export async function resultOf(rows: Reading, runId: string): Promise<Result | undefined> {
@@ -68,14 +73,18 @@ function resultFrom(row: Omit<Tables['agent_results'], 'id'> & { id: number }): 
   }
 }
 
-/** Results, newest first, optionally of one task or only unprocessed ones. */
+/** Results, newest first, optionally of one task, only unprocessed ones, or only those that no session was told of. */
 export async function listResults(
   rows: Reading,
-  filter: OwnedBy & { taskId?: number; unprocessed?: boolean; limit?: number },
+  filter: OwnedBy & { taskId?: number; unprocessed?: boolean; undelivered?: boolean; limit?: number },
 ): Promise<Result[]> {
   let query = rows.build.selectFrom('agent_results').selectAll().orderBy('id', 'desc')
   if (filter.taskId !== undefined) query = query.where('task_id', '=', filter.taskId)
-  if (filter.unprocessed) query = query.where('processed', '=', sql.lit(0))
+  if (filter.unprocessed || filter.undelivered) query = query.where('processed', '=', sql.lit(0))
+  if (filter.undelivered)
+    query = query.where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('inbox').select('inbox.id').where('dedupe_key', '=', deliveryKey))),
+    )
   if (filter.principal !== undefined) {
     const runs = rows.build.selectFrom('runs').select('runs.id')
     query = query.where('run_id', 'in', runs.where('session_id', 'in', ownSessions(rows.build, filter.principal)))
@@ -92,14 +101,17 @@ export async function linkMemory(tx: Tx, id: number, memoryId: number): Promise<
   await tx.run(tx.build.updateTable('agent_results').set(now).where('id', '=', id))
 }
 
-/** Marks results as processed. */
-export async function markProcessed(tx: Tx, ids: readonly number[]): Promise<void> {
-  if (ids.length > 0) await tx.run(tx.build.updateTable('agent_results').set({ processed: 1 }).where('id', 'in', ids))
+/** Marks results as processed; transcripts that were kept only for them can then be removed. */
+export async function markProcessed(tx: Tx, ids: readonly number[], now: Millis): Promise<void> {
+  if (ids.length === 0) return
+  await tx.run(tx.build.updateTable('agent_results').set({ processed: 1 }).where('id', 'in', ids))
+  await scheduleRemoval(tx, ids, now)
 }
 
 /** Marks results as processed that were delivered to a session and answered by one of its turns. */
-export async function markDelivered(tx: Tx, sessionId: string): Promise<void> {
-  await tx.run(delivered({ sessionId }))
+export async function markDelivered(tx: Tx, sessionId: string, now: Millis): Promise<void> {
+  const read = (await tx.all(delivered({ sessionId }))).map(({ id }) => id)
+  if (read.length > 0) await scheduleRemoval(tx, read, now)
 }
 
 /** First paragraph that is not a heading, shortened. */
@@ -109,6 +121,9 @@ export function firstParagraph(output: string): string {
   const line = paragraph.replace(/\s+/gu, ' ').trim()
   return line.length > maxSummaryLength ? `${line.slice(0, maxSummaryLength - 1).toWellFormed()}…` : line
 }
+
+/** Key of the item that tells a session of a result. */
+const deliveryKey = sql<string>`'result:' || agent_results.run_id`
 
 // Unprocessed results are few; the rest is an index lookup for each.
 const delivered = statement((db, arg: { sessionId: string }) =>
@@ -128,10 +143,11 @@ const delivered = statement((db, arg: { sessionId: string }) =>
       exists(
         selectFrom('inbox')
           .select('id')
-          .where('dedupe_key', '=', sql<string>`'result:' || agent_results.run_id`)
+          .where('dedupe_key', '=', deliveryKey)
           .where('consumed_by_turn', 'is not', null),
       ),
-    ),
+    )
+    .returning('id'),
 )
 
 const insert = statement(
@@ -139,6 +155,7 @@ const insert = statement(
     db,
     arg: Pick<Result, 'runId' | 'taskId' | 'skillUsed' | 'status' | 'output' | 'summary' | 'createdAt'> & {
       artifacts: string
+      processed: number
     },
   ) =>
     db
@@ -152,7 +169,7 @@ const insert = statement(
         output: arg.output,
         artifacts_json: arg.artifacts,
         memory_ids: '[]',
-        processed: 0,
+        processed: arg.processed,
         created_at: arg.createdAt,
       })
       .returning('id'),

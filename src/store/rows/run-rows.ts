@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Run } from '../../domain/run.ts'
 import type { RunOptions } from '../../domain/run-options.ts'
+import type { Subagent } from '../../domain/subagent.ts'
 import type { Tables } from '../tables.ts'
 
 export type RunRow = Selectable<Tables['runs']>
@@ -41,6 +42,9 @@ export function runRow(run: Run): RunRow {
     error_json: run.error && JSON.stringify(run.error),
     task_id: run.taskId,
     principal: run.principal,
+    title: run.subagent?.title ?? null,
+    cleanup: run.subagent?.cleanup ?? null,
+    share_mode: run.subagent?.shareMode ?? null,
   }
 }
 
@@ -87,5 +91,10 @@ export function runFrom(row: RunRow): Run {
     error: row.error_json === null ? null : JSON.parse(row.error_json),
     taskId: row.task_id,
     principal: row.principal,
+    subagent: subagentFrom(row),
   }
+}
+
+function subagentFrom({ title, cleanup, share_mode: shareMode }: RunRow): Subagent | null {
+  return title === null || cleanup === null || shareMode === null ? null : { title, cleanup, shareMode }
 }

@@ -176,11 +176,6 @@ export async function countRetrying(rows: Reading, rootRunId: string): Promise<n
   return Number((await rows.first(retrying({ rootRunId })))?.count ?? 0)
 }
 
-/** Number of child sessions of a run, tasks excluded. */
-export async function countChildren(rows: Reading, parentRunId: string): Promise<number> {
-  return Number((await rows.first(children({ parentRunId })))?.count ?? 0)
-}
-
 /** Child runs of a run, oldest first, including those after results of their own children. */
 export async function childrenOf(rows: Reading, parentRunId: string): Promise<Run[]> {
   return (await rows.all(ofParent({ parentRunId }))).map(runFrom)
@@ -233,6 +228,9 @@ const insert = statement((db, row: RunRow) =>
     error_json: row.error_json,
     task_id: row.task_id,
     principal: row.principal,
+    title: row.title,
+    cleanup: row.cleanup,
+    share_mode: row.share_mode,
   }),
 )
 
@@ -275,14 +273,6 @@ const unfinished = statement((db, arg: { rootRunId: string }) =>
     .where('root_run_id', '=', arg.rootRunId)
     .where('finished_at', 'is', null)
     .limit(sql.lit(1)),
-)
-
-const children = statement((db, arg: { parentRunId: string }) =>
-  db
-    .selectFrom('runs')
-    .select(sql<number>`count(DISTINCT session_id)`.as('count'))
-    .where('parent_run_id', '=', arg.parentRunId)
-    .where('kind', '!=', sql.lit('task')),
 )
 
 const ofParent = statement((db, arg: { parentRunId: string }) =>

@@ -26,8 +26,10 @@ interface SessionPosition {
 }
 
 /** Conditions on the table `sessions` of a query; undefined for all sessions. */
-export function within({ folder, label, kind, archived, principal }: SessionScope): RawBuilder<boolean> | undefined {
+export function within(scope: SessionScope): RawBuilder<boolean> | undefined {
+  const { folder, label, kind, archived, principal, withoutNarrator } = scope
   const conditions = [
+    ...(withoutNarrator ? [sql`sessions.kind <> 'narrator'`] : []),
     ...(principal === undefined ? [] : [sql`sessions.principal_id = ${principal}`]),
     ...(folder === undefined ? [] : [sql`sessions.folder = ${folder}`]),
     ...(label === undefined ? [] : [sql`sessions.label = ${label}`]),

@@ -62,6 +62,7 @@ export async function findSessions(
   if (filter.folder !== undefined) query = query.where('folder', '=', filter.folder)
   if (filter.label !== undefined) query = query.where('label', '=', filter.label)
   if (filter.principal !== undefined) query = query.where('principal_id', '=', filter.principal)
+  if (filter.withoutNarrator) query = query.where('kind', '<>', 'narrator')
   if (filter.narratesId !== undefined) query = query.where('narrates_id', '=', filter.narratesId)
   return (await rows.all(query)).map(sessionFrom)
 }
@@ -101,8 +102,13 @@ export async function sessionFolders(rows: Reading): Promise<string[]> {
 }
 
 /** Sessions whose head is this turn: the one that wrote it, and forks that have written nothing yet. */
-export async function sessionsAt(rows: Reading, { segmentId, depth, turnId }: Thread): Promise<Session[]> {
-  return (await rows.all(pointing({ segmentId, depth, turnId }))).map(sessionFrom)
+export async function sessionsAt(rows: Reading, thread: Thread, only: OwnedBy = {}): Promise<Session[]> {
+  const { segmentId, depth, turnId } = thread
+  const found = (await rows.all(pointing({ segmentId, depth, turnId }))).map(sessionFrom)
+  return found.filter(
+    ({ principalId, kind }) =>
+      principalId === (only.principal ?? principalId) && !(only.withoutNarrator && kind === 'narrator'),
+  )
 }
 
 export async function renameSession(tx: Tx, session: Session, label: string, now: number): Promise<void> {
@@ -228,6 +234,8 @@ function sessionRow(session: Session): SessionRow {
     principal_id: session.principalId,
     kind: session.kind,
     narrates_id: session.narratesId,
+    tidy_at: null,
+    removed_at: session.removedAt,
     ...configRow(session),
   }
 }
@@ -244,6 +252,7 @@ export function sessionFrom(row: SessionRow): Session {
     headTurnId: row.head_turn_id,
     updatedAt: row.updated_at,
     archivedAt: row.archived_at,
+    removedAt: row.removed_at,
     principalId: row.principal_id,
   }
 }

@@ -123,10 +123,13 @@ export async function* readAllTurns(rows: Reading, filter: OwnedBy = {}): AsyncI
 }
 
 /** Leaf threads of the tree, or those that a principal's sessions wrote. One lookup per segment. */
-export async function readTips(rows: Reading, { principal }: OwnedBy = {}): Promise<Thread[]> {
+export async function readTips(rows: Reading, { principal, withoutNarrator }: OwnedBy = {}): Promise<Thread[]> {
+  const all = withoutNarrator
+    ? sql`AND segments.id NOT IN (SELECT segment_id FROM sessions WHERE kind = 'narrator')`
+    : sql``
   const own =
     principal === undefined
-      ? sql``
+      ? all
       : sql`AND segments.id IN (SELECT segment_id FROM sessions WHERE principal_id = ${principal})`
   const found = await rows.all(
     raw<ThreadRow>(
@@ -184,9 +187,11 @@ const turnsOfSegment = statement((db, arg: { segmentId: string; afterDepth: numb
 )
 
 /** Ids of all segments, parents before children. */
-async function segmentsInOrder(rows: Reading, { principal }: OwnedBy): Promise<string[]> {
+async function segmentsInOrder(rows: Reading, { principal, withoutNarrator }: OwnedBy): Promise<string[]> {
   if (principal !== undefined) return segmentsOf(rows, principal)
-  const found = await rows.all(rows.build.selectFrom('segments').select(['id', 'parent_id']).orderBy('id'))
+  const all = rows.build.selectFrom('segments').select(['id', 'parent_id']).orderBy('id')
+  const narrators = rows.build.selectFrom('sessions').select('segment_id').where('kind', '=', 'narrator')
+  const found = await rows.all(withoutNarrator ? all.where('id', 'not in', narrators) : all)
   const children = Map.groupBy(found, ({ parent_id }) => parent_id)
   const order: string[] = []
   for (

@@ -468,17 +468,23 @@ CREATE TABLE runs (
   session_id  TEXT,
   created_at  INTEGER NOT NULL,
   finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0, options_json TEXT NOT NULL DEFAULT '{}', lane TEXT NOT NULL DEFAULT 'main'
-  CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'), principal TEXT NOT NULL DEFAULT 'owner', ceiling_json TEXT NOT NULL DEFAULT '{}',
+  CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'), principal TEXT NOT NULL DEFAULT 'owner', ceiling_json TEXT NOT NULL DEFAULT '{}', title TEXT, cleanup TEXT CHECK (cleanup = 'delete' OR cleanup = 'keep'), share_mode TEXT
+  CHECK (share_mode = 'isolated' OR share_mode = 'handoff' OR share_mode = 'inherit-readonly'),
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX runs_by_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_by_requester ON runs (requester_session_id, finished_at)
+WHERE requester_session_id IS NOT NULL;
 
 CREATE INDEX runs_by_task ON runs (task_id) WHERE task_id IS NOT NULL;
 
 CREATE UNIQUE INDEX runs_live ON runs (session_id) WHERE finished_at IS NULL;
 
 CREATE INDEX runs_of_children ON runs (session_id) WHERE parent_run_id IS NOT NULL;
+
+CREATE INDEX runs_of_subagents ON runs (id) WHERE share_mode IS NOT NULL;
 
 CREATE INDEX runs_owned ON runs (owner_id) WHERE owner_id IS NOT NULL;
 
@@ -509,13 +515,15 @@ CREATE TABLE sessions (
   persona_id   TEXT REFERENCES personas (id) DEFERRABLE,
   updated_at   INTEGER NOT NULL,
   archived_at  INTEGER, kind TEXT NOT NULL DEFAULT 'person'
-  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner', system_prompt_hash TEXT REFERENCES prompts (hash) DEFERRABLE, bound_by_json TEXT,
+  CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner', system_prompt_hash TEXT REFERENCES prompts (hash) DEFERRABLE, bound_by_json TEXT, tidy_at INTEGER, removed_at INTEGER,
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE INDEX sessions_by_principal ON sessions (principal_id, updated_at) WHERE principal_id <> 'owner';
+
+CREATE INDEX sessions_to_tidy ON sessions (tidy_at) WHERE tidy_at IS NOT NULL;
 
 CREATE TABLE "steps" (
   run_id       TEXT NOT NULL REFERENCES runs (id) DEFERRABLE,
@@ -719,7 +727,7 @@ FROM turns JOIN threads ON threads.turn_id = turns.id;
 CREATE VIEW subagent_runs AS
 SELECT first.id, session.label AS session_key, requester.label AS requester_key,
   input.payload_json ->> 'content' AS task,
-  cast(NULL AS TEXT) AS label,
+  first.title AS label,
   first.model_requested AS model,
   CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
   CASE WHEN result.status = 'completed' THEN result.output END AS result,

@@ -1,6 +1,6 @@
 import { type Outcome, outcomeWord } from '../../../src/domain/run.ts'
 import type { Evidence, Moment, Row } from '../evidence.ts'
-import { callSteps, type Expect, isTerminal, json, requestsIn, runsIn, userTexts } from '../facts.ts'
+import { callSteps, type Expect, isStored, isTerminal, json, requestsIn, runsIn, userTexts } from '../facts.ts'
 
 /** I4: each child's result reaches its requester once and is heard once; a join fires once and makes one wake. */
 export function checkChildren(evidence: Evidence, expect: Expect): void {
@@ -25,14 +25,15 @@ function checkResult(evidence: Evidence, child: Row, expect: Expect): void {
     const [output, said] = [String(result['output']), String(json(turn, 'response_message_json').content)]
     // One that is no answer begins with how it ended; what was said follows as a quotation.
     const word = outcomeWord[child['state'] as Outcome]
-    const isSame = child['state'] === 'completed' ? output === said : output.startsWith(`${word}: `)
+    const isSame = child['state'] === 'completed' ? isStored(output, said) : output.startsWith(`${word}: `)
     expect(isSame, 'I4', `the result of ${name} is not what its turn says`)
   }
   const items = rows.inbox.filter(({ dedupe_key }) => dedupe_key === `result:${child['id']}`)
   expect(items.length === 1, 'I4', `the result of ${name} was delivered ${items.length} times`)
   const [item] = items
   if (!item || !result) return
-  const isHome = item['session_id'] === child['requester_session_id'] && item['kind'] === 'result'
+  const kind = child['share_mode'] === null ? 'result' : 'system'
+  const isHome = item['session_id'] === child['requester_session_id'] && item['kind'] === kind
   expect(isHome, 'I4', `the result of ${name} went elsewhere than to whoever asked for it`)
   const { content } = json(item, 'payload_json')
   const isNamed = content.includes(`[agent_result:${result['id']}]`)
@@ -109,12 +110,9 @@ export function checkFamilies(evidence: Evidence, expect: Expect): void {
     const begun = childrenIn(evidence).filter(
       ({ parent_run_id, tool_call_id }) => parent_run_id === end.runId && tool_call_id === end.id,
     )
-    const isThat = begun.length === 1 && begun[0]?.['id'] === end.output.run_id
-    expect(
-      isThat,
-      'I7',
-      `call ${end.runId}/${end.id} was told of child ${end.output.run_id}: there are ${begun.length}`,
-    )
+    const told = end.output.runId ?? end.output.run_id
+    const isThat = begun.length === 1 && begun[0]?.['id'] === told
+    expect(isThat, 'I7', `call ${end.runId}/${end.id} was told of child ${told}: there are ${begun.length}`)
   }
 }
 

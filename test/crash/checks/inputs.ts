@@ -1,5 +1,5 @@
 import type { Evidence, Row } from '../evidence.ts'
-import { type Expect, isTerminal, json, requestsIn, runsIn, userTexts } from '../facts.ts'
+import { type Expect, isStored, isTerminal, json, requestsIn, runsIn, userTexts } from '../facts.ts'
 
 /** I1, I8, I11: what was acknowledged is stored, every input is part of exactly one turn, and no run is without cause. */
 export function checkInputs(evidence: Evidence, expect: Expect): void {
@@ -15,7 +15,8 @@ export function checkInputs(evidence: Evidence, expect: Expect): void {
     const shown = userTexts(requests.findLast(({ runId }) => runId === run['id']))
     for (const item of items) {
       const { content } = json(item, 'payload_json')
-      expect(shown.includes(content), 'I1', `run ${run['id']} completed, but the model was never shown "${content}"`)
+      const isShown = shown.some((text) => isStored(text, content))
+      expect(isShown, 'I1', `run ${run['id']} completed, but the model was never shown "${content}"`)
     }
   }
 }

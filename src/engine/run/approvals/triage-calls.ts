@@ -6,6 +6,7 @@ import { coverageOf, prepareCall, type ReadyCall, toErrorOutcome } from '../../.
 import type { ActiveRun } from '../active-run.ts'
 import { approvalReason } from '../policy.ts'
 import { mayNow } from '../sender.ts'
+import { nestedSpawnRefusal } from '../spawn.ts'
 import { limitRefusal } from '../tool-execution.ts'
 import { type FrozenCall, freezeCall } from './frozen-call.ts'
 import { grantFor, type LapsedGrant, lapsedFact } from './grants.ts'
@@ -42,7 +43,10 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
   for (const call of calls) {
     const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
     if ('refused' in prepared) {
-      triaged.refused.push({ call, outcome: prepared.refused })
+      const nested = claimed.run.effectiveTools.includes(call.name)
+        ? undefined
+        : nestedSpawnRefusal(claimed.run, call.name)
+      triaged.refused.push({ call, outcome: nested ?? prepared.refused })
       continue
     }
     if (!(await mayAct(run, prepared))) {

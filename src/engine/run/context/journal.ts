@@ -342,8 +342,8 @@ function isSameAnswer(one: EndedStep | undefined, other: EndedStep | undefined):
 }
 
 function isSpawned(output: unknown): boolean {
-  const { status, run_id: runId } = (output ?? {}) as { status?: unknown; run_id?: unknown }
-  return status === 'accepted' && runId !== undefined
+  const { status, ...told } = (output ?? {}) as { status?: unknown; run_id?: unknown; runId?: unknown }
+  return status === 'accepted' && (told.runId ?? told.run_id) !== undefined
 }
 
 function labelsIn(steps: readonly Step[]): Label[] {

@@ -16,8 +16,8 @@ export interface KnownPath {
 }
 
 /**
- * Cache of conversations by segment, so that the next turn reads only what is new. Needs no invalidation, since turns
- * never change. Must be filled with committed turns only.
+ * Cache of conversations by segment, so that the next turn reads only what is new. Must be filled with committed turns
+ * only; these never change, but for removed transcripts.
  */
 export class KnownPaths {
   readonly #bySegment = new Map<string, KnownPath>()
@@ -38,17 +38,18 @@ export class KnownPaths {
     if (before && since.length === 0) return before.path
     const path = before ? [...before.path, ...since] : since
     const bytes = since.reduce((sum, turn) => sum + bytesOfTurn(turn), before?.bytes ?? 0)
-    this.#drop(segmentId)
+    this.drop(segmentId)
     this.#bySegment.set(segmentId, { contextStart, depth, path, bytes })
     this.#bytes += bytes
     for (const oldest of this.#bySegment.keys()) {
       if (this.#bySegment.size <= maxPaths && this.#bytes <= maxBytes) break
-      this.#drop(oldest)
+      this.drop(oldest)
     }
     return path
   }
 
-  #drop(segmentId: string): void {
+  /** Forgets a segment. */
+  drop(segmentId: string): void {
     this.#bytes -= this.#bySegment.get(segmentId)?.bytes ?? 0
     this.#bySegment.delete(segmentId)
   }

@@ -111,7 +111,7 @@ function underWay(messages: readonly ModelMessage[]): string[] {
   const tasks = new Map(callsIn(messages).map(({ id, input }) => [id, stringAt(input, 'task') ?? '']))
   return messages.flatMap((message) => {
     const task = message.role === 'tool' ? tasks.get(message.callId) : undefined
-    const [, tail] = (task && message.role === 'tool' && /"run_id":"\w*(\w{6})"/.exec(message.content)) || []
+    const [, tail] = (task && message.role === 'tool' && /"run(?:_i|I)d":"\w*(\w{6})"/.exec(message.content)) || []
     return tail === undefined ? [] : [`run:${tail} (${preview(task ?? '')})`]
   })
 }

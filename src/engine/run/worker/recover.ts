@@ -168,7 +168,7 @@ async function labelOfHead(rows: Reading, { headTurnId }: Session): Promise<Labe
 /** Locks a run and the sessions that its end touches. Sessions are locked before runs. */
 export async function lockRunWithSessions(
   tx: Tx,
-  known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId'>,
+  known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
 ): Promise<(RunSessions & { run: Run }) | undefined> {
   const sessions = await lockRunSessions(tx, known)
   const run = await lockRun(tx, known.id)

@@ -9,6 +9,7 @@ import { type DueSource, watchDue } from './due.ts'
 import { Lease } from './lease.ts'
 import { type RecoveryReport, recoverDead } from './recover.ts'
 import { RunPool } from './run-pool.ts'
+import { tidySessions } from './tidy.ts'
 import { timedRuns } from './timed-runs.ts'
 
 const sweepEvery: Millis = 1000
@@ -126,7 +127,7 @@ async function sweep({ engine, lease, pool, claimer, locks, onError, stopped }: 
 }
 
 function watchDueRows({ engine, onError, dueSources, stopped }: WorkerParts): Promise<void> {
-  return watchDue({ ...engine, onError }, [...timedRuns(engine), ...dueSources], stopped)
+  return watchDue({ ...engine, onError }, [...timedRuns(engine), tidySessions(engine), ...dueSources], stopped)
 }
 
 /**

@@ -1,8 +1,8 @@
-import { type AccessScope, scopes } from '../../domain/access/actions.ts'
-import { UsageError } from '../../domain/errors.ts'
-import { type Register, rareGroup } from '../command.ts'
-import { commaNames } from '../input/comma-names.ts'
-import { table } from '../terminal/screen.ts'
+import { type AccessScope, scopes } from '../../../domain/access/actions.ts'
+import { UsageError } from '../../../domain/errors.ts'
+import { type Register, rareGroup } from '../../command.ts'
+import { commaNames } from '../../input/comma-names.ts'
+import { table } from '../../terminal/screen.ts'
 
 const units = new Map([
   ['h', 3_600_000],

@@ -1,9 +1,9 @@
-import type { UserChange, UserView } from '../../api/access.ts'
-import { type UserRole, userRoles } from '../../domain/access/principal.ts'
-import { UsageError } from '../../domain/errors.ts'
-import { type CommandContext, type Register, rareGroup } from '../command.ts'
-import { commaNames } from '../input/comma-names.ts'
-import { printable, table } from '../terminal/screen.ts'
+import type { UserChange, UserView } from '../../../api/access.ts'
+import { type UserRole, userRoles } from '../../../domain/access/principal.ts'
+import { UsageError } from '../../../domain/errors.ts'
+import { type CommandContext, type Register, rareGroup } from '../../command.ts'
+import { commaNames } from '../../input/comma-names.ts'
+import { printable, table } from '../../terminal/screen.ts'
 
 /** Users besides the owner. */
 export const registerUsers: Register = (program, run) => {

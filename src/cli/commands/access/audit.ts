@@ -1,6 +1,6 @@
-import { type Register, rareGroup } from '../command.ts'
-import { moreLine, pageOptions, readPages } from '../input/pages.ts'
-import { printable, table } from '../terminal/screen.ts'
+import { type Register, rareGroup } from '../../command.ts'
+import { moreLine, pageOptions, readPages } from '../../input/pages.ts'
+import { printable, table } from '../../terminal/screen.ts'
 
 const lastLines = 50
 

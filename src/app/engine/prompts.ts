@@ -1,0 +1,37 @@
+import { type PromptParts, systemPrompt } from '../../engine/model/prompt.ts'
+import { readSubagentBrief } from '../../engine/run/subagent-brief.ts'
+import type { AgentIndex, Engine, Runtime } from '../../engine/runtime.ts'
+
+const defaultPromptBytes = 4000
+
+/** System prompts of runs, and the estimated size of the next one. */
+export function prompts(
+  { store }: Pick<Runtime, 'store'>,
+  identityFiles: () => Promise<PromptParts['files']>,
+  agents: AgentIndex,
+): Pick<Engine, 'prompt' | 'promptBytes'> {
+  /** Size of the last prompt, by agent. */
+  const bytes = new Map<string, number>()
+  return {
+    async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
+      const files = await identityFiles()
+      const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, run)) : undefined
+      // Reading agent files has a cost: only runs that delegate need the list.
+      const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
+      const text = systemPrompt({
+        role,
+        identity: persona?.identity ?? null,
+        isPrivate: access.isPrivate,
+        isChild: run.depth > 0,
+        files,
+        tools: run.effectiveTools,
+        threadPrompt,
+        agents: givesWork ? agents.list(folder) : [],
+        subagent,
+      })
+      bytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))
+      return text
+    },
+    promptBytes: ({ agent }) => bytes.get(agent ?? '') ?? defaultPromptBytes,
+  }
+}
