@@ -67,7 +67,7 @@ export async function isAtRest(rows: Reading, rootRunId: string): Promise<boolea
 export async function closeFire(tx: Tx, engine: Engine, fire: Fire, now: Millis): Promise<void> {
   const end = await endOf(tx, engine, fire)
   const job = await lockJob(tx, fire.jobId)
-  if (!(await endFire(tx, fire, end.status, now)) || !job) return
+  if (!(await endFire(tx, fire, end, now)) || !job) return
   const tally = tallyFire(job, end.status, now)
   if (tally.isRemoved) await removeJob(tx, tally.job, now)
   else await updateJob(tx, tally.job)

@@ -57,16 +57,31 @@ export async function setFireRequest(tx: Tx, itemIds: readonly string[], rootRun
 }
 
 /** Ends a fire; false if another transaction has. The job's row must be locked. */
-export async function endFire(tx: Tx, fire: Fire, status: Outcome, at: Millis): Promise<boolean> {
+export async function endFire(
+  tx: Tx,
+  fire: Fire,
+  { status, error = null }: { status: Outcome; error?: string | null },
+  at: Millis,
+): Promise<boolean> {
   const ended = await tx.run(
     tx.build
       .updateTable('cron_fires')
-      .set({ status, ended_at: at })
+      .set({ status, ended_at: at, reason: error })
       .where('job_id', '=', fire.jobId)
       .where('scheduled_at', '=', fire.scheduledAt)
       .where('status', 'is', null),
   )
   return ended === 1
+}
+
+/** Deletes fires before this time and returns how many; those whose request is not over stay. */
+export function pruneFires(tx: Tx, before: Millis): Promise<number> {
+  return tx.run(
+    tx.build
+      .deleteFrom('cron_fires')
+      .where('at', '<', before)
+      .where(({ or, eb }) => or([eb('outcome', '!=', 'fired'), eb('status', 'is not', null)])),
+  )
 }
 
 /** Fires, newest first; of one job or of the jobs of one principal. */
