@@ -4,10 +4,12 @@ import type { Question, SubmitResult } from '../api/views/question.ts'
 import { rankOf } from '../domain/access/authorize.ts'
 import { builtInAgents } from '../domain/agent.ts'
 import { clientKey } from '../domain/inbox.ts'
+import { isUntrusted } from '../domain/label.ts'
 import type { Model } from '../domain/model.ts'
 import { asUserCancellation } from '../domain/plan.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type ClampedOptions, clampRunOptions } from '../domain/run-options.ts'
+import { labelOfAttachments } from '../engine/files/file-labels.ts'
 import { undo } from '../engine/files/undo.ts'
 import { chooseModel } from '../engine/model/choose-model.ts'
 import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
@@ -88,6 +90,7 @@ async function toSubmission(
   for (const part of more.parts ?? []) assertPartSupported(part, model)
   if (permissions) assertPermissions(permissions, known)
   noteFolder(folder)
+  const attached = await labelOfAttachments(engine, folder, more.parts ?? [])
   const parent = from === undefined ? undefined : await engine.store.read((rows) => routeToThread(rows, from, folder))
   return {
     folder,
@@ -95,6 +98,7 @@ async function toSubmission(
     content,
     principal: caller.principal,
     ...more,
+    ...(isUntrusted(attached) && { trust: attached }),
     ...(parent && { parentTurnId: parent.turnId }),
     ...(persona !== undefined && { personaId: persona }),
     ...(permissions && { permissions: [permissions] }),

@@ -1,7 +1,7 @@
 import type { TurnApp } from '../api/turns.ts'
 import { actingFor, isOwner } from '../domain/access/principal.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
-import { assertMayWritePrompt } from '../engine/run/sender.ts'
+import { assertMayWritePrompt, senderLabel } from '../engine/run/sender.ts'
 import type { AgentIndex, Runtime } from '../engine/runtime.ts'
 import { append } from '../engine/turns/append.ts'
 import { fork } from '../engine/turns/fork.ts'
@@ -32,8 +32,10 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
   return {
     async append(folder, { session, draft, parent, persona }) {
       noteFolder(folder)
+      const trust = await store.read((rows) => senderLabel(rows, caller.principal))
       const appended = await append(runtime, {
         folder,
+        trust,
         label: session,
         draft,
         principal: actingFor(caller.principal),

@@ -50,9 +50,14 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #  default: "@coordinator"
 
 # Agents that run at the same time, and seconds of running time for each.
+# defaults: of agents that an agent starts with sessions_spawn.
 #agents:
 #  maxConcurrent: 3
 #  defaultTimeout: 300
+#  defaults:
+#    subagents:
+#      #allowAgents: [general, researcher]
+#      #model: local
 
 # Runs at the same time in total, and seconds after which the work of a
 # process that no longer answers is taken over.
@@ -124,7 +129,9 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #    #allowAgents: [general, researcher]
 #    #model: local
 #    #thinking: low
-#    tools: { deny: [] }
+#    tools:
+#      #allow: [read_file, search_files]
+#      deny: []
 #    memoryShareMode: handoff
 
 # Jobs: their time zone (that of the machine if left out), and how many run at

@@ -12,6 +12,8 @@ export interface ReadyCall {
   value: unknown
   /** The grant that allowed it, if a file change ends that grant: the call runs alone, after another check. */
   grant?: Coverage & { mustShowSources: boolean }
+  /** Only the host of its address was allowed, not what it says: a redirect could carry that elsewhere. */
+  staysOnHost?: boolean
 }
 
 /**
@@ -36,10 +38,10 @@ export function prepareCall(
  * Runs a non-transactional call. Throws only when its run was aborted or the database failed: every other failure becomes
  * an outcome, which the journal needs.
  */
-export async function makeCall({ tool, value }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
+export async function makeCall({ tool, value, staysOnHost }: ReadyCall, context: CallContext): Promise<ToolOutcome> {
   if (tool.effect === 'transactional') throw new Error(`${tool.name} must be made in a transaction`)
   try {
-    return await tool.run(value, callFor({ tool, value }, context))
+    return await tool.run(value, callFor({ tool, value, ...(staysOnHost && { staysOnHost }) }, context))
   } catch (error) {
     if (context.signal.aborted) throw context.signal.reason
     if (error instanceof StorageFailure) throw error
@@ -75,9 +77,10 @@ export async function changedSincePreview(
 }
 
 /** Gives a tool access to the paths and URLs in its input, and to nothing else. */
-export function callFor({ tool, value }: Pick<ReadyCall, 'tool' | 'value'>, context: CallContext): Call {
+export function callFor(ready: Pick<ReadyCall, 'tool' | 'value' | 'staysOnHost'>, context: CallContext): Call {
+  const { tool, value } = ready
   const { network: _, ...rest } = context
-  return { ...rest, handle: handlesFor(tool, value, context), fetch: fetchFor(tool, value, context) }
+  return { ...rest, handle: handlesFor(tool, value, context), fetch: fetchFor(ready, context) }
 }
 
 /** Runs a transactional call, in the transaction that also stores its outcome. */
@@ -120,16 +123,16 @@ function handlesFor(
 
 /** Fetches the URL parameters of a call: the tool's only network access. */
 function fetchFor(
-  { name, urls = [] }: { name: string; urls?: readonly string[] },
-  input: unknown,
+  { tool, value, staysOnHost }: Pick<ReadyCall, 'tool' | 'value' | 'staysOnHost'>,
   { network, signal }: CallContext,
 ): Call['fetch'] {
+  const { name, urls = [] }: { name: string; urls?: readonly string[] } = tool
   return async (parameter) => {
-    const text = (input as Record<string, unknown>)[parameter]
+    const text = (value as Record<string, unknown>)[parameter]
     if (!urls.includes(parameter)) throw new Error(`${name} does not declare ${parameter} as a URL`)
     if (typeof text !== 'string') throw new Error(`${name} lets ${parameter} be something else than text`)
     if (!network) throw new HeddleError('forbidden', 'there is no network here', 'work with what you have')
-    return network(text, signal)
+    return network(text, signal, staysOnHost ? { staysOnHost } : {})
   }
 }
 

@@ -73,13 +73,13 @@ describe.each(databases)('lists on %s', (database) => {
     await add(runtime, { label: 'old', archivedAt: 5 })
     await add(runtime, { label: 'agent:x:subagent:1', kind: 'agent' })
     await add(runtime, { label: 'main', folder: '/there' })
-    await add(runtime, { label: 'theirs', principalId: 'user:x' })
+    await add(runtime, { label: 'user:x:theirs', principalId: 'user:x' })
     const labels = (filter: NonNullable<Parameters<typeof listSessions>[1]>) =>
       read(async (rows) =>
         (await listSessions(rows, filter)).rows.map((each) => `${each.folder} ${each.label}`).toSorted(),
       )
-    expect(await labels({ folder, kind: 'person', archived: false })).toEqual(['/here main', '/here theirs'])
-    expect(await labels({ principal: 'user:x' })).toEqual(['/here theirs'])
+    expect(await labels({ folder, kind: 'person', archived: false })).toEqual(['/here main', '/here user:x:theirs'])
+    expect(await labels({ principal: 'user:x' })).toEqual(['/here user:x:theirs'])
     expect(await labels({ folder, archived: true })).toEqual(['/here old'])
     expect(await labels({ kind: 'agent' })).toEqual(['/here agent:x:subagent:1'])
     expect(await labels({ label: 'main' })).toEqual(['/here main', '/there main'])

@@ -107,6 +107,29 @@ describe.each(databases)('a call that sends elsewhere on %s', (database) => {
     expect(fetched).toHaveLength(2)
   })
 
+  test('follows redirects to other sites only where the user typed the address', async () => {
+    await begin({ allowedOrigins: ['https://wiki.example'] })
+    const limits: unknown[] = []
+    const { network } = under.engine
+    under.engine.network = (url, signal, limit) => {
+      limits.push([url, limit?.staysOnHost ?? false])
+      return network(url, signal)
+    }
+    const [wiki, b] = ['https://wiki.example/go?to=https://evil.example/secret', 'https://b.example/']
+    await under.say(`look at ${a}`)
+    await under.turns(1)
+    await under.say(follow(visit(wiki), visit(a), visit(wiki), visit(b), visit(`${b}2`)))
+    await answer(await question(), 'session')
+    await under.turns(2)
+    expect(limits).toEqual([
+      [wiki, false],
+      [a, false],
+      [wiki, true],
+      [b, false],
+      [`${b}2`, true],
+    ])
+  })
+
   test('is covered by a grant whose question named the sources, for the same site, and by no other', async () => {
     await begin({ ask: ['web_fetch'] })
     const site = (page: number) => visit(`https://b.example/${page}`)

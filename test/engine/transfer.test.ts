@@ -142,6 +142,7 @@ describe.each(databases)('export and import on %s', (database) => {
       change(item)
       return JSON.stringify(item)
     }
+    const personaWith = (permissions: object) => ({ id: 'junk', identity: { name: 'Junk', soul: '' }, permissions })
     const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`
     const bad: [string, string][] = [
       ['not json', 'bad_import'],
@@ -152,6 +153,8 @@ describe.each(databases)('export and import on %s', (database) => {
       [broken((item) => Object.assign(item.turn, { tokenCount: -1 })), 'bad_import'],
       [broken((item) => Object.assign(item.run, { id: runtime.newId() })), 'bad_import'],
       [broken((item) => Object.assign(item, { personaId: 'a\0b' })), 'bad_import'],
+      [broken((item) => Object.assign(item, { persona: personaWith({}) })), 'bad_import'],
+      [broken((item) => Object.assign(item, { persona: personaWith({ tools: { allow: 'exec' } }) })), 'bad_import'],
       [good.replace('"turn":{', '"turn":{"__proto__":{"x":1},'), 'bad_import'],
     ]
     for (const [line, code] of bad)

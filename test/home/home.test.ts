@@ -259,13 +259,7 @@ describe('the example configuration', () => {
 
   test('has every key that there is', () => {
     const value = parseYaml(
-      switchedOn
-        .replace('#allow', 'allow')
-        .replace('#ask', 'ask')
-        .replace('#command', 'command')
-        .replace('#timezone', 'timezone')
-        .replace('#narrator', 'narrator')
-        .replaceAll(/^ {2}#(?=embedder| {2}[a-z])/gm, '  '),
+      switchedOn.replaceAll(/^( +)#(?=[A-Za-z]+:)/gm, '$1').replaceAll(/^ {2}#(?= {2}[a-z])/gm, '  '),
     ).value as { models: Record<string, object> }
     const has = (path: string[], section: object) => {
       if (path[0] === 'models') return

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
 import type { Clock } from '../../src/domain/clock.ts'
-import type { FetchResult } from '../../src/domain/tools/fetch.ts'
+import type { FetchLimits, FetchResult } from '../../src/domain/tools/fetch.ts'
 import { systemClock } from '../../src/system.ts'
 import type { Lookup } from '../../src/tools/fetch/fetch-target.ts'
 import { safeFetch } from '../../src/tools/fetch/safe-fetch.ts'
@@ -77,7 +77,7 @@ export function sitesOfTests() {
   }
 }
 
-export interface Ask {
+export interface Ask extends FetchLimits {
   allow?: string[]
   lookup?: Lookup
   clock?: Clock
@@ -87,9 +87,9 @@ export interface Ask {
 /** Fetches with a resolver that says this machine for every name. */
 export function get(
   url: string,
-  { allow = [], lookup = here, clock = systemClock, signal }: Ask = {},
+  { allow = [], lookup = here, clock = systemClock, signal, ...limits }: Ask = {},
 ): Promise<FetchResult> {
-  return safeFetch({ clock, allow, lookup })(url, signal ?? new AbortController().signal)
+  return safeFetch({ clock, allow, lookup })(url, signal ?? new AbortController().signal, limits)
 }
 
 /** Likewise, from a server that the owner opened. */

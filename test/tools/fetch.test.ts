@@ -105,6 +105,19 @@ describe('a server that must prove who it is', () => {
 })
 
 describe('a redirect', () => {
+  test('that may not leave its host gets to the same one, to www., and to origins that the owner opened', async () => {
+    const there = await saying('here')
+    const origins = ['site.test', 'www.site.test', 'opened.test'].map((host) => `http://${host}:${there.port}`)
+    const from = await redirecting(({ url = '' }) => decodeURIComponent(url.slice(1)))
+    const follow = (to: string) =>
+      get(`${from.origin}/${encodeURIComponent(to)}`, { allow: [from.origin, ...origins], staysOnHost: true })
+    for (const origin of origins) expect((await follow(`${origin}/`)).body.toString()).toBe('here')
+    expect(await refusal(follow('http://evil.test/?q=secret'))).toMatchObject({
+      code: 'forbidden',
+      message: 'the URL leads to another site: http://evil.test/?q=secret',
+    })
+  })
+
   test.each([301, 302, 303, 307, 308])('by %d is followed, relative to where it stands', async (status) => {
     const there = await site((request, response) => {
       const location = Buffer.from('../ünï?x#y', request.url === '/a/utf8' ? 'utf8' : 'latin1').toString('latin1')

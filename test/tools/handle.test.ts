@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, normalize } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -112,7 +112,10 @@ describe.each([
   test('tells what there is', async () => {
     symlinkSync('sub', join(folder.path, 'to-dir'))
     const path = (name: string) => join(folder.path, name)
-    expect(await at('a.txt').look()).toEqual({ kind: 'file', path: path('a.txt'), names: ['a.txt'], bytes: 7 })
+    expect(await at('a.txt').look()).toEqual({
+      ...{ kind: 'file', path: path('a.txt'), names: ['a.txt'], bytes: 7 },
+      changedAt: statSync(path('a.txt')).ctimeMs,
+    })
     expect(await at('to-dir').look()).toMatchObject({ kind: 'directory', path: path('sub'), names: ['sub'] })
     expect(await at('.').look()).toMatchObject({ kind: 'directory', path: folder.path, names: [] })
     expect(await at('none').look()).toEqual({ kind: 'missing' })

@@ -15,4 +15,10 @@ export interface FetchResult {
  * The only network access of tools. Reaches public addresses and those that the config allows, and refuses the rest with a
  * message for the model; sends no credentials and no cookies.
  */
-export type SafeFetch = (url: string, signal: AbortSignal) => Promise<FetchResult>
+export type SafeFetch = (url: string, signal: AbortSignal, limits?: FetchLimits) => Promise<FetchResult>
+
+/** Limits of one fetch. */
+export interface FetchLimits {
+  /** Refuses redirects to other hosts, except to origins that the config allows. */
+  staysOnHost?: boolean
+}

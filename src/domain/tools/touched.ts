@@ -16,6 +16,16 @@ export interface TouchedFiles {
   passedOver?: string[]
   /** A command's changes to files that surveys hide; absent if there were none, or no scan. */
   hidden?: HiddenChanges
+  /** What else of a command can carry text; absent if there is none, or no scan. */
+  others?: OtherChanges
+}
+
+/** New directories whose names are more than a plain word, and changes in git's own files; surveys tell users of neither. */
+export interface OtherChanges {
+  /** Some of the paths, relative to the folder. */
+  paths: string[]
+  /** Number of further paths that are not listed. */
+  more: number
 }
 
 /** Changes in ignored files, packages and git's configuration: they end every grant except one for this very command. */

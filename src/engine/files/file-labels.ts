@@ -1,5 +1,7 @@
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
+import type { Part } from '../../domain/message.ts'
+import type { PathAddress } from '../../domain/tools/path-handle.ts'
 import type { SeenFile, ToolOutcome } from '../../domain/tools/tool.ts'
 import type { Touched } from '../../domain/tools/touched.ts'
 import {
@@ -16,9 +18,10 @@ import {
 import type { Tx } from '../../store/store.ts'
 import type { ReadyCall } from '../../tools/call.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
+import { plainName } from '../../tools/files/survey.ts'
 import type { LabelledOutcome, RunHandle } from '../run/moments.ts'
 import type { Engine } from '../runtime.ts'
-import { changeTime, hashNow, realPath } from './file-now.ts'
+import { changeTime, hasEntry, hashNow, realPath } from './file-now.ts'
 
 /** Max files of a command that are read to recognise them later; of more, the time of their change counts. */
 const maxHashed = 500
@@ -88,21 +91,35 @@ export async function labelOfFiles(run: RunHandle<Engine>, files: readonly SeenF
   }))
   const paths = new Set(files.map(({ path }) => join(folder, path)))
   const large = unread.filter(({ path, sha256 }) => sha256 === null && paths.has(path))
+  const place = { folder: run.claimed.session.folder, protect: run.engine.protect }
   const unseen: string[] = []
-  for (const path of commands.length === 0 ? [] : paths) unseen.push(...(await sourcesByTime(run, path, commands)))
+  for (const path of commands.length === 0 ? [] : paths)
+    unseen.push(...(await sourcesByTime({ ...place, path }, commands)))
   return untrustedBy([...contents, ...large.flatMap(({ sources }) => sources), ...unseen])
 }
 
+/**
+ * Label of files that a person attaches, where only the time of their change tells who wrote them; what their contents are
+ * labelled is looked up when they are accepted.
+ */
+export async function labelOfAttachments(engine: Engine, folder: string, parts: readonly Part[]): Promise<Label> {
+  const attached = parts.flatMap(({ path }) => path ?? [])
+  if (attached.length === 0) return trusted
+  const protect = engine.protect
+  const real = (await realPath({ folder, path: '.', protect })) ?? folder
+  const commands = await engine.store.read((rows) => untrustedCommandsIn(rows, real))
+  const sources: string[] = []
+  for (const path of attached)
+    sources.push(...(await sourcesByTime({ folder: real, path: resolve(real, path), protect }, commands)))
+  return untrustedBy(sources)
+}
+
 /** Only the kernel sets the time of a file's last change. */
-async function sourcesByTime(
-  { engine, claimed }: RunHandle<Engine>,
-  path: string,
-  commands: readonly UntrustedCommand[],
-): Promise<string[]> {
+async function sourcesByTime(address: PathAddress, commands: readonly UntrustedCommand[]): Promise<string[]> {
+  const { path } = address
   const around = commands.filter(({ folder }) => path.startsWith(folder === '/' ? '/' : `${folder}/`))
   if (around.length === 0) return []
-  const { folder } = claimed.session
-  const changedAt = await changeTime({ folder, path, protect: engine.protect })
+  const changedAt = await changeTime(address)
   return around
     .filter(
       ({ since, until }) =>
@@ -121,12 +138,13 @@ async function labelOfNames(run: RunHandle<Engine>, names: readonly string[]): P
   if (created.length === 0) return trusted
   const shown = new Set(names.map((name) => join(folder, name)))
   const isShown = ({ path }: UntrustedFile) =>
-    shown.has(path) ||
-    [...shown].some((each) => path.startsWith(`${each}/`) && !plainName.test(each.slice(folder.length)))
+    shown.has(path) || [...shown].some((each) => path.startsWith(`${each}/`) && !isPlain(relative(folder, each)))
   return untrustedBy(created.filter(isShown).flatMap(({ sources }) => sources))
 }
 
-const plainName = /^(?:\/[\w.-]{1,40})+$/
+function isPlain(path: string): boolean {
+  return path.split('/').every((name) => plainName.test(name))
+}
 
 /** Label of the untrusted files that are in a folder now: a command could read any of them. */
 async function labelOfFolder({ engine }: RunHandle<Engine>, folder: string): Promise<Label> {
@@ -137,8 +155,10 @@ async function labelOfFolder({ engine }: RunHandle<Engine>, folder: string): Pro
   const sources = commands.flatMap((each) => each.sources)
   for (const { path, sha256, sources: written } of files) {
     if (written.every((source) => sources.includes(source))) continue
-    const now = await hashNow({ folder, path, protect: engine.protect })
-    if (now === sha256 || (now === undefined && sha256 === null)) sources.push(...written)
+    const address = { folder, path, protect: engine.protect }
+    const now = await hashNow(address)
+    const isSame = now === null ? sha256 === null && (await hasEntry(address)) : now === (sha256 ?? undefined)
+    if (isSame) sources.push(...written)
   }
   return untrustedBy(sources)
 }
@@ -156,15 +176,21 @@ async function changedFiles(
   { sources }: Label,
 ): Promise<UntrustedFile[] | undefined> {
   if (!touched || 'unseen' in touched) return undefined
-  const { folder, created, changed, more, passedOver = [], hidden } = touched
-  const paths = [...created, ...changed, ...(hidden?.paths ?? [])]
-  if (more + (hidden?.more ?? 0) + passedOver.length > 0 || paths.length > maxHashed) return undefined
+  const { folder, created, changed, more, passedOver = [], hidden, others } = touched
+  const paths = [...created, ...changed, ...(hidden?.paths ?? []), ...(others?.paths ?? [])]
+  const unnamed = more + (hidden?.more ?? 0) + (others?.more ?? 0)
+  if (unnamed + passedOver.length > 0 || paths.length > maxHashed) return undefined
   const files: UntrustedFile[] = []
   const at = engine.clock.now()
   for (const path of paths) {
-    const sha256 = await hashNow({ folder, path, protect: engine.protect })
-    if (sha256 === null || sha256 === emptyContent) continue
-    files.push({ path: join(folder, path), sha256: sha256 ?? null, sources, isCreated: !changed.includes(path), at })
+    const address = { folder, path, protect: engine.protect }
+    const sha256 = await hashNow(address)
+    const isCreated = !changed.includes(path)
+    // Gone since, unless it is a link that leads nowhere.
+    if (sha256 === null && !(await hasEntry(address))) continue
+    // All that an empty file says is its name.
+    if (sha256 === emptyContent && (!isCreated || isPlain(path))) continue
+    files.push({ path: join(folder, path), sha256: sha256 ?? null, sources, isCreated, at })
   }
   return files
 }

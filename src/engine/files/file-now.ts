@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import type { OpenFile, PathAddress, PathHandle } from '../../domain/tools/path-handle.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'
@@ -30,6 +31,15 @@ export async function hashNow(address: PathAddress): Promise<string | null | und
     return now.kind === 'missing' ? null : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Whether a directory has an entry of this name; a link counts, wherever it leads. */
+export async function hasEntry({ path, ...rest }: PathAddress): Promise<boolean> {
+  try {
+    return await pathHandle({ ...rest, path: dirname(path) }).openDirectory((opened) => opened.has(basename(path)))
+  } catch {
+    return false
   }
 }
 

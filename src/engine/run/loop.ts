@@ -15,6 +15,7 @@ import { freeId } from '../model/model-messages.ts'
 import type { Engine } from '../runtime.ts'
 import { ActiveRun, Stop, type WorkerHandle } from './active-run.ts'
 import { grantLapsed, putQuestion, readAnswers, waitForAnswers } from './approvals/await-approval.ts'
+import { limitRedirects } from './approvals/sinks.ts'
 import { isStillGranted, type RefusedCall, triageCalls } from './approvals/triage-calls.ts'
 import { closeCalls } from './budget.ts'
 import type { ClaimedRun } from './claimed-run.ts'
@@ -136,7 +137,7 @@ async function finishOpenCalls(run: ActiveRun): Promise<void> {
   const repeatable: ReadyCall[] = []
   for (const call of run.journal.openCalls) {
     const prepared = prepareCall(call, engine.tools, claimed.run.effectiveTools)
-    if ('tool' in prepared && mayRepeat(call.effect)) repeatable.push(prepared)
+    if ('tool' in prepared && mayRepeat(call.effect)) repeatable.push(await limitRedirects(run, prepared))
     else unknown.push(call)
   }
   const steps = unknown.map((call) =>

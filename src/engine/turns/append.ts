@@ -4,6 +4,7 @@ import { owner, type Principal, principalText } from '../../domain/access/princi
 import type { WriteArea } from '../../domain/crash-points.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
+import type { Label } from '../../domain/label.ts'
 import { checkLabelOf, type Session, type SessionKind } from '../../domain/session.ts'
 import type { Thread, ThreadConfig } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
@@ -27,6 +28,8 @@ interface AppendInput {
   personaId?: string
   /** Who adds it, and whose a new session is; the owner by default. */
   principal?: Principal
+  /** What the words of whoever adds it count; as the owner's by default. */
+  trust?: Label
 }
 
 interface Appended {
@@ -39,7 +42,7 @@ interface Appended {
 export async function append(runtime: Runtime, input: AppendInput): Promise<Appended> {
   const { folder, principal = owner } = input
   const [principalId, rank] = [principalText(principal), rankOf(principal)]
-  const made = makeTurn(runtime, input.draft)
+  const made = makeTurn(runtime, input.draft, input.trust)
   const fresh = { sessionId: runtime.newId(), segmentId: runtime.newId() }
   const now = made.content.timestamp
   const body = async (tx: Tx): Promise<Appended> => {

@@ -3,7 +3,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { idPattern } from '../../domain/id.ts'
 import { integrities } from '../../domain/label.ts'
 import { roles, sources } from '../../domain/message.ts'
-import { modelSettings, type Persona, personaPattern } from '../../domain/persona.ts'
+import { modelSettings, type Persona, permissions, personaPattern } from '../../domain/persona.ts'
 import { outcomes, type Run, runKinds, runOrigins, runStates, stepKinds } from '../../domain/run.ts'
 import { type SessionKind, sessionKinds } from '../../domain/session.ts'
 import { callStatuses, type ThreadConfig, type Turn, turnTypes } from '../../domain/turn.ts'
@@ -164,9 +164,7 @@ const exportedTurn = z.strictObject({
     }),
   ),
   prompt: plain.nullable(),
-  persona: z
-    .looseObject({ id: z.string().regex(personaPattern), identity: z.looseObject({}), permissions: z.looseObject({}) })
-    .nullable(),
+  persona: z.looseObject({ id: z.string().regex(personaPattern), identity: z.looseObject({}), permissions }).nullable(),
   sessions: z.array(
     z.strictObject({
       folder: plain,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Millis } from '../../domain/clock.ts'
 import type { TurnDraft } from '../../domain/draft.ts'
 import { UsageError } from '../../domain/errors.ts'
+import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import { labelOf, linkMessages, type Message } from '../../domain/message.ts'
 import { newRun, type Step } from '../../domain/run.ts'
 import { noUsage, type Thread, type ToolCall, type ToolCallEntry } from '../../domain/turn.ts'
@@ -22,8 +23,9 @@ interface PreparedTurn {
   compactsTo: number | null
 }
 
-/** Assigns ids and times to a draft. Call before the transaction, so that a retried body writes the same turn. */
-export function makeTurn({ clock, newId }: Runtime, draft: TurnDraft): PreparedTurn {
+/** Assigns ids and times to a draft; `trust` is what the words of its author count. Call before the transaction, so that a retried body writes the same turn. */
+export function makeTurn({ clock, newId }: Runtime, draft: TurnDraft, trust?: Label): PreparedTurn {
+  const own = trust && isUntrusted(trust) ? [trust] : []
   if (draft.query.length === 0 && draft.compactsTo === undefined)
     throw new UsageError('a turn needs at least one input', 'add --user "…"', 'empty_turn')
   if (draft.systemPrompt?.includes('\0'))
@@ -37,7 +39,7 @@ export function makeTurn({ clock, newId }: Runtime, draft: TurnDraft): PreparedT
     content: input.content,
     ...(input.parts && { parts: input.parts }),
     timestamp,
-    ...(input.label && { label: input.label }),
+    ...((input.label || own.length > 0) && { label: joinLabels([...(input.label ? [input.label] : []), ...own]) }),
   }))
   const { toolCalls = [] } = draft
   const { steps, entries } = journal(runId, toolCalls, timestamp)
@@ -57,7 +59,8 @@ export function makeTurn({ clock, newId }: Runtime, draft: TurnDraft): PreparedT
         usage.inputTokens + usage.outputTokens || estimateTokens([...queryMessages, responseMessage], toolCalls),
       usage,
       promptHash: draft.systemPrompt === undefined ? null : sha256(draft.systemPrompt),
-      label: labelOf(queryMessages),
+      // The answer and the tool calls are its author's words as well.
+      label: joinLabels([labelOf(queryMessages), ...own]),
       runId,
       timestamp,
     },

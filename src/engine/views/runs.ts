@@ -89,8 +89,10 @@ export async function listUsage(
 }
 
 /** Why a run has another model than the one that was asked for. */
-function clampOfRun({ modelRequested, ceiling }: Run): Pick<TurnModel, 'clamped'> {
-  const clamped = modelRequested === null ? undefined : clampOf(modelRequested, ceiling.models)
+function clampOfRun({ run, personaModel, clamp }: ListedRun): Pick<TurnModel, 'clamped'> {
+  const wanted = run.modelRequested ?? personaModel
+  const clamped =
+    clamp ?? (wanted === null || run.finishedAt !== null ? undefined : clampOf(wanted, run.ceiling.models))
   return clamped ? { clamped } : {}
 }
 
@@ -116,7 +118,8 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
   )
   const unfinished = runs.filter(({ finishedAt }) => finishedAt === null)
   const doing = await describeActivity(rows, unfinished, now)
-  return listed.map(({ run, session, narrates, activeAt, model }) => {
+  return listed.map((each) => {
+    const { run, session, narrates, activeAt, model } = each
     const spent = spending.get(run.id) ?? spendingOf([])
     return {
       id: run.id,
@@ -132,7 +135,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       ...(run.taskId !== null && { taskId: run.taskId }),
       via: run.via,
       lane: run.lane,
-      model: { requested: run.modelRequested, actual: model, ...clampOfRun(run) },
+      model: { requested: run.modelRequested, actual: model, ...clampOfRun(each) },
       doing: doing.get(run.id) ?? run.error?.message ?? run.state,
       silentForSeconds: seconds(now - (run.finishedAt ?? activeAt ?? run.createdAt)),
       ageSeconds: seconds((run.finishedAt ?? now) - run.createdAt),

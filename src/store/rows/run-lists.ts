@@ -1,8 +1,10 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Approval } from '../../domain/approval.ts'
 import type { Millis } from '../../domain/clock.ts'
+import type { ModelConfig } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { type CallSum, type Spending, spendingOf } from '../../domain/spending.ts'
+import type { ModelClamp } from '../../domain/turn.ts'
 import type { Reading } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { type RunRow, runFrom } from './run-rows.ts'
@@ -20,6 +22,10 @@ export interface ListedRun {
   activeAt: Millis | null
   /** Model of the last answered call. */
   model: string | null
+  /** Model that its persona names now. */
+  personaModel: string | null
+  /** As noted with its turn; null before it ends. */
+  clamp: ModelClamp | null
 }
 
 /** Which runs a list is about. Imported turns have no place in one. */
@@ -110,8 +116,9 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
     .selectFrom(page.as('runs'))
     .leftJoin('sessions', 'sessions.id', 'runs.session_id')
     .leftJoin('sessions as talk', 'talk.id', 'sessions.narrates_id')
+    .leftJoin('personas', 'personas.id', 'sessions.persona_id')
     .selectAll('runs')
-    .select(['sessions.label', 'sessions.folder', 'talk.label as narrates'])
+    .select(['sessions.label', 'sessions.folder', 'talk.label as narrates', 'personas.default_model_config_json'])
     .select([
       sql<number | null>`(SELECT at FROM steps WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1)`.as('step_at'),
       sql<number | null>`(SELECT at FROM usage WHERE run_id = runs.id ORDER BY call DESC LIMIT 1)`.as('call_at'),
@@ -120,6 +127,8 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
       // A partial reply counts as well, but complete ones come first.
       sql<string | null>`(SELECT model FROM usage WHERE run_id = runs.id AND state IN ('spent', 'estimated')
         ORDER BY state DESC, call DESC LIMIT 1)`.as('answered_by'),
+      sql<string | null>`(SELECT turns.model_clamp_json FROM inbox JOIN turns ON turns.id = inbox.consumed_by_turn
+        WHERE inbox.run_id = runs.id LIMIT 1)`.as('clamp'),
     ])
 }
 
@@ -131,6 +140,8 @@ type FactRow = RunRow & {
   call_at: number | null
   pause_at: number | null
   answered_by: string | null
+  default_model_config_json: string | null
+  clamp: string | null
 }
 
 function listedFrom(row: FactRow): ListedRun {
@@ -141,5 +152,7 @@ function listedFrom(row: FactRow): ListedRun {
     narrates: row.narrates,
     activeAt: times.length === 0 ? null : Math.max(...times),
     model: row.answered_by,
+    personaModel: (JSON.parse(row.default_model_config_json ?? '{}') as ModelConfig).model ?? null,
+    clamp: row.clamp === null ? null : (JSON.parse(row.clamp) as ModelClamp),
   }
 }

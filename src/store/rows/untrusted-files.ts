@@ -44,7 +44,7 @@ export async function insertUntrustedFiles(tx: Tx, runId: string, files: readonl
     )
 }
 
-/** A trusted run has written this content: it is no longer another's, here or anywhere. */
+/** A trusted run has written this content: it is no longer another's. A file that another run named keeps its row. */
 export async function deleteUntrustedFiles(tx: Tx, { path, sha256 }: { path: string; sha256: string }): Promise<void> {
   await tx.run(deleteWritten({ path, sha256, unknown: unknownContent }))
 }
@@ -147,8 +147,8 @@ const deleteWritten = statement((db, arg: { path: string; sha256: string; unknow
     .deleteFrom('untrusted_files')
     .where((where) =>
       where.or([
-        where('sha256', '=', arg.sha256),
-        where.and([where('path', '=', arg.path), where('sha256', '=', arg.unknown)]),
+        where.and([where('sha256', '=', arg.sha256), where('created', '=', 0)]),
+        where.and([where('path', '=', arg.path), where('sha256', 'in', [arg.sha256, arg.unknown])]),
       ]),
     ),
 )

@@ -25,18 +25,30 @@ const redirects = [301, 302, 303, 307, 308]
 /** Fetch for all URLs that come from models or untrusted content. */
 export function safeFetch({ clock, allow, lookup = machineLookup }: FetchPolicy): SafeFetch {
   const allowedOrigins = new Set(allow.map((origin) => new URL(origin).origin))
-  return async (text, signal) => {
+  return async (text, signal, { staysOnHost = false } = {}) => {
     signal.throwIfAborted()
     const first = webUrl(text)
     const timer = new FetchTimer(clock, bounds, signal, tooSlow)
     try {
-      return await follow(first, timer, (url) => resolveTarget(url, lookup, allowedOrigins))
+      return await follow(first, timer, (url) => {
+        if (staysOnHost && hostOf(url) !== hostOf(first) && !allowedOrigins.has(url.origin)) throw otherHost(url)
+        return resolveTarget(url, lookup, allowedOrigins)
+      })
     } catch (error) {
       throw timer.signal.aborted ? timer.signal.reason : toFailure(error)
     } finally {
       timer.end()
     }
   }
+}
+
+/** Many sites lead from their name to the same with `www.`, or back. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^www\./, '')
+}
+
+function otherHost({ href }: URL): HeddleError {
+  return new HeddleError('forbidden', `the URL leads to another site: ${href}`, 'fetch that URL; the user may be asked')
 }
 
 /** Follows redirects; each target is looked up and checked like the first. */

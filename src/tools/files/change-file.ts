@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, normalize } from 'node:path'
 import { agentDirectories } from '../../domain/agent.ts'
 import type { Coverage } from '../../domain/approval.ts'
 import { HeddleError } from '../../domain/errors.ts'
@@ -15,7 +15,7 @@ export type MakeContent = (before: FileContent | undefined, shown: string) => Bu
 
 /** A file in an agent directory could become an agent of the folder. */
 export function agentFileSink(path: string): SinkCall | undefined {
-  const below = `/${path.toLowerCase()}`.replace(/\/(?:\.?\/)+/g, '/')
+  const below = normalize(`/${path.toLowerCase()}`)
   return agentDirectories.some((directory) => below.includes(`/${directory}/`)) ? { sink: 'agents' } : undefined
 }
 

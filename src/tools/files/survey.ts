@@ -10,6 +10,8 @@ const maxNamed = 200
 // Installing packages also changes files that are surveyed.
 const packages = 'node_modules'
 const ignored = 'ignored files'
+/** A name that says nothing: a word. */
+export const plainName = /^[\w.-]{1,40}$/
 const ignoreFile = /(^|\/)\.(git)?ignore$/
 
 /**
@@ -24,6 +26,8 @@ export async function survey(folder: PathAddress): Promise<Survey | 'tooMany'> {
 /** Result of a survey. */
 interface Survey<Marks = string> {
   marks: Marks
+  /** Directories whose names are more than a plain word. */
+  directories: string[]
   /** Ignored files and directories, packages and `.git`: not surveyed. */
   hidden: string[]
   /** Kinds of files that were not surveyed, in words. */
@@ -38,14 +42,14 @@ export function otherKinds(passedOver: readonly string[]): string[] {
 /** A folder, and an earlier survey to compare it with. */
 export interface Comparison {
   folder: PathAddress
-  before: Pick<Survey, 'marks' | 'passedOver'>
+  before: Pick<Survey, 'marks' | 'directories' | 'passedOver'>
 }
 
 /** Changes in a folder since a survey, and its hidden paths now. */
 export async function touchedSince({
   folder,
   before,
-}: Comparison): Promise<{ touched: TouchedFiles; hidden: string[] } | 'tooMany'> {
+}: Comparison): Promise<{ touched: TouchedFiles; hidden: string[]; directories: string[] } | 'tooMany'> {
   const handle = syncHandle(folder)
   const surveyed = await marksIn(handle)
   if (surveyed === 'tooMany') return surveyed
@@ -61,7 +65,12 @@ export async function touchedSince({
   const touched = limitPaths('path' in sight ? sight.path : folder.folder, { changed, removed, created })
   // The exec guard watches what git would run there.
   const unseen = [...new Set([...before.passedOver, ...surveyed.passedOver])].filter((name) => name !== '.git').sort()
-  return { touched: { ...touched, ...(unseen.length > 0 && { passedOver: unseen }) }, hidden: surveyed.hidden }
+  const directories = surveyed.directories.filter((path) => !before.directories.includes(path))
+  return {
+    touched: { ...touched, ...(unseen.length > 0 && { passedOver: unseen }) },
+    hidden: surveyed.hidden,
+    directories,
+  }
 }
 
 /** Paths that are really gone, not just ignored by now. */
@@ -122,7 +131,7 @@ export function readMarks(text: string): Map<string, string> {
 
 /** Surveys all files of a folder. */
 export async function marksIn(folder: PathHandle): Promise<Survey<Map<string, string>> | 'tooMany'> {
-  const surveyed: Surveyed = { marks: new Map(), hidden: [], passedOver: new Set(), left: maxSurveyed }
+  const surveyed: Surveyed = { marks: new Map(), directories: [], hidden: [], passedOver: new Set(), left: maxSurveyed }
   const below = await folder.openDirectory(async (directory) =>
     takeMarks(surveyed, '', directory, await ownIgnoreRules(directory)),
   )
@@ -142,11 +151,13 @@ export async function marksIn(folder: PathHandle): Promise<Survey<Map<string, st
     below.push(...deeper)
   }
   if (surveyed.left < 0) return 'tooMany'
-  return { marks: surveyed.marks, hidden: surveyed.hidden, passedOver: [...surveyed.passedOver].sort() }
+  const { marks, directories, hidden, passedOver } = surveyed
+  return { marks, directories, hidden, passedOver: [...passedOver].sort() }
 }
 
 interface Surveyed {
   marks: Map<string, string>
+  directories: string[]
   hidden: string[]
   passedOver: Set<string>
   /** Number of further entries allowed. */
@@ -178,6 +189,7 @@ async function takeMarks(
       surveyed.hidden.push(path)
       continue
     }
+    if (kind === 'directory' && !plainName.test(name)) surveyed.directories.push(path)
     if (kind === 'directory') below.push({ path, name, handle: directory.at(name), ignoring })
     else {
       // Already gone, or unreadable.

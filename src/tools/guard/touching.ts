@@ -1,5 +1,5 @@
 import type { PathAddress } from '../../domain/tools/path-handle.ts'
-import type { HiddenChanges, Touched, TouchedFiles } from '../../domain/tools/touched.ts'
+import type { HiddenChanges, OtherChanges, Touched, TouchedFiles } from '../../domain/tools/touched.ts'
 import type { FileThreads } from '../files/file-threads.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
 import type { HiddenMarks } from './hidden-files.ts'
@@ -30,10 +30,13 @@ export async function reportTouched<T>(
   if ('unseen' in before) return { done, touched: before }
   const after = await unlessUnseen(threads.perform({ compare: { folder, before } }, signal), signal)
   if ('unseen' in after) return { done, touched: after }
-  if (!hiddenBefore || !hiddenBy) return { done, touched: after.touched }
+  const { directories } = after
+  if (!hiddenBefore || !hiddenBy) return { done, touched: { ...after.touched, ...othersOf(directories) } }
   const paths = [...new Set([...before.hidden, ...after.hidden])]
   const hiddenAfter = await hiddenIn(threads, place, paths)
-  return { done, touched: hiddenAfter ? withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter) : after.touched }
+  if (!hiddenAfter) return { done, touched: { ...after.touched, ...othersOf(directories) } }
+  const others = othersOf([...directories, ...changedIn(hiddenBefore.others, hiddenAfter.others)])
+  return { done, touched: { ...withHidden(after.touched, hiddenBy, hiddenBefore, hiddenAfter), ...others } }
 }
 
 /** Undefined if the scan failed: then hidden files count as possibly changed. */
@@ -52,8 +55,7 @@ function withHidden(
   before: HiddenMarks,
   after: HiddenMarks,
 ): TouchedFiles {
-  const isSame = before.marks === after.marks
-  const changed = isSame ? [] : [...differences(readMarks(before.marks), readMarks(after.marks)).keys()].sort()
+  const changed = changedIn(before.marks, after.marks)
   const paths = changed.slice(0, maxHiddenNamed)
   const unseen = [...new Set([...otherKinds(passedOver), ...before.passedOver, ...after.passedOver])].sort()
   return {
@@ -61,6 +63,15 @@ function withHidden(
     ...(unseen.length > 0 && { passedOver: unseen }),
     ...(changed.length > 0 && { hidden: { by, paths, more: changed.length - paths.length } }),
   }
+}
+
+function changedIn(before: string, after: string): string[] {
+  return before === after ? [] : [...differences(readMarks(before), readMarks(after)).keys()].sort()
+}
+
+function othersOf(found: string[]): { others?: OtherChanges } {
+  const paths = found.slice(0, maxHiddenNamed)
+  return found.length === 0 ? {} : { others: { paths, more: found.length - paths.length } }
 }
 
 /** A failed scan must not fail the call; only an abort does. */

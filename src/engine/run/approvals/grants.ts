@@ -26,7 +26,8 @@ interface GrantCheck {
  * Looks for a grant of the user's session, which holds for all agents of its requests, or of this agent in this folder. A
  * grant for commands without a sandbox lapses with the first change that a run makes in the folder, since the command
  * would run files that the user has not seen. `mustShowSources`: untrusted content led to a call that reaches a sink, which
- * only a grant covers that was given for such a call.
+ * only a grant covers that was given for such a call. One that lapses is for one exact command, and ends with the first
+ * change that a run makes: that content has no say in what the command does.
  */
 export function grantFor(
   { engine, claimed }: ActiveRun,
@@ -39,7 +40,7 @@ export function grantFor(
     const sessionIds = [session.id, ...(root?.sessionId ? [root.sessionId] : [])]
     const agent = agentOf(run, actor.persona?.id ?? null)
     const applies = (grant: Grant) =>
-      (grant.showedSources || !mustShowSources) &&
+      (grant.showedSources || !mustShowSources || lapses(covered)) &&
       (grant.scope === 'session'
         ? sessionIds.includes(grant.sessionId ?? '')
         : grant.agent === agent && grant.folder === covered.folder)

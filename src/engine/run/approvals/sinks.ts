@@ -15,6 +15,17 @@ export async function sinkReason(run: ActiveRun, ready: ReadyCall): Promise<stri
   return `${ready.call.name} ${effects[reached.sink]}${where}, and this run has read untrusted content`
 }
 
+/**
+ * Limits a call that goes on without an answer of its own, because of the origin of its address: its redirects stay on that
+ * host unless the user typed the address.
+ */
+export async function limitRedirects(run: ActiveRun, ready: ReadyCall): Promise<ReadyCall> {
+  const { destinations = [] } = (isUntrusted(run.label) && sinkOf(ready)) || {}
+  if (destinations.length === 0) return ready
+  const texts = await typedTexts(run)
+  return destinations.every((each) => isTyped(each, texts)) ? ready : { ...ready, staysOnHost: true }
+}
+
 /** Note for the user on a call whose input leaves the folder. */
 export function sinkNote(ready: ReadyCall): string {
   if (ready.tool.startsAgent) return '; what it is given goes to another agent'

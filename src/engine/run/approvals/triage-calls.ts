@@ -10,7 +10,7 @@ import { nestedSpawnRefusal } from '../spawn.ts'
 import { limitRefusal } from '../tool-execution.ts'
 import { type FrozenCall, freezeCall } from './frozen-call.ts'
 import { grantFor, type LapsedGrant, lapsedFact } from './grants.ts'
-import { sinkNote, sinkReason } from './sinks.ts'
+import { limitRedirects, sinkNote, sinkReason } from './sinks.ts'
 
 /** Max questions per reply; further calls that need approval are refused. */
 const maxQuestions = 20
@@ -61,7 +61,7 @@ export async function triageCalls(run: ActiveRun, calls: RequestedCall[]): Promi
     }
     const sink = await sinkReason(run, prepared)
     const reason = sink ?? (await approvalReasonFor(run, prepared))
-    if (reason === undefined) triaged.allowed.push(prepared)
+    if (reason === undefined) triaged.allowed.push(await limitRedirects(run, prepared))
     // A call that cannot be made is refused without a question.
     else
       await fileForApproval(run, prepared, { reason, mustShowSources: sink !== undefined }, triaged).catch((error) =>
@@ -91,8 +91,10 @@ async function fileForApproval(
 ): Promise<void> {
   const coverage = await coverageOf(ready, run.contextOf(ready.call.id))
   const { isGranted, lapsed } = await grantFor(run, coverage, { mustShowSources })
-  if (isGranted) triaged.allowed.push(lapses(coverage) ? { ...ready, grant: { ...coverage, mustShowSources } } : ready)
-  else if (triaged.questions.length === maxQuestions)
+  if (isGranted) {
+    const allowed = await limitRedirects(run, ready)
+    triaged.allowed.push(lapses(coverage) ? { ...allowed, grant: { ...coverage, mustShowSources } } : allowed)
+  } else if (triaged.questions.length === maxQuestions)
     triaged.refused.push({ call: ready.call, outcome: tooManyQuestions })
   else {
     const { facts, ...frozen } = await freezeCall(run, ready, run.label)
