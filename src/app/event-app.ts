@@ -4,6 +4,8 @@ import type { Millis } from '../domain/clock.ts'
 import type { Event } from '../domain/event.ts'
 import { pruneRequests } from '../store/rows/access/idempotency.ts'
 import { followEvents, newestCursor, pruneEvents, readEvents } from '../store/rows/events.ts'
+import { pruneFires } from '../store/rows/jobs/fires.ts'
+import { pruneMessages } from '../store/rows/jobs/outbox.ts'
 import type { Store, StoreContext } from '../store/store.ts'
 import type { Caller } from './caller.ts'
 import { withoutPrivateDetails } from './private-views.ts'
@@ -21,8 +23,10 @@ export function eventApp(store: Store, context: StoreContext, keepMs: Millis, ca
     async prune() {
       const before = context.clock.now() - keepMs
       const events = await store.write('prune', async (tx) => {
-        // Keys are kept as long as the events that tell what their requests did.
+        // Keys, fires and sent messages are kept as long as the events that tell of the same requests.
         await pruneRequests(tx, before)
+        await pruneFires(tx, before)
+        await pruneMessages(tx, before)
         return pruneEvents(tx, before)
       })
       return { events }

@@ -150,14 +150,15 @@ async function checkDraft<T extends Partial<JobDraft> & { folder: string }>(
   if (agent !== undefined) assertAgentUsable(agent, agents.askable(draft.folder))
   if (model !== undefined) engine.model(model)
   const rank = rankOf(caller.principal)
-  const options = clampRunOptions(draft.options ?? {}, rank, engine.limits.timeoutMs)
+  const asked = draft.options ?? {}
+  const options = { ...asked, ...clampRunOptions(asked, rank, engine.limits.timeoutMs) }
   const deliver = []
   for (const target of draft.deliver ?? []) {
     if (target.kind !== 'session' && rank !== 'owner' && rank !== 'admin')
       throw new HeddleError('forbidden', `${caller.text} may deliver to sessions only`, 'use session:LABEL')
     deliver.push(await senders.check(target, draft.folder))
   }
-  return { ...draft, options, ...(draft.deliver && { deliver }) }
+  return { ...draft, ...(draft.options && { options }), ...(draft.deliver && { deliver }) }
 }
 
 async function assertNotHeld({ store }: AppEngine): Promise<void> {

@@ -1,5 +1,6 @@
 import type { WorkInProgress } from '../api/views/run.ts'
 import type { Config } from '../config/config.ts'
+import { restingFires } from '../engine/jobs/close-fire.ts'
 import { timedJobs } from '../engine/jobs/due-jobs.ts'
 import { type Senders, timedMessages } from '../engine/jobs/send.ts'
 import { defaultAgentProblem } from '../engine/run/check-input.ts'
@@ -60,7 +61,9 @@ export class ProcessWorker {
       pid: process.pid,
       onError,
       // A process that works for one session starts nothing else.
-      ...(session ? { sessionId: session.id } : { dueSources: [timedJobs(engine), timedMessages(engine, senders)] }),
+      ...(session
+        ? { sessionId: session.id }
+        : { dueSources: [timedJobs(engine), restingFires(engine), timedMessages(engine, senders)] }),
     })
     this.#worker = worker
     const jobs = startBackgroundJobs(engine, worker, {

@@ -97,3 +97,10 @@ test('a restored backup holds all jobs until the owner says go', async () => {
   expect(await heddle().json('cron', 'resume')).toEqual({ ok: true, jobs: 1 })
   expect((await heddle().run('status')).out).not.toContain('jobs are held')
 })
+
+test('a job keeps the agent that it was given, also when something else of it is changed', async () => {
+  const home = heddle()
+  const added = await home.json('cron', 'add', '--every', '1h', '--agent', '@general', '--message', 'look')
+  expect(added).toMatchObject({ agent: 'general' })
+  expect(await home.json('cron', 'edit', '1', '--name', 'other')).toMatchObject({ agent: 'general', name: 'other' })
+})

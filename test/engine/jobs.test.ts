@@ -161,22 +161,64 @@ describe.each(databases)('jobs on %s', (database) => {
     await clock.advance(10 * minute)
     await due()
     await over(id, 1)
+    // Set back by less than an interval: the time that was handled does not come again.
     off -= 8 * minute
     await due()
+    expect((await job(id)).nextAt).toBe(origin + 20 * minute)
     off += 24 * 60 * minute
     await due()
     await over(id, 2)
     off -= 24 * 60 * minute
-    await due()
-    await clock.advance(30 * minute)
-    await due()
-    const times = (await fires(id)).filter(({ outcome }) => outcome === 'fired').map(({ scheduledAt }) => scheduledAt)
-    expect(times).toEqual([origin + 10 * minute, origin + 24 * 60 * minute])
-    expect((await job(id)).nextAt).toBe(origin + (24 * 60 + 10) * minute)
-    // By hand too, although the clock shows an earlier time.
     const byHand = await fireJob(under.engine, await job(id), { kind: 'manual' })
-    expect(byHand).toMatchObject({ outcome: 'fired', scheduledAt: (times[1] ?? 0) + 1 })
-    expect((await job(id)).nextAt).toBe(origin + (24 * 60 + 10) * minute)
+    expect(byHand).toMatchObject({ outcome: 'fired', scheduledAt: origin + 24 * 60 * minute + 1 })
+    const fired = (await fires(id)).filter(({ outcome }) => outcome === 'fired')
+    const times = fired.map(({ scheduledAt }) => scheduledAt).sort((a, b) => a - b)
+    expect(times).toEqual([origin + 10 * minute, origin + 24 * 60 * minute, origin + 24 * 60 * minute + 1])
+  })
+
+  test('go on at their interval when the clock was a year ahead and is set back', async () => {
+    await start()
+    const origin = now()
+    const year = 365 * 24 * 60 * minute
+    const { id } = await add()
+    off += year
+    const { id: madeAhead } = await add()
+    await under.work()
+    const source = timedJobs(under.engine)
+    const look = async () => {
+      const first = await under.engine.store.read((rows) => source.next(rows, now()))
+      if (first !== undefined && first <= now()) await source.handle(now())
+    }
+    await look()
+    await over(id, 1)
+    off -= year
+    await look()
+    for (let fire = 1; fire <= 2; fire++) {
+      await clock.advance(10 * minute)
+      await look()
+      await over(id, 1 + fire)
+      await over(madeAhead, fire)
+    }
+    const all = (await fires(id)).sort((a, b) => a.scheduledAt - b.scheduledAt)
+    const fired = all.filter(({ outcome }) => outcome === 'fired')
+    expect(fired.map(({ at }) => Math.floor((at - origin) / minute)).slice(1)).toEqual([10, 20])
+    expect((await job(id)).nextAt).toBe(origin + 30 * minute)
+  })
+
+  test('that are changed or enabled again while the clock shows an earlier time still fire for later times', async () => {
+    await start()
+    const { id } = await add()
+    await under.work()
+    await clock.advance(10 * minute)
+    await due()
+    await over(id, 1)
+    off -= 20 * minute
+    await write((tx) => enableJob(tx, id, false, now()))
+    await write((tx) => enableJob(tx, id, true, now()))
+    off += 20 * minute
+    await due()
+    const times = (await over(id, 2)).map(({ scheduledAt }) => scheduledAt).sort((a, b) => a - b)
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBe(1)
   })
 
   test('skip a time while the run of their last fire works', async () => {

@@ -71,7 +71,7 @@ export interface FireView {
   scheduledAt: string
   at: string
   outcome: FireOutcome
-  /** Why it was skipped. */
+  /** Why it was skipped, or did not complete. */
   reason?: string
   runId?: string
   status?: Outcome

@@ -76,7 +76,7 @@ export interface Fire {
   scheduledAt: Millis
   outcome: FireOutcome
   at: Millis
-  /** Why it was skipped. */
+  /** Why it was skipped, or did not complete. */
   reason: string | null
   itemId: string | null
   /** The request that it started; null until a run has taken its input. */

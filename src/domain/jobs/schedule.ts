@@ -47,6 +47,20 @@ export function nextTime(timetable: Timetable, after: Millis): Millis | undefine
   return undefined
 }
 
+/** How late a time may be before it counts as missed, and how far a clock may be set back before times come again. */
+export const timeGrace: Millis = 60_000
+
+/**
+ * The time for which a job waits, `lastAt` being the last one that was handled: the first after both that one and now. When
+ * the clock was set back by more than a time of the schedule, it is the first after now: a job must not be silent until the
+ * clock shows again what it has shown before.
+ */
+export function timeToAwait(timetable: Timetable, lastAt: Millis | null, now: Millis): Millis | undefined {
+  const next = nextTime(timetable, now)
+  const isHandled = next !== undefined && lastAt !== null && next <= lastAt && lastAt - next <= timeGrace
+  return isHandled ? nextTime(timetable, lastAt) : next
+}
+
 /** The last time of a schedule after one moment and not after another: of several missed times, the one to catch up. */
 export function latestTime(timetable: Timetable, after: Millis, until: Millis): Millis | undefined {
   let low = after

@@ -65,7 +65,7 @@ export async function editJob(
     ...before,
     ...settings,
     label: joinLabels([before.label, author.label]),
-    ...(isMoved && { startsAt: now, lastAt: null }),
+    ...(isMoved && { startsAt: now }),
   }
   return save(tx, job.isEnabled && isMoved ? arm(job, now) : job, now)
 }
@@ -76,7 +76,7 @@ export async function enableJob(tx: Tx, id: number, isEnabled: boolean, now: Mil
   if (job.isEnabled === isEnabled) return job
   if (!isEnabled) return save(tx, { ...job, isEnabled, nextAt: null, disabledReason: null }, now)
   // What is due is counted from now: a job that was away for a month has missed nothing.
-  return save(tx, arm({ ...job, isEnabled, failures: 0, disabledReason: null, lastAt: null }, now), now)
+  return save(tx, arm({ ...job, isEnabled, failures: 0, disabledReason: null }, now), now)
 }
 
 export async function deleteJob(tx: Tx, id: number, now: Millis): Promise<void> {

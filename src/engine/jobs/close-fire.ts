@@ -3,7 +3,7 @@ import type { Fire, Job } from '../../domain/jobs/job.ts'
 import type { Label } from '../../domain/label.ts'
 import { type Outcome, outcomeWord } from '../../domain/run.ts'
 import { isUnanswered, turnsOfRequest } from '../../store/rows/inbox.ts'
-import { endFire, openFiresOf, setFireRequest } from '../../store/rows/jobs/fires.ts'
+import { endFire, openFiresOf, openFiresWithoutRun, setFireRequest } from '../../store/rows/jobs/fires.ts'
 import { lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import { insertMessage } from '../../store/rows/jobs/outbox.ts'
 import { plansOfRequest } from '../../store/rows/plans.ts'
@@ -11,21 +11,47 @@ import { findRun, hasUnfinished } from '../../store/rows/runs.ts'
 import { findTurn } from '../../store/rows/threads.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { RunEnd } from '../run/moments.ts'
+import type { DueSource } from '../run/worker/due.ts'
 import type { Engine } from '../runtime.ts'
 import { tallyFire } from './tally.ts'
 
 /**
- * Ends the fires whose request this run's end completes, in the settling transaction. Runs of other requests cost nothing
- * here: a first run without an input of a job reads no row.
+ * Ends the fires whose request this run's end completes, in the settling transaction: a child that wakes nobody may be the
+ * last of it. A first run without an input of a job reads no row here.
  */
 export async function closeFires({ tx, engine, run, ending, items, now }: RunEnd<Engine>): Promise<void> {
-  if (run.parentRunId !== null) return
   const inputs = items.filter(({ source }) => source === 'cron' || source === 'event').map(({ id }) => id)
-  const isContinuation = run.id !== run.rootRunId
-  if (inputs.length === 0 && run.via !== 'cron' && !isContinuation) return
+  if (inputs.length === 0 && run.via !== 'cron' && run.id === run.rootRunId) return
   await setFireRequest(tx, inputs, run.rootRunId)
-  if (ending.state !== 'cancelled' && !(await isAtRest(tx, run.rootRunId))) return
-  for (const fire of await openFiresOf(tx, run.rootRunId)) await closeFire(tx, engine, fire, now)
+  const open = await openFiresOf(tx, run.rootRunId)
+  if (open.length === 0) return
+  const isStopped = ending.state === 'cancelled' && run.parentRunId === null
+  if (!isStopped && !(await isAtRest(tx, run.rootRunId))) return
+  for (const fire of open) await closeFire(tx, engine, fire, now)
+}
+
+/**
+ * Open fires whose request is at rest: of two last runs that end at once in two processes, neither sees the end of the
+ * other, and so neither closes the fire.
+ */
+export function restingFires(engine: Engine): DueSource {
+  const { store } = engine
+  return {
+    async next(rows, now) {
+      for (const fire of await openFiresWithoutRun(rows)) if (await isOver(rows, fire)) return now
+      return undefined
+    },
+    async handle(now) {
+      for (const fire of await store.read((rows) => openFiresWithoutRun(rows)))
+        await store.write('fire', async (tx) => {
+          if (await isOver(tx, fire)) await closeFire(tx, engine, fire, now)
+        })
+    },
+  }
+}
+
+async function isOver(rows: Reading, { rootRunId }: Fire): Promise<boolean> {
+  return rootRunId !== null && isAtRest(rows, rootRunId)
 }
 
 /**
@@ -41,7 +67,7 @@ export async function isAtRest(rows: Reading, rootRunId: string): Promise<boolea
 export async function closeFire(tx: Tx, engine: Engine, fire: Fire, now: Millis): Promise<void> {
   const end = await endOf(tx, engine, fire)
   const job = await lockJob(tx, fire.jobId)
-  if (!(await endFire(tx, fire, end.status, now)) || !job) return
+  if (!(await endFire(tx, fire, end, now)) || !job) return
   const tally = tallyFire(job, end.status, now)
   if (tally.isRemoved) await removeJob(tx, tally.job, now)
   else await updateJob(tx, tally.job)

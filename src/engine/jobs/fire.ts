@@ -1,7 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, StorageFailure } from '../../domain/errors.ts'
 import { type FireOutcome, type Job, jobLabel } from '../../domain/jobs/job.ts'
-import { latestTime, nextTime } from '../../domain/jobs/schedule.ts'
+import { latestTime, timeGrace, timeToAwait } from '../../domain/jobs/schedule.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { labelFor, type Session } from '../../domain/session.ts'
 import { insertFire, openFire } from '../../store/rows/jobs/fires.ts'
@@ -17,9 +17,6 @@ import type { Engine } from '../runtime.ts'
 import { restartSession, retryIfTaken, startSession } from '../turns/append.ts'
 import { closeFire, isAtRest, noticeFor } from './close-fire.ts'
 import { tallyFire } from './tally.ts'
-
-/** How late a time may be before it counts as missed: a busy machine is no reason to leave it out. */
-const grace: Millis = 60_000
 
 /** What happened when a job was fired; undefined if another process or a change was faster. */
 export interface FireResult {
@@ -149,15 +146,20 @@ async function lockUnchanged(tx: Tx, { job: seen, cause }: Firing): Promise<Job 
 
 /**
  * The time to fire for, and one row for those that were missed. After a gap only the latest time fires, and only if it is
- * hardly late or the job wants to catch up.
+ * hardly late or the job wants to catch up. Each is later than all before it, by a millisecond where the clock was set back.
  */
 function timesOf(job: Job, cause: Cause, now: Millis): { scheduledAt?: Millis; missed: Millis[] } {
-  const after = job.lastAt ?? Number.NEGATIVE_INFINITY
-  if (cause.kind !== 'due' || job.nextAt === null) return { scheduledAt: Math.max(now, after + 1), missed: [] }
+  let last = job.lastAt ?? Number.NEGATIVE_INFINITY
+  const number = (time: Millis) => {
+    last = Math.max(time, last + 1)
+    return last
+  }
+  if (cause.kind !== 'due' || job.nextAt === null) return { scheduledAt: number(now), missed: [] }
   const latest = latestTime(job, job.nextAt - 1, now) ?? job.nextAt
-  const isLate = now - latest > grace
-  if (isLate && job.missed === 'skip') return { missed: [...new Set([job.nextAt, latest])] }
-  return { scheduledAt: latest, missed: job.nextAt < latest ? [job.nextAt] : [] }
+  const isLate = now - latest > timeGrace
+  if (isLate && job.missed === 'skip') return { missed: [...new Set([job.nextAt, latest])].map(number) }
+  const missed = job.nextAt < latest ? [number(job.nextAt)] : []
+  return { scheduledAt: number(latest), missed }
 }
 
 /** Why the job cannot fire now: its last fire is not over. One that is over and was not closed is closed here. */
@@ -200,14 +202,14 @@ async function beginSession(
   })
 }
 
-/** Moves a job on after a time was handled. Its next time is later than that one and than now. */
+/** Moves a job on after a time was handled. */
 async function advance(
   tx: Tx,
   job: Job,
   { at, status, now }: { at: Millis; status?: 'missed' | 'skipped'; now: Millis },
 ): Promise<void> {
   const lastAt = Math.max(at, job.lastAt ?? at)
-  const nextAt = job.isEnabled ? (nextTime(job, Math.max(now, lastAt)) ?? null) : null
+  const nextAt = job.isEnabled ? (timeToAwait(job, lastAt, now) ?? null) : null
   // A moment that has passed without a fire comes no more.
   const isOver = status === 'missed' && nextAt === null && job.schedule.kind !== 'event'
   await updateJob(tx, {

@@ -39,6 +39,11 @@ export async function openFiresOf(rows: Reading, rootRunId: string): Promise<Fir
   return (await rows.all(ofRequest({ rootRunId }))).map(fireFrom)
 }
 
+/** Open fires of whose request no run is left, the oldest first: it may be at rest. */
+export async function openFiresWithoutRun(rows: Reading): Promise<Fire[]> {
+  return (await rows.all(withoutRun({}))).map(fireFrom)
+}
+
 /** Names the request that answers a fire. */
 export async function setFireRequest(tx: Tx, itemIds: readonly string[], rootRunId: string): Promise<void> {
   if (itemIds.length === 0) return
@@ -52,16 +57,31 @@ export async function setFireRequest(tx: Tx, itemIds: readonly string[], rootRun
 }
 
 /** Ends a fire; false if another transaction has. The job's row must be locked. */
-export async function endFire(tx: Tx, fire: Fire, status: Outcome, at: Millis): Promise<boolean> {
+export async function endFire(
+  tx: Tx,
+  fire: Fire,
+  { status, error = null }: { status: Outcome; error?: string | null },
+  at: Millis,
+): Promise<boolean> {
   const ended = await tx.run(
     tx.build
       .updateTable('cron_fires')
-      .set({ status, ended_at: at })
+      .set({ status, ended_at: at, reason: error })
       .where('job_id', '=', fire.jobId)
       .where('scheduled_at', '=', fire.scheduledAt)
       .where('status', 'is', null),
   )
   return ended === 1
+}
+
+/** Deletes fires before this time and returns how many; those whose request is not over stay. */
+export function pruneFires(tx: Tx, before: Millis): Promise<number> {
+  return tx.run(
+    tx.build
+      .deleteFrom('cron_fires')
+      .where('at', '<', before)
+      .where(({ or, eb }) => or([eb('outcome', '!=', 'fired'), eb('status', 'is not', null)])),
+  )
 }
 
 /** Fires, newest first; of one job or of the jobs of one principal. */
@@ -98,6 +118,25 @@ const open = statement((db, arg: { jobId: number }) =>
 
 const ofRequest = statement((db, arg: { rootRunId: string }) =>
   db.selectFrom('cron_fires').selectAll().where('root_run_id', '=', arg.rootRunId).where('status', 'is', null),
+)
+
+const withoutRun = statement((db, _arg: object) =>
+  db
+    .selectFrom('cron_fires')
+    .selectAll()
+    .where('status', 'is', null)
+    .where('root_run_id', 'is not', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('runs')
+            .select('runs.id')
+            .whereRef('runs.root_run_id', '=', 'cron_fires.root_run_id')
+            .where('runs.finished_at', 'is', null),
+        ),
+      ),
+    )
+    .orderBy('at'),
 )
 
 function fireFrom(row: FireRow): Fire {

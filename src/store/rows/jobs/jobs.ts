@@ -63,6 +63,16 @@ export async function dueJobs(rows: Reading, now: Millis, limit: number): Promis
   return (await rows.all(due({ now, limit }))).map(jobFrom)
 }
 
+/** Jobs that wait for a time and whose start or last time is later than a moment. */
+export async function jobsAheadOf(rows: Reading, moment: Millis): Promise<Job[]> {
+  const query = rows.build
+    .selectFrom('cron_jobs')
+    .selectAll()
+    .where('next_at', 'is not', null)
+    .where(({ or, eb }) => or([eb('last_at', '>', moment), eb('starts_at', '>', moment)]))
+  return (await rows.all(query)).map(jobFrom)
+}
+
 /** Number of jobs that were disabled by themselves. */
 export async function countStoppedJobs(rows: Reading, { principal }: { principal?: string } = {}): Promise<number> {
   let query = rows.build

@@ -127,6 +127,11 @@ export async function requeueMessage(tx: Tx, id: number, now: Millis): Promise<b
   return queued === 1
 }
 
+/** Deletes messages that were sent before this time and returns how many; those that were given up stay. */
+export function pruneMessages(tx: Tx, before: Millis): Promise<number> {
+  return tx.run(tx.build.deleteFrom('outbox').where('state', '=', 'sent').where('sent_at', '<', before))
+}
+
 const earliest = statement((db, _arg: object) =>
   db.selectFrom('outbox').select(sql<number | null>`min(next_at)`.as('at')).where('next_at', 'is not', null),
 )
