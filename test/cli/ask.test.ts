@@ -129,7 +129,7 @@ test('a model starts other agents, which cannot start any themselves, and answer
   const { effectiveTools } = await heddle.json<{ effectiveTools: string[] }>('show', `run:${runs[1]?.id}`)
   expect(effectiveTools).not.toContain('sessions_spawn')
   const { turns } = await heddle.json<{ turns: { preview: string }[] }>('log')
-  expect(turns[1]?.preview).toMatch(/^\[agent_result:1\] .* completed: answer to: /)
+  expect(turns[1]?.preview).toMatch(/^\[Subagent: count the ports\] Complete\. \[agent_result:1\] run:/)
 })
 
 test('a model looks at the files of the folder, and at nothing else', async () => {

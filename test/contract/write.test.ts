@@ -187,7 +187,7 @@ describe.each(databases)('write on %s', (database) => {
       }
       const names = (await allPages(rows, 'prompts')).flat().map(({ hash }) => String(hash))
       expect(names.sort()).toEqual(await notes(rows))
-      expect(await rows.tables()).toEqual([
+      const tables = [
         ...['meta', 'personas', 'prompts', 'segments', 'runs', 'turns', 'threads', 'sessions', 'events'],
         ...['owners', 'inbox', 'agent_results', 'joins', 'join_members', 'steps'],
         ...['approvals', 'grants', 'file_changes', 'file_contents', 'projects', 'tasks', 'task_edges'],
@@ -198,7 +198,9 @@ describe.each(databases)('write on %s', (database) => {
         ...['home_files', 'passages', 'passage_words', 'passage_recalls'],
         ...['embedders', 'memory_vectors', 'usage'],
         ...['users', 'tokens', 'audit', 'idempotency'],
-      ])
+        ...['narrative_tasks', 'untrusted_files', 'untrusted_commands', 'cron_jobs', 'cron_fires', 'outbox'],
+      ]
+      expect((await rows.tables()).toSorted()).toEqual(tables.toSorted())
     })
   })
 
