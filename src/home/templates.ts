@@ -144,7 +144,8 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 #webhooks:
 #  #ops: { url: https://example.com/hook, secret: "\${secret:ops}" }
 
-# Days for which the log of events, jobs' ended fires and sent messages are kept. Turns and results stay.
+# Days for which events, ended fires of jobs and sent messages are kept.
+# Turns and results stay.
 #retention:
 #  eventDays: 30
 
