@@ -3,7 +3,6 @@ import {
   canonicalToolName,
   forbiddenForAgents,
   isBookkeeping,
-  isPlannedTool,
   nearestTool,
 } from '../domain/tools/tool-names.ts'
 import { type Finding, noteFinding, warningFinding } from './finding.ts'
@@ -117,9 +116,7 @@ function aboutList(
   // In other programs, tools that permissions do not name are allowed.
   if (isDefaults && !tools.includes('read_file'))
     return [warningFinding('it has only the tools that its permissions name, and cannot read files', addTools, line)]
-  const promised = tools.filter(isPlannedTool)
-  if (promised.length === 0) return []
-  return [noteFinding(`not available yet: ${promised.join(', ')}`, undefined, line)]
+  return []
 }
 
 /** Subagents never have these tools. */

@@ -56,9 +56,11 @@ describe('a list of tools is read in every spelling', () => {
     expect(findings).toMatchObject([{ level: 'warning', line: 1, remedy }])
   })
 
-  test('a promised tool is listed, and lacking it degrades nobody', () => {
-    const { tools, findings } = list({ tools: 'agents_list' })
-    expect([tools, findings.map(({ level }) => level)]).toEqual([['agents_list'], ['note']])
+  test('a tool that starts agents, or does not exist yet, is left out, and that degrades nobody', () => {
+    for (const name of ['agents_list', 'delegate']) {
+      const { tools, findings } = list({ tools: [name, 'Read'] })
+      expect([tools, findings.map(({ level }) => level)]).toEqual([['read_file'], ['note']])
+    }
   })
 
   test('what only the coordinator does is left out of every file, and that is no fault', () => {
@@ -86,8 +88,8 @@ describe('a list of tools is read in every spelling', () => {
     expect(findings.map(({ level, message }) => [level, message])).toEqual([
       ['warning', 'tools of MCP servers cannot be used yet: mcp__a__b, mcp__c'],
       ['note', 'not needed here and left out: TodoWrite, BashOutput'],
-      ['note', 'not available yet: agents_list'],
       ['note', 'limits are not enforced yet: treated as ask: Bash(a:*), Bash(b:*)'],
+      ['note', 'agents cannot start others or write memories; left out: agents_list'],
     ])
   })
 

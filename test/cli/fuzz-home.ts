@@ -132,6 +132,8 @@ async function fill({ home, folder, run, runWith, json }: TestHeddle, url: strin
   await run('ask', '-s', 'later', 'remember that tea is hot')
   await run('ask', '-s', 'waits', 'survey this folder and write a report')
   const [second] = await approvals()
+  await run('cron', 'add', '--every', '1h', '--message', 'what is new?')
+  await run('cron', 'add', '--on', 'deploy.done', '--message', 'look at it')
   await run('backup', 'all.backup')
   writeFileSync(join(folder, 'turns.jsonl'), (await run('export', 'main')).out)
   const { runs } = await json<{ runs: RunLine[] }>('ps', '--all')

@@ -14,6 +14,8 @@ const elsewhere: Record<string, string> = {
   'memory narratives --limit': 'there is one narrative of this folder',
   'ps --limit': 'one run is not over',
   'usage --limit': 'there is one model',
+  'cron history --limit': 'the job has not fired',
+  'subagent history --limit': 'there are no sub-agents',
   'memory export --all': 'the archive is empty',
   '--today': 'everything in this home is of today',
 }

@@ -62,8 +62,8 @@ export async function serveData(home: string, known: Known) {
       if (name.startsWith('task:')) return taskView(find(allTasks(), name), `the brief of ${name}\nin two lines`)
       return { budget: { request: { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0.02 } } }
     },
-    runs: async () => [],
-    sessions: async () => [],
+    runs: async () => ({ rows: [] }),
+    sessions: async () => ({ rows: [] }),
     countSessions: async () => 0,
     log: async () => [],
     agents: async () => [],
@@ -99,6 +99,7 @@ export async function serveData(home: string, known: Known) {
       reservedTodayUsd: 0,
       dayLimitUsd: 20,
       sinceLast: [],
+      nextFires: [],
     }),
     cursor: async () => events.at(-1)?.cursor ?? null,
     events: async () => [],

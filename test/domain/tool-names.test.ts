@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import {
-  availableTools,
-  canonicalToolName,
-  isBookkeeping,
-  nearestTool,
-  plannedTools,
-} from '../../src/domain/tools/tool-names.ts'
+import { canonicalToolName, isBookkeeping, nearestTool, toolNames } from '../../src/domain/tools/tool-names.ts'
 
 describe('the names of tools', () => {
-  test.each([...availableTools, ...plannedTools])('%s is its own name', (name) => {
+  test.each(toolNames)('%s is its own name', (name) => {
     expect(canonicalToolName(name)).toBe(name)
   })
 

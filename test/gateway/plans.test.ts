@@ -83,7 +83,7 @@ test('plans, tasks and results come through the socket as the heddle tells them'
     ['plans', { folder: '/shop' }],
     ['plans', {}],
     ['tasks', { plan: 'plan:1', status: 'failed' }],
-    ['results', { unprocessed: true }],
+    ['results', { undelivered: false, unprocessed: true }],
   ])
 })
 

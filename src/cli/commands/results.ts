@@ -1,3 +1,4 @@
+import { Option } from 'commander'
 import type { ResultLine } from '../../api/views/plan.ts'
 import { type Register, rareGroup } from '../command.ts'
 import { withoutLabel } from '../pages/plan-graph.ts'
@@ -9,7 +10,7 @@ export const registerResults: Register = (program, run) => {
     .helpGroup(rareGroup)
     .description('results of agents, newest first')
     .option('--unprocessed', 'only unread ones')
-    .option('--undelivered', 'only those that no session was told of')
+    .addOption(new Option('--undelivered', 'only those that no session was told of').conflicts('unprocessed'))
     .addHelpText('after', '\nExample: heddle show result:12')
     .action(
       run(async (here, _args, options) => {

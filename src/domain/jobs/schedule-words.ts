@@ -7,12 +7,12 @@ interface Spoken {
   timezone: string
 }
 
-const units: Record<string, Millis> = { s: 1000, min: 60_000, h: 3_600_000 }
-const unitNames: Record<string, string> = {
-  ...{ s: 's', sec: 's', second: 's', seconds: 's' },
-  ...{ min: 'min', m: 'min', minute: 'min', minutes: 'min' },
-  ...{ h: 'h', hour: 'h', hours: 'h' },
-}
+const second: Millis = 1000
+const units: ReadonlyMap<string, Millis> = new Map([
+  ...['s', 'sec', 'second', 'seconds'].map((word) => [word, second] as const),
+  ...['min', 'm', 'minute', 'minutes'].map((word) => [word, 60 * second] as const),
+  ...['h', 'hour', 'hours'].map((word) => [word, 3600 * second] as const),
+])
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
 
 /**
@@ -45,18 +45,16 @@ function checkMoment(moment: Millis, text: string): Millis {
 
 function readIn(text: string, { now }: Spoken): Schedule | undefined {
   const [, count, word = ''] = /^in (\d{1,6}) ?([a-z]+)$/.exec(text) ?? []
-  const unit = unitNames[word]
-  return count === undefined || unit === undefined || unit === 's'
+  const unit = units.get(word)
+  return count === undefined || unit === undefined || unit === second
     ? undefined
-    : { kind: 'at', at: now + Number(count) * (units[unit] ?? 0) }
+    : { kind: 'at', at: now + Number(count) * unit }
 }
 
 function readInterval(text: string): Schedule | undefined {
   const [, count, word = ''] = /^every (\d{1,8}) ?([a-z]+)$/.exec(text) ?? []
-  const unit = unitNames[word]
-  return count === undefined || unit === undefined
-    ? undefined
-    : { kind: 'every', every: Number(count) * (units[unit] ?? 0) }
+  const unit = units.get(word)
+  return count === undefined || unit === undefined ? undefined : { kind: 'every', every: Number(count) * unit }
 }
 
 function readEvery(text: string, { timezone }: Spoken): Schedule | undefined {

@@ -60,8 +60,8 @@ export const forbiddenForAgents: readonly string[] = [
   ...['delegate', 'cron'],
 ]
 
-/** Planned tools: a file may list them already, and gets them once they exist. */
-export const plannedTools = ['delegate'] as const
+/** Tools that do not exist yet. */
+const plannedTools = ['delegate'] as const
 
 /** Other programs' names for our tools, without case, `_` and `-`. */
 const spellings: Readonly<Record<string, string>> = {
@@ -118,11 +118,6 @@ export function canonicalToolName(spelling: string): string | undefined {
 /** Whether it is a bookkeeping tool of another program. */
 export function isBookkeeping(spelling: string): boolean {
   return bookkeeping.has(plain(spelling))
-}
-
-/** Whether it is a planned tool. */
-export function isPlannedTool(name: string): boolean {
-  return (plannedTools as readonly string[]).includes(name)
 }
 
 /** The tool that a name most likely means, or the closest counterpart. */
