@@ -43,7 +43,11 @@ export async function status(here: CommandContext): Promise<CommandResult> {
       statusRow(here, 'home', printable(here.home)),
       ...sessionRows(here, main, count),
       statusRow(here, 'model', modelWords(view.model)),
-      statusRow(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
+      statusRow(
+        here,
+        'spend',
+        `${todayWords(view)}${view.dayLimitUsd === null ? '' : ` of $${view.dayLimitUsd.toFixed(2)}`}`,
+      ),
       ...needsYouRows(here, view),
       runningRow(here, view, plans, daemon),
       ...jobRows(here, view),

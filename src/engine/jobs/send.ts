@@ -3,7 +3,7 @@ import { HeddleError, StorageFailure } from '../../domain/errors.ts'
 import type { DeliveryKind } from '../../domain/jobs/job.ts'
 import type { OutboxMessage } from '../../domain/jobs/outbox.ts'
 import { labelFor } from '../../domain/session.ts'
-import { dueMessages, endAttempt, nextSendTime, takeMessage } from '../../store/rows/jobs/outbox.ts'
+import { dueMessages, endAttempt, sendTimes, takeMessage } from '../../store/rows/jobs/outbox.ts'
 import type { Tx } from '../../store/store.ts'
 import { delimit, newBoundary } from '../run/delimit.ts'
 import { resolvePrincipal } from '../run/sender.ts'
@@ -44,16 +44,22 @@ const maxDue = 200
 export function timedMessages(runtime: Runtime, senders: Senders): DueSource {
   const { store } = runtime
   return {
-    async next(rows) {
-      const first = await nextSendTime(rows)
-      return first === undefined || (await isHeld(rows)) ? undefined : first
+    async next(rows, now) {
+      const times = await sendTimes(rows)
+      if (times === undefined || (await isHeld(rows))) return undefined
+      return times.last > latestTime(now) ? now : times.first
     },
     async handle(now) {
-      const due = await store.read((rows) => dueMessages(rows, now, maxDue))
+      const due = await store.read((rows) => dueMessages(rows, { now, latest: latestTime(now), limit: maxDue }))
       for (const batch of batches(due, 16))
         await Promise.all(batch.map((message) => sendMessage(runtime, senders, message)))
     },
   }
+}
+
+/** No message waits longer than to this time: a later one was set by a clock that was ahead. */
+function latestTime(now: Millis): Millis {
+  return now + maxSendPause
 }
 
 async function sendMessage(runtime: Runtime, senders: Senders, message: OutboxMessage): Promise<void> {

@@ -11,6 +11,7 @@ import { spentSince } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
 import { isHeld } from '../jobs/fire.ts'
 import { isBackground } from '../model/role.ts'
+import { userOf } from '../run/sender.ts'
 import { preview } from '../turns/history.ts'
 
 const maxTurns = 20
@@ -21,7 +22,7 @@ export async function statusOf(
   rows: Reading,
   options: OwnedBy & { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
 ): Promise<StatusView> {
-  const own = options.principal === undefined ? {} : { principal: options.principal }
+  const own: OwnedBy = options.principal === undefined ? {} : { principal: options.principal }
   const live = (await runsOf(rows, { live: true, ...own })).filter((run) => !isBackground(run))
   const spent = await spentSince(rows, startOfDay(options.now), own)
   const left = await turnsFinishedSince(rows, {
@@ -39,7 +40,8 @@ export async function statusOf(
     estimatedTodayUsd: spent.estimatedUsd,
     lostTodayUsd: spent.lostUsd,
     reservedTodayUsd: spent.reservedUsd,
-    dayLimitUsd: options.dayLimitUsd,
+    // What the owner may spend is nobody else's business.
+    dayLimitUsd: own.principal === undefined ? options.dayLimitUsd : await ownDayLimit(rows, own.principal),
     ...(await jobStatus(rows, own)),
     sinceLast: left.map(({ about, at, ...turn }) => ({
       ...turn,
@@ -47,6 +49,10 @@ export async function statusOf(
       at: new Date(at).toISOString(),
     })),
   }
+}
+
+async function ownDayLimit(rows: Reading, principal: string): Promise<number | null> {
+  return (await userOf(rows, principal))?.perDayUsd ?? null
 }
 
 /** What of the jobs a user wants to know first. */
