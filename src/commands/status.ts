@@ -39,5 +39,5 @@ export const statusCommands = [
 function spendWords({ spentTodayUsd, estimatedTodayUsd, lostTodayUsd, dayLimitUsd }: StatusView): string {
   const spent = `${estimatedTodayUsd > 0 ? '~' : ''}$${(spentTodayUsd + estimatedTodayUsd).toFixed(2)}`
   const lost = lostTodayUsd > 0 ? ` + at most ~$${lostTodayUsd.toFixed(2)} lost` : ''
-  return `${spent}${lost} today of $${dayLimitUsd.toFixed(2)}`
+  return `${spent}${lost} today${dayLimitUsd === null ? '' : ` of $${dayLimitUsd.toFixed(2)}`}`
 }
