@@ -237,9 +237,8 @@ export class ChatSession {
   }
 
   /** Carries out a command, and applies what comes of it to this chat. */
-  async #command(typed: string): Promise<void> {
+  async #command(line: string): Promise<void> {
     const { screen, folder, clock } = this.#here
-    const line = this.#questions.withShownHash(typed)
     const input = { line, session: this.#session, ...this.#modelChoice.voice }
     const outcome = await this.#ask((client) => client.command(folder, input))
     const { blocks, go, voice, say, leave } = outcome
