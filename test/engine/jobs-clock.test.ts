@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Millis } from '../../src/domain/clock.ts'
 import type { Job } from '../../src/domain/jobs/job.ts'
+import type { OutboxState } from '../../src/domain/jobs/outbox.ts'
 import type { Label } from '../../src/domain/label.ts'
 import { addJob, type JobDraft } from '../../src/engine/jobs/change-job.ts'
 import { timedJobs } from '../../src/engine/jobs/due-jobs.ts'
@@ -24,8 +25,7 @@ describe.each(databases)('jobs of a worker on %s', (database) => {
   let under: TestEngine
   let clock: ReturnType<typeof settableClock>
   let startedAt: Millis
-  /** Told of each attempt to send a message; whether the receiver takes it. */
-  let attempts: ReturnType<typeof signal>
+  /** Whether the receiver of messages takes them. */
   let isUp: boolean
   afterEach(async () => {
     expect(under.troubles).toEqual([])
@@ -36,15 +36,13 @@ describe.each(databases)('jobs of a worker on %s', (database) => {
   const start = async (model = scriptedModel(() => ({ text: 'done' }))) => {
     clock = settableClock()
     startedAt = clock.now()
-    attempts = signal()
     isUp = false
     under = await newEngine(database, model, { clock, limits: { leaseMs: 24 * 60 * minute } })
-    const send = async () => {
-      attempts.note()
-      return isUp ? undefined : { error: 'it answered with status 500' }
-    }
+    const send = async () => (isUp ? undefined : { error: 'it answered with status 500' })
     const senders = { notify: send, file: send, webhook: send }
-    await under.work({ dueSources: [timedJobs(under.engine), timedMessages(under.engine, senders)] })
+    const onError = (error: unknown) => under.troubles.push(error)
+    const messages = timedMessages(under.engine, { senders, onError })
+    await under.work({ dueSources: [timedJobs(under.engine), messages] })
     await rest()
   }
   const add = (draft: Partial<JobDraft> = {}) =>
@@ -118,15 +116,17 @@ describe.each(databases)('jobs of a worker on %s', (database) => {
         ...{ folder, jobId: null, runId: null, createdAt: clock.now() },
       }),
     )
-    await attempts.next()
+    const reaches = (state: OutboxState, attempts: number) =>
+      under.until(async (rows) => {
+        const [message] = await listMessages(rows, { limit: 1 })
+        return message?.state === state && message.attempts === attempts
+      })
+    await reaches('queued', 1)
     await rest()
     isUp = true
     clock.set(-year)
     await clock.advance(10_000)
-    await attempts.next()
-    await rest()
-    const messages = await under.engine.store.read((rows) => listMessages(rows, { limit: 10 }))
-    expect(messages).toMatchObject([{ state: 'sent', attempts: 2 }])
+    await reaches('sent', 2)
   })
 })
 
@@ -135,10 +135,11 @@ function settableClock() {
   const manual = manualClock()
   let off = 0
   let asleep = 0
-  const change = signal()
+  let changed = Promise.withResolvers<void>()
   const count = (by: number) => {
     asleep += by
-    change.note()
+    changed.resolve()
+    changed = Promise.withResolvers()
   }
   return {
     ...manual,
@@ -152,19 +153,7 @@ function settableClock() {
       count(-1)
     },
     async sleeping(loops: number) {
-      while (asleep < loops) await change.next()
-    },
-  }
-}
-
-/** Something that happens again and again; `next` resolves when it happens, or has since it was last waited for. */
-function signal() {
-  let happened = Promise.withResolvers<void>()
-  return {
-    note: () => happened.resolve(),
-    async next() {
-      await happened.promise
-      happened = Promise.withResolvers()
+      while (asleep < loops) await changed.promise
     },
   }
 }

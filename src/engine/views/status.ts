@@ -3,7 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
-import { countStoppedJobs, listJobs } from '../../store/rows/jobs/jobs.ts'
+import { countJobs, listJobs } from '../../store/rows/jobs/jobs.ts'
 import { countDead } from '../../store/rows/jobs/outbox.ts'
 import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
 import { runsOf } from '../../store/rows/runs.ts'
@@ -63,7 +63,7 @@ async function jobStatus(
   const next = await listJobs(rows, { ...own, nextOnly: true, limit: maxFires })
   return {
     nextFires: next.map(({ id, name, nextAt }) => ({ job: id, name, at: new Date(nextAt ?? 0).toISOString() })),
-    disabledJobs: await countStoppedJobs(rows, own),
+    disabledJobs: await countJobs(rows, { ...own, stoppedOnly: true }),
     deadMessages: await countDead(rows, own),
     jobsHeld: next.length > 0 && (await isHeld(rows)),
   }
