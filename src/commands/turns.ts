@@ -35,7 +35,7 @@ export const turnCommands = [
   defineCommand({
     name: 'show',
     usage: '/show ref',
-    summary: 'a turn, run, plan, task, result, memory, approval, session or persona',
+    summary: 'a turn, run, plan, task, result, memory, approval or session',
     example: '/show turn:4c1e07',
     action: 'turn.read',
     parse: (words) => words.word('reference'),

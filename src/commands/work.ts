@@ -1,6 +1,7 @@
 import { spendingKeys } from '../api/views/run.ts'
 import { tail } from '../domain/id.ts'
 import { type TaskStatus, taskStatuses } from '../domain/plan.ts'
+import { shortLabel } from '../domain/session.ts'
 import { defineCommand } from './command.ts'
 import { listed } from './outcome.ts'
 
@@ -21,7 +22,7 @@ export const workCommands = [
           run: ({ id, depth }) => `${'  '.repeat(Math.min(depth, 3))}run:${tail(id)}`,
           state: ({ state, waitingFor }) => (waitingFor === undefined ? state : `${state} for ${waitingFor}`),
           agent: ({ agent }) => (agent === undefined ? '' : `@${agent}`),
-          session: ({ session }) => session,
+          session: ({ session }) => session && shortLabel(session),
           doing: ({ doing }) => doing,
           usd: ({ costUsd, estimatedUsd }) => costUsd + estimatedUsd,
         },
@@ -90,7 +91,7 @@ export const workCommands = [
       const { rows, total } = await app.usage(by, { limit: maxListed })
       return listed([...rows, ...(rows.length > 1 ? [{ ...total, key: 'total' }] : [])], {
         columns: {
-          [by]: ({ key }) => key,
+          [by]: ({ key }) => shortLabel(key),
           in: ({ inputTokens, estimatedInputTokens }) => inputTokens + estimatedInputTokens,
           out: ({ outputTokens, estimatedOutputTokens }) => outputTokens + estimatedOutputTokens,
           calls: ({ calls }) => calls,
