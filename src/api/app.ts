@@ -1,4 +1,5 @@
 import type { AccessApp } from './access.ts'
+import type { AccountApp } from './account.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
 import type { CommandApp } from './commands.ts'
@@ -20,6 +21,7 @@ export interface App
     AgentApp,
     ModelApp,
     CommandApp,
+    AccountApp,
     PlanApp,
     JobApp,
     SubagentApp,

@@ -28,12 +28,13 @@ import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
 import { type Caller, onePerPrincipal } from './caller.ts'
-import { commandApp } from './command-app.ts'
+import { accountApp } from './commands/account-app.ts'
+import { commandApp } from './commands/command-app.ts'
+import { modelApp } from './commands/model-app.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
 import { guarded } from './guard.ts'
 import { jobApp } from './job-app.ts'
-import { modelApp } from './model-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
@@ -117,6 +118,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...sessionApp(runtime, known, caller),
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
     ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
+    ...accountApp(runtime, config, caller),
     ...planApp(engine, caller),
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...approvalApp(runtime, caller),

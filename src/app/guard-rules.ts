@@ -302,6 +302,8 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
 
   backup: { action: 'home.backup' },
 
+  whoami: { action: 'user.self' },
+  setting: { action: 'config.read' },
   users: { action: 'user.list' },
   addUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
   setUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },

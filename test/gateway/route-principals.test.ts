@@ -54,6 +54,8 @@ describe('each request gets the App of its own principal, and no other', () => {
     commands: [],
     command: [folder, { session: 'main', line: '/status' }],
     models: [],
+    whoami: [],
+    setting: ['agents.maxConcurrent'],
     tips: [],
     context: named,
     show: named,

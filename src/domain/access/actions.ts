@@ -93,8 +93,12 @@ export const actions = {
   'memory.read': { own: 'owner', any: 'owner', scope: 'read' },
   'memory.write': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Settings of this home: paths and addresses are the owner's. */
+  'config.read': { own: 'owner', any: 'owner', scope: 'manage' },
   'home.backup': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Who the caller is. */
+  'user.self': { own: 'public', any: 'public', scope: 'read' },
   'user.list': { own: 'admin', any: 'admin', scope: 'manage' },
   'user.change': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
   'token.list': { own: 'owner', any: 'owner', scope: 'manage' },

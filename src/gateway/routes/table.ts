@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { App } from '../../api/app.ts'
 import { accessRoutes } from './access.ts'
+import { accountRoutes } from './account.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { commandRoutes } from './commands.ts'
@@ -26,6 +27,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...agentRoutes,
   ...modelRoutes,
   ...commandRoutes,
+  ...accountRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,
