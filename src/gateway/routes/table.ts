@@ -9,6 +9,7 @@ import { memoryRoutes } from './memories.ts'
 import { planRoutes } from './plans.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
+import { searchRoutes } from './search.ts'
 import { sessionRoutes } from './sessions.ts'
 import { subagentRoutes } from './subagents.ts'
 import { turnRoutes } from './turns.ts'
@@ -28,6 +29,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,
+  ...searchRoutes,
   ...accessRoutes,
   backup: [
     post('backup', {
