@@ -1,8 +1,10 @@
 import type { AccessApp } from './access.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
+import type { CommandApp } from './commands.ts'
 import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
+import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
 import type { RunApp } from './runs.ts'
 import type { SearchApp } from './search.ts'
@@ -17,6 +19,8 @@ export interface App
     TurnApp,
     RunApp,
     AgentApp,
+    ModelApp,
+    CommandApp,
     PlanApp,
     JobApp,
     SubagentApp,

@@ -1,4 +1,5 @@
 import type { App } from '../api/app.ts'
+import type { CommandApp } from '../api/commands.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { Config } from '../config/config.ts'
 import { knownSecrets, redactor } from '../config/secrets.ts'
@@ -29,10 +30,12 @@ import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
 import { type Caller, onePerPrincipal } from './caller.ts'
+import { commandApp } from './command-app.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
 import { guarded } from './guard.ts'
 import { jobApp } from './job-app.ts'
+import { modelApp } from './model-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
@@ -112,10 +115,11 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
+    ...modelApp(settings),
     ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
-  const appFor = (caller: Caller): App => ({
+  const appFor = (caller: Caller): Omit<App, keyof CommandApp> => ({
     ...sessionApp(runtime, known, caller),
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
     ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
@@ -127,7 +131,11 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...shared,
   })
   return {
-    as: onePerPrincipal((caller) => guarded(withRealFolders(appFor(caller), own), caller, runtime)),
+    as: onePerPrincipal((caller) => {
+      const app = { ...appFor(caller), ...commandApp(caller, clock, () => principalApp) }
+      const principalApp = guarded(withRealFolders(app, own), caller, runtime)
+      return principalApp
+    }),
     identify: (token) => identify(runtime, token),
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),

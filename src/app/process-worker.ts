@@ -65,7 +65,7 @@ export class ProcessWorker {
       // A process that works for one session starts nothing else.
       ...(session
         ? { sessionId: session.id }
-        : { dueSources: [timedJobs(engine), restingFires(engine), timedMessages(engine, senders)] }),
+        : { dueSources: [timedJobs(engine), restingFires(engine), timedMessages(engine, { senders, onError })] }),
     })
     this.#worker = worker
     const jobs = startBackgroundJobs(engine, worker, {

@@ -29,7 +29,8 @@ import { threadConfig } from './migrations/0026-thread-config.ts'
 import { jobs } from './migrations/0027-jobs.ts'
 import { outbox } from './migrations/0028-outbox.ts'
 import { subagents } from './migrations/0029-subagents.ts'
-import { searchTables } from './migrations/0030-search.ts'
+import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
+import { searchTables } from './migrations/0031-search.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -62,6 +63,7 @@ export const migrations: readonly Migration[] = [
   jobs,
   outbox,
   subagents,
+  sessionsByKind,
   searchTables,
 ]
 

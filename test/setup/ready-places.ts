@@ -87,11 +87,13 @@ async function migratedSchema(): Promise<ReadySchema> {
 
 /** All but the note of which migrations were made; sequences begin anew. */
 async function removeRows(server: pg.Client, schema: string): Promise<void> {
+  // Not by ALTER SEQUENCE, which writes a new file for each: that was a quarter of the server's time in engine tests.
   const { rows } = await server.query(
     `SELECT format('DELETE FROM %I.%I', schemaname, tablename) AS statement FROM pg_tables
        WHERE schemaname = $1 AND tablename <> 'migrations'
      UNION ALL
-     SELECT format('ALTER SEQUENCE %I.%I RESTART', schemaname, sequencename) FROM pg_sequences WHERE schemaname = $1`,
+     SELECT format('SELECT setval(%L, %s, false)', format('%I.%I', schemaname, sequencename), start_value)
+       FROM pg_sequences WHERE schemaname = $1 AND last_value IS NOT NULL`,
     [schema],
   )
   // Without the checks of foreign keys, which would ask for an order.

@@ -80,6 +80,10 @@ export const actions = {
   'event.read': { own: 'public', any: 'admin', scope: 'read' },
   'event.prune': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Chat commands: which there are, and those that only change one's own chat. */
+  'command.list': { own: 'public', any: 'public', scope: 'read' },
+
+  'model.list': { own: 'public', any: 'public', scope: 'read' },
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
   /** What personas are like is the owner's; anyone who knows the name of one may talk to it. */
   'persona.list': { own: 'admin', any: 'admin', scope: 'read' },

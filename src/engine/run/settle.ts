@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto'
 import { linkMessages } from '../../domain/message.ts'
-import type { Ending } from '../../domain/run.ts'
+import type { Ending, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { TurnSettings } from '../../domain/turn.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
+import { startedRuns } from '../../store/rows/child-runs.ts'
 import { recordBoth } from '../../store/rows/events.ts'
 import { consumeItems, waitingItems } from '../../store/rows/inbox.ts'
 import { isWaitingForChildren } from '../../store/rows/joins.ts'
 import { markDelivered, markProcessed } from '../../store/rows/results.ts'
-import { childrenOf, finishRun, lockRun } from '../../store/rows/runs.ts'
+import { finishRun, lockRun } from '../../store/rows/runs.ts'
 import { ownerIn } from '../../store/rows/search/documents.ts'
 import { moveHead } from '../../store/rows/sessions.ts'
 import { toolCallsOf } from '../../store/rows/steps.ts'
@@ -148,18 +149,23 @@ async function markResultsRead({ tx, ending, items, now, session: { id, headTurn
 async function joinOrCancelChildren(end: Settlement): Promise<void> {
   const { tx, run, ending } = end
   if (run.cancelReason !== null || ending.state === 'cancelled')
-    await cancelChildren(tx, run.id, run.cancelReason ?? 'its parent was cancelled')
+    await cancelRuns(tx, await startedRuns(tx, run), run.cancelReason ?? 'its parent was cancelled')
   else await joinChildren(end, end.journal.turnEnd?.runIds)
 }
 
-/** Requests the cancellation of children in the parent's commit: a process that dies here leaves no orphan. */
-export async function cancelChildren(tx: Tx, runId: string, reason: string): Promise<void> {
-  for (const { id } of await childrenOf(tx, runId)) {
-    const child = await lockRun(tx, id)
-    if (child?.cancelReason !== null) continue
-    if (child.finishedAt === null) await requestCancel(tx, child, reason)
-    // A child that has ended and waits for its own children needs its session's lock: the next sweep cancels it.
-    else if (await isWaitingForChildren(tx, child.id)) await setCancelReason(tx, child.id, reason)
+/**
+ * Requests the cancellation of runs in the commit that ends what started them: a process that dies here leaves no orphan.
+ * One that has ended stands for what it started and nobody joins.
+ */
+export async function cancelRuns(tx: Tx, runs: readonly Run[], reason: string): Promise<void> {
+  for (const { id } of runs) {
+    const run = await lockRun(tx, id)
+    if (run?.cancelReason !== null) continue
+    if (run.finishedAt === null) await requestCancel(tx, run, reason)
+    // One that has ended and waits for its own children needs its session's lock: the next sweep cancels it.
+    else if (await isWaitingForChildren(tx, run.id)) await setCancelReason(tx, run.id, reason)
+    // Tasks that follow one of a plan belong to the plan.
+    else if (run.kind !== 'task') await cancelRuns(tx, await startedRuns(tx, run), reason)
   }
 }
 

@@ -3,9 +3,11 @@ import type { App } from '../../api/app.ts'
 import { accessRoutes } from './access.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
+import { commandRoutes } from './commands.ts'
 import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
+import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
@@ -23,6 +25,8 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...turnRoutes,
   ...runRoutes,
   ...agentRoutes,
+  ...modelRoutes,
+  ...commandRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,

@@ -738,6 +738,8 @@ CREATE TABLE sessions (
   CONSTRAINT sessions_segment_id_key UNIQUE (segment_id)
 );
 
+CREATE INDEX sessions_by_kind ON sessions USING btree (folder, kind) WHERE archived_at IS NULL;
+
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions USING btree (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE INDEX sessions_by_principal ON sessions USING btree (principal_id, updated_at) WHERE principal_id <> 'owner'::text;

@@ -1,5 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
-import { HeddleError } from '../../domain/errors.ts'
+import { HeddleError, UsageError } from '../../domain/errors.ts'
 import type { Event, EventKind, NewEvent } from '../../domain/event.ts'
 import type { Builder, EventOrder, Position } from '../dialect.ts'
 import { statement } from '../statement.ts'
@@ -226,17 +226,19 @@ function cursorOf(position: Position, database: string | undefined): string {
   return Buffer.from(`${database}.${formatPosition(position)}`).toString('base64url')
 }
 
-/** Undefined for a cursor of another database: a restore invalidates old cursors. */
+/** Undefined for a cursor of another database: a restore invalidates old cursors. Throws for what never was a cursor. */
 function positionOf(cursor: string, database: string | undefined): Position | undefined {
-  const [owner, ...position] = Buffer.from(cursor, 'base64url').toString().split('.')
-  return owner === database ? parsePosition(position.join('.')) : undefined
+  const [, owner, xid = '0', seq] =
+    /^([^.]+)\.(\d{1,20})\.(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  if (owner === undefined)
+    throw new UsageError(
+      'this is not the cursor of an event',
+      'use the cursor of an event as it came, or none to begin with the oldest',
+      'bad_cursor',
+    )
+  return owner === database ? { xid, seq: Number(seq) } : undefined
 }
 
 function formatPosition({ xid, seq }: Position): string {
   return `${xid}.${seq}`
-}
-
-function parsePosition(text: string): Position | undefined {
-  const match = /^(\d{1,20})\.(\d{1,15})$/.exec(text)
-  return match ? { xid: match[1] ?? '0', seq: Number(match[2]) } : undefined
 }

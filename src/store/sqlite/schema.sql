@@ -570,6 +570,8 @@ CREATE TABLE sessions (
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX sessions_by_kind ON sessions (folder, kind) WHERE archived_at IS NULL;
+
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
 
 CREATE INDEX sessions_by_principal ON sessions (principal_id, updated_at) WHERE principal_id <> 'owner';

@@ -5,7 +5,7 @@ import type { Migration } from '../migration.ts'
  * here and its words later, in the background: an upgrade does not wait for them.
  */
 export const searchTables: Migration = {
-  id: 30,
+  id: 31,
   name: 'search',
   up: ({ int, text, sequenceKey, clustered, strict }) => [
     // The number orders documents by time; an owner's document has no principal.
