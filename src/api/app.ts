@@ -4,6 +4,7 @@ import type { ApprovalApp } from './approvals.ts'
 import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
 import type { PlanApp } from './plans.ts'
+import type { ProfileApp } from './profiles.ts'
 import type { RunApp } from './runs.ts'
 import type { SessionApp } from './sessions.ts'
 import type { SubagentApp } from './subagents.ts'
@@ -16,6 +17,7 @@ export interface App
     TurnApp,
     RunApp,
     AgentApp,
+    ProfileApp,
     PlanApp,
     JobApp,
     SubagentApp,

@@ -13,6 +13,7 @@ import { listAgents, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
 import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
+import { KnownRegistry } from '../engine/policies/run-policies.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
@@ -95,6 +96,7 @@ export function engineOf(
   const engine: AppEngine = {
     ...runtime,
     paths: new KnownPaths(),
+    registry: new KnownRegistry(),
     moments: runMoments,
     crash,
     live,

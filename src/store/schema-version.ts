@@ -29,6 +29,7 @@ import { threadConfig } from './migrations/0026-thread-config.ts'
 import { jobs } from './migrations/0027-jobs.ts'
 import { outbox } from './migrations/0028-outbox.ts'
 import { subagents } from './migrations/0029-subagents.ts'
+import { policies } from './migrations/0030-policies.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -61,6 +62,7 @@ export const migrations: readonly Migration[] = [
   jobs,
   outbox,
   subagents,
+  policies,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

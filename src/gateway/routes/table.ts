@@ -7,6 +7,7 @@ import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
 import { planRoutes } from './plans.ts'
+import { profileRoutes } from './profiles.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -22,6 +23,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...turnRoutes,
   ...runRoutes,
   ...agentRoutes,
+  ...profileRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,
