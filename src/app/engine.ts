@@ -9,7 +9,7 @@ import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import type { PromptParts } from '../engine/model/prompt.ts'
 import { planTasks } from '../engine/plans/plan-tasks.ts'
 import { projectTools } from '../engine/plans/project-tools.ts'
-import { listAgents, readResult } from '../engine/plans/result-tools.ts'
+import { listAgentsTool, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
 import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
@@ -139,7 +139,7 @@ export function engineOf(
     planTasks(engine),
     ...projectTools(engine, config),
     readResult(engine),
-    listAgents(runtime, agents),
+    listAgentsTool(engine),
     ...memoryTools(runtime, { maxMemories: config.memory.most, files: fileSearch }),
     ...narrativeTools(runtime),
     cronTool(engine, config.cron.timezone ?? systemTimezone()),

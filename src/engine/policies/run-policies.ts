@@ -42,6 +42,13 @@ export class KnownRegistry {
   }
 }
 
+/** Agents of the registry. */
+export async function readAgents(rows: Reading, known: KnownRegistry): Promise<readonly AgentEntry[]> {
+  const nobody = { session: '', user: '', workspace: '', global: '' }
+  const [stored] = await policiesOfRun(rows, { registry: registryId, known: known.version, ...nobody })
+  return stored ? known.read(stored.version, stored.value) : []
+}
+
 /** Reads the registry and the pins that hold in a session, in one statement, and in two where something is pinned. */
 export async function readRunPolicies(
   rows: Reading,
