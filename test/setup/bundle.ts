@@ -32,7 +32,7 @@ async function bundleInto(program: string, directory: string, plugins: Plugin[])
     root,
     configFile: false,
     logLevel: 'warn',
-    plugins,
+    plugins: [schemaWithin, ...plugins],
     build: {
       ssr: program,
       outDir: directory,
@@ -66,6 +66,17 @@ function withBuiltins(code: string): string {
 function inAscii(code: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   return code.replace(/[^\0-\x7f]/g, escaped)
+}
+
+/** The schema that the program reads beside its code, since one file has nothing beside it. */
+const schemaWithin: Plugin = {
+  name: 'schema-within',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.endsWith('/sqlite/newest-schema.ts')) return undefined
+    const text = readFileSync(join(dirname(id), 'schema.sql'), 'utf8')
+    return code.replace(/readFileSync\(.*?'utf8'\)/, () => JSON.stringify(text))
+  },
 }
 
 /** Lets each source file think that it is where the build of the package would have put it. */
