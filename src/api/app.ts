@@ -1,8 +1,11 @@
 import type { AccessApp } from './access.ts'
+import type { AccountApp } from './account.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
+import type { CommandApp } from './commands.ts'
 import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
+import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
 import type { RunApp } from './runs.ts'
 import type { SessionApp } from './sessions.ts'
@@ -16,6 +19,9 @@ export interface App
     TurnApp,
     RunApp,
     AgentApp,
+    ModelApp,
+    CommandApp,
+    AccountApp,
     PlanApp,
     JobApp,
     SubagentApp,

@@ -1,4 +1,5 @@
 import type { App } from '../api/app.ts'
+import type { CommandApp } from '../api/commands.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { Config } from '../config/config.ts'
 import { idSource } from '../domain/id.ts'
@@ -27,6 +28,9 @@ import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
 import { type Caller, onePerPrincipal } from './caller.ts'
+import { accountApp } from './commands/account-app.ts'
+import { commandApp } from './commands/command-app.ts'
+import { modelApp } from './commands/model-app.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
 import { guarded } from './guard.ts'
@@ -106,13 +110,15 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
+    ...modelApp(settings),
     ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
-  const appFor = (caller: Caller): App => ({
+  const appFor = (caller: Caller): Omit<App, keyof CommandApp> => ({
     ...sessionApp(runtime, known, caller),
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
     ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
+    ...accountApp(runtime, config, caller),
     ...planApp(engine, caller),
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...approvalApp(runtime, caller),
@@ -120,7 +126,11 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...shared,
   })
   return {
-    as: onePerPrincipal((caller) => guarded(withRealFolders(appFor(caller), own), caller, runtime)),
+    as: onePerPrincipal((caller) => {
+      const app = { ...appFor(caller), ...commandApp(caller, clock, () => principalApp) }
+      const principalApp = guarded(withRealFolders(app, own), caller, runtime)
+      return principalApp
+    }),
     identify: (token) => identify(runtime, token),
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),

@@ -228,6 +228,7 @@ describe('hostile values', () => {
 
 /** What takes nothing from outside, or a file that a person names. */
 const notAsked = ['backup', 'prune', 'cursor', 'tips', 'personas', 'approvals', 'users', 'tokens', 'revokeToken']
+notAsked.push('commands', 'models', 'whoami')
 notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'trustMemory', 'forgetMemory', 'exportMemories')
 
 /** Every other call of an App with one text in all its arguments. */
@@ -262,6 +263,9 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['renameSession', (v) => app.renameSession(here, 'made', v)],
     ['renameSession', (v) => app.renameSession(v, v, v)],
     ['checkAgent', (v) => app.checkAgent(v, v)],
+    ['command', (v) => app.command(here, { session: 'main', line: v })],
+    ['command', (v) => app.command(v, { session: v, line: `/show ${v}`, model: v })],
+    ['setting', (v) => app.setting(v)],
     ['setSystemPrompt', (v) => app.setSystemPrompt(here, 'made', v)],
     ['setSystemPrompt', (v) => app.setSystemPrompt(v, v, v)],
     ['archiveSession', (v) => app.archiveSession(here, v, true)],

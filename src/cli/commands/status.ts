@@ -1,6 +1,7 @@
 import type { PlanLine } from '../../api/views/plan.ts'
 import type { SessionView } from '../../api/views/session.ts'
 import type { StatusView } from '../../api/views/status.ts'
+import { talks } from '../../commands/sessions.ts'
 import { rehearsal } from '../../config/schema.ts'
 import { tail } from '../../domain/id.ts'
 import type { Daemon } from '../../gateway/client.ts'
@@ -10,7 +11,6 @@ import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { untilWords } from '../pages/job-words.ts'
 import { lostWords } from '../pages/spending-words.ts'
 import { ago, cut, paint, printable } from '../terminal/screen.ts'
-import { talks } from './sessions.ts'
 
 const maxNews = 5
 

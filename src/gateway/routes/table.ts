@@ -1,11 +1,14 @@
 import { z } from 'zod'
 import type { App } from '../../api/app.ts'
 import { accessRoutes } from './access.ts'
+import { accountRoutes } from './account.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
+import { commandRoutes } from './commands.ts'
 import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
+import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
@@ -22,6 +25,9 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...turnRoutes,
   ...runRoutes,
   ...agentRoutes,
+  ...modelRoutes,
+  ...commandRoutes,
+  ...accountRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,
