@@ -22,6 +22,7 @@ test('a job is added with its next five runs shown before, listed, changed, disa
   )
   expect(added.err.match(/ 08:30:00/g)).toHaveLength(5)
   expect(added.out).toContain('added job 1 "briefing"')
+  expect(added.out).toContain('Jobs fire only while heddle is up, and it is not.    heddle up')
   expect(await heddle().json('cron', 'list')).toMatchObject({
     jobs: [
       {
@@ -67,6 +68,7 @@ test('the daemon fires a job at its time and by hand, and tells what came of it'
   const up = heddle().start('up')
   try {
     await up.says('running')
+    expect((await heddle().run('cron', 'edit', '2', '--name', 'later')).out).not.toContain('heddle up')
     const run = await heddle().json('cron', 'run', '2')
     expect(run).toMatchObject({ ok: true, jobId: 2, outcome: 'fired' })
     type Fires = { fires: { outcome: string; status?: string }[] }

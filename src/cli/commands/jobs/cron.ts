@@ -86,7 +86,8 @@ export const registerCron: Register = (program, run) => {
     .action(
       run(async (here, [id = '']) => {
         const fire = await (await here.client()).runJob(numberOf(id, 'job'))
-        return { json: { ok: fire.outcome === 'fired', ...fire }, text: fireWords(fire), ...codeOf(fire) }
+        const text = fire.outcome === 'fired' ? await withUpHint(here, fireWords(fire)) : fireWords(fire)
+        return { json: { ok: fire.outcome === 'fired', ...fire }, text, ...codeOf(fire) }
       }),
     )
   cron
@@ -216,10 +217,16 @@ async function showTimes(here: CommandContext, client: Client, settings: JobSett
   return preview
 }
 
-function saved(here: CommandContext, job: JobView, done: string): CommandResult {
+async function saved(here: CommandContext, job: JobView, done: string): Promise<CommandResult> {
   const next = job.nextAt === null ? '' : `, ${nextWords(job, here.clock.now())}`
   const text = `${done} "${printable(job.name)}"${next}    heddle cron history ${job.id}`
-  return { json: { ok: true, ...job }, text }
+  return { json: { ok: true, ...job }, text: job.enabled ? await withUpHint(here, text) : text }
+}
+
+/** Adds that nothing fires, if that is so. */
+async function withUpHint(here: CommandContext, text: string): Promise<string> {
+  if (await here.daemon()) return text
+  return `${text}\n${paint(here.screen, 'yellow', 'Jobs fire only while heddle is up, and it is not.    heddle up')}`
 }
 
 function jobTable(here: CommandContext, jobs: JobView[]): string {
