@@ -9,6 +9,7 @@ import { secondsFrom, wholeNumber } from '../../input/counts.ts'
 import { momentText, nextWords } from '../../pages/job-words.ts'
 import { paint, printable, table } from '../../terminal/screen.ts'
 import { numberOf } from '../plans-number.ts'
+import { waitsForUp, withUpHint } from './up-hint.ts'
 
 const timesHelp = [
   '',
@@ -86,7 +87,7 @@ export const registerCron: Register = (program, run) => {
     .action(
       run(async (here, [id = '']) => {
         const fire = await (await here.client()).runJob(numberOf(id, 'job'))
-        const text = fire.outcome === 'fired' ? await withUpHint(here, fireWords(fire)) : fireWords(fire)
+        const text = fire.outcome === 'fired' ? await withUpHint(here, fireWords(fire), waitsForUp) : fireWords(fire)
         return { json: { ok: fire.outcome === 'fired', ...fire }, text, ...codeOf(fire) }
       }),
     )
@@ -220,13 +221,10 @@ async function showTimes(here: CommandContext, client: Client, settings: JobSett
 async function saved(here: CommandContext, job: JobView, done: string): Promise<CommandResult> {
   const next = job.nextAt === null ? '' : `, ${nextWords(job, here.clock.now())}`
   const text = `${done} "${printable(job.name)}"${next}    heddle cron history ${job.id}`
-  return { json: { ok: true, ...job }, text: job.enabled ? await withUpHint(here, text) : text }
-}
-
-/** Adds that nothing fires, if that is so. */
-async function withUpHint(here: CommandContext, text: string): Promise<string> {
-  if (await here.daemon()) return text
-  return `${text}\n${paint(here.screen, 'yellow', 'Jobs fire only while heddle is up, and it is not.    heddle up')}`
+  return {
+    json: { ok: true, ...job },
+    text: job.enabled ? await withUpHint(here, text, 'Jobs fire only while heddle is up, and it is not.') : text,
+  }
 }
 
 function jobTable(here: CommandContext, jobs: JobView[]): string {
