@@ -7,7 +7,9 @@ import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
 import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
+import type { ProfileApp } from './profiles.ts'
 import type { RunApp } from './runs.ts'
+import type { SearchApp } from './search.ts'
 import type { SessionApp } from './sessions.ts'
 import type { SubagentApp } from './subagents.ts'
 import type { TurnApp } from './turns.ts'
@@ -22,6 +24,7 @@ export interface App
     ModelApp,
     CommandApp,
     AccountApp,
+    ProfileApp,
     PlanApp,
     JobApp,
     SubagentApp,
@@ -29,6 +32,7 @@ export interface App
     EventApp,
     MemoryApp,
     FileSearch,
+    SearchApp,
     AccessApp {
   backup(file: string): Promise<{ bytes: number; turns: number }>
 }

@@ -32,7 +32,7 @@ export const mayImport: Record<string, readonly string[]> = {
 
 /** The layers of the engine, the lowest first: a folder may import those before it. `runtime.ts` is everybody's. */
 export const engineLayers: readonly string[] = [
-  ...['model', 'turns', 'run', 'jobs', 'files', 'plans', 'knowledge', 'views', 'why'],
+  ...['model', 'turns', 'policies', 'run', 'jobs', 'files', 'plans', 'knowledge', 'views', 'search', 'why'],
 ]
 
 /** What can be read in one sitting. */
@@ -43,6 +43,9 @@ export const maxParameters = { most: 4, folder: 'src/engine/run/' }
 
 /** Max files directly in a folder of src. */
 export const maxFiles = 32
+
+/** Folders of numbered steps that only grow: a reader looks for a number, and finds it in any number of files. */
+export const numberedFolders: readonly string[] = ['src/store/migrations']
 
 /** Files whose exports are for users of the package. */
 export const publicFiles = ['src/index.ts', 'src/testing.ts']

@@ -101,6 +101,7 @@ describe('each request gets the App of its own principal, and no other', () => {
     importMemories: ['', { name: 'x', trust: false }],
     searchMemories: ['x', { limit: 1 }],
     searchFiles: ['x', { limit: 1 }],
+    search: [folder, { query: 'x' }],
     backup: ['/file'],
     setPersona: [{ id: 'ada', identity: { name: 'Ada', soul: '' }, permissions: { tools: {} } }],
     sessions: [],
@@ -125,6 +126,19 @@ describe('each request gets the App of its own principal, and no other', () => {
     resumeJobs: [],
     outbox: [{}],
     retryMessage: [1],
+    profiles: [],
+    profile: ['profile:x'],
+    setProfile: ['profile:x', { model: {} }],
+    deleteProfile: ['profile:x'],
+    profileHistory: ['profile:x'],
+    agentRegistry: [],
+    setAgentRegistry: [{ version: 1, agents: [] }, 0],
+    registerAgent: [{ agentId: '@x', profileId: 'profile:x', description: 'x' }],
+    unregisterAgent: ['@x'],
+    registryHistory: [],
+    pins: [folder],
+    setPin: [folder, { scope: 'user', agentId: '@x' }],
+    removePin: [folder, { scope: 'user' }],
   }
 
   let server: Server

@@ -10,8 +10,10 @@ import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
 import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
+import { profileRoutes } from './profiles.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
+import { searchRoutes } from './search.ts'
 import { sessionRoutes } from './sessions.ts'
 import { subagentRoutes } from './subagents.ts'
 import { turnRoutes } from './turns.ts'
@@ -28,12 +30,14 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...modelRoutes,
   ...commandRoutes,
   ...accountRoutes,
+  ...profileRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,
+  ...searchRoutes,
   ...accessRoutes,
   backup: [
     post('backup', {
