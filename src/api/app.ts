@@ -1,4 +1,5 @@
 import type { AccessApp } from './access.ts'
+import type { AccountApp } from './account.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
 import type { CommandApp } from './commands.ts'
@@ -6,6 +7,7 @@ import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
 import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
+import type { ProfileApp } from './profiles.ts'
 import type { RunApp } from './runs.ts'
 import type { SearchApp } from './search.ts'
 import type { SessionApp } from './sessions.ts'
@@ -21,6 +23,8 @@ export interface App
     AgentApp,
     ModelApp,
     CommandApp,
+    AccountApp,
+    ProfileApp,
     PlanApp,
     JobApp,
     SubagentApp,

@@ -18,8 +18,10 @@ export function listed<Row>(
 
 type Columns<Row> = Record<string, (row: Row) => OutcomeCell | undefined>
 
+type FactsBlock = Extract<OutcomeBlock, { kind: 'facts' }>
+
 /** Names with their values; those without one are left out. */
-export function factsBlock(facts: Record<string, OutcomeCell | undefined>): OutcomeBlock {
+export function factsBlock(facts: Record<string, OutcomeCell | undefined>): FactsBlock {
   const known = Object.entries(facts).filter((each): each is [string, string | number] => (each[1] ?? '') !== '')
   return { kind: 'facts', facts: known.map(([name, value]) => ({ name, value })) }
 }

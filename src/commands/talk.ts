@@ -20,9 +20,13 @@ export const talkCommands = [
       if (topic !== undefined && shown.length === 1 && only)
         return said(`${only.usage}    ${only.summary}`, { next: only.example })
       return listed(shown, {
-        columns: { command: ({ usage }) => usage, does: ({ summary }) => summary },
+        columns: {
+          command: ({ name, usage }) => (topic === undefined ? `/${name}` : usage),
+          does: ({ summary }) => summary,
+        },
         wide: 'does',
         empty: `there is no command "${topic}" for you    /help lists them`,
+        ...(topic === undefined && { next: '/help cron    explains one, with an example' }),
       })
     },
   }),

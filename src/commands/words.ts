@@ -25,11 +25,17 @@ export class Words {
     return word
   }
 
-  /** A whole number, bare or as a reference of this kind. */
+  /** A whole number, bare or as `what:7`. */
   number(what: string): number {
-    const word = this.word(what)
-    const [, digits] = /^(?:[a-z]+:)?(\d{1,15})$/.exec(word) ?? []
-    return digits === undefined ? this.#refuse(`"${word}" is not the number of ${what}`) : Number(digits)
+    return this.optionalNumber(what) ?? this.#refuse(`the number of the ${what} is missing`)
+  }
+
+  optionalNumber(what: string): number | undefined {
+    const word = this.optionalWord()
+    if (word === undefined) return undefined
+    const digits = word.startsWith(`${what}:`) ? word.slice(what.length + 1) : word
+    if (!/^\d{1,15}$/.test(digits)) this.#refuse(`"${word.slice(0, 40)}" is not a number, and names no ${what}`)
+    return Number(digits)
   }
 
   /** The next word, which must be one of these. */

@@ -68,13 +68,6 @@ export class ChatQuestions {
     if (view) this.#talk.print(`\n${view.page}`)
   }
 
-  /** The line with the hash of the question that is shown, where it approves that one and names no hash. */
-  withShownHash(line: string): string {
-    const { current } = this
-    const [, id] = /^\/approve\s+(?:approval:)?(\d+)(?=\s*$|\s+--)/i.exec(line) ?? []
-    return current && id === String(current.id) ? line.replace(/\d+/, `${id} ${current.hash}`) : line
-  }
-
   /** Handles a line as an answer; false when it is not one. */
   async take(line: string, place: { session: string; folder: string }): Promise<boolean> {
     const { current } = this

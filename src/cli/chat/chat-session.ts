@@ -230,16 +230,26 @@ export class ChatSession {
     const isUrgent =
       typed.kind === 'command' ? isUrgentCommand(line) : typed.kind === 'say' && typed.how === 'interrupt'
     if (!this.#isTyped && !isUrgent) await this.#whenIdle()
-    if (typed.kind === 'say') await this.#say(typed.how, typed.content)
-    else if (typed.kind === 'program') await this.#pane.lend(() => this.#program.run(typed.argv))
+    if (typed.kind === 'say') {
+      await this.#say(typed.how, typed.content)
+      return this.#draw()
+    }
+    // The pane has removed the typed line.
+    if (this.#isTyped && this.#here.screen.isTerminal)
+      this.#print(paint(this.#here.screen, 'bold', this.#prompt + printable(line)))
+    if (typed.kind === 'program') await this.#run(typed.argv)
     else await this.#command(line)
     this.#draw()
   }
 
+  async #run(argv: string[]): Promise<void> {
+    this.#draw()
+    await this.#pane.lend(() => this.#program.run(argv))
+  }
+
   /** Carries out a command, and applies what comes of it to this chat. */
-  async #command(typed: string): Promise<void> {
+  async #command(line: string): Promise<void> {
     const { screen, folder, clock } = this.#here
-    const line = this.#questions.withShownHash(typed)
     const input = { line, session: this.#session, ...this.#modelChoice.voice }
     const outcome = await this.#ask((client) => client.command(folder, input))
     const { blocks, go, voice, say, leave } = outcome

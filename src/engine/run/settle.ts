@@ -52,16 +52,19 @@ export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedRepl
       ...(run.sent && { settings: run.sent }),
       permissions: claimed.actor.permissions,
     })
-    const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
+    const end = { ...settlement, notes: run.notes, written: checked.written }
+    const started = await endRun(end)
     const own = { ...sessions.session, headTurnId: settlement.turnId }
     const held = [own, ...(sessions.requester ? [sessions.requester] : []), ...started]
-    return run.claimant && claimAtOnce(tx, engine, run.claimant, held)
+    const next = run.claimant && (await claimAtOnce(tx, engine, run.claimant, held))
+    await engine.moments.afterSettle(end)
+    return next
   })
 }
 
 /**
- * The steps of every ending, in order. Every terminal run leaves one turn, failed and cancelled ones too. Returns the
- * sessions of the runs that this end started.
+ * The steps of every ending, in order; `afterSettle` follows. Every terminal run leaves one turn, failed and cancelled ones
+ * too. Returns the sessions of the runs that this end started.
  */
 export async function endRun(end: Settlement): Promise<Session[]> {
   const depth = await writeTurn(end)
@@ -75,7 +78,6 @@ export async function endRun(end: Settlement): Promise<Session[]> {
   await queueNextRun(end)
   const started = await notifyRequester(end)
   await emitEnd(end, depth)
-  await end.engine.moments.afterSettle(end)
   return started
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { App } from '../../api/app.ts'
 import { accessRoutes } from './access.ts'
+import { accountRoutes } from './account.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
 import { commandRoutes } from './commands.ts'
@@ -9,6 +10,7 @@ import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
 import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
+import { profileRoutes } from './profiles.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
 import { searchRoutes } from './search.ts'
@@ -27,6 +29,8 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...agentRoutes,
   ...modelRoutes,
   ...commandRoutes,
+  ...accountRoutes,
+  ...profileRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,

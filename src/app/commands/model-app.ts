@@ -1,8 +1,8 @@
-import type { ModelApp, ModelLine } from '../api/models.ts'
-import type { Config, NamedModel } from '../config/config.ts'
-import { type Model, recordedName } from '../domain/model.ts'
-import { rehearsalName } from '../rehearsal/rehearsal.ts'
-import { modelFacts } from './models.ts'
+import type { ModelApp, ModelLine } from '../../api/models.ts'
+import type { Config, NamedModel } from '../../config/config.ts'
+import { type Model, recordedName } from '../../domain/model.ts'
+import { rehearsalName } from '../../rehearsal/rehearsal.ts'
+import { modelFacts } from '../models.ts'
 
 /** The models of a home, as far as everyone may know them. */
 export function modelApp({

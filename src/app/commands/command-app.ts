@@ -1,9 +1,9 @@
-import type { App } from '../api/app.ts'
-import type { CommandApp } from '../api/commands.ts'
-import { dispatch } from '../commands/dispatch.ts'
-import { registry } from '../commands/registry.ts'
-import type { Clock } from '../domain/clock.ts'
-import type { Caller } from './caller.ts'
+import type { App } from '../../api/app.ts'
+import type { CommandApp } from '../../api/commands.ts'
+import { dispatch } from '../../commands/dispatch.ts'
+import { registry } from '../../commands/registry.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { Caller } from '../caller.ts'
 
 /** Chat commands. `guardedApp` is the caller's own App: a command can do nothing that its sender cannot. */
 export function commandApp(caller: Caller, clock: Clock, guardedApp: () => App): CommandApp {
