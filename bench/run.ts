@@ -11,6 +11,7 @@ import { plans } from './plans.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
+import { search } from './search.ts'
 import { subagents } from './subagents.ts'
 import { talk } from './talk.ts'
 import { tools } from './tools.ts'
@@ -34,6 +35,7 @@ const benchmarks: Record<string, Benchmark> = {
   },
   talk: { about: 'a talk of fifty turns with tools: what is sent, and how much of it was sent before', run: talk },
   memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
+  search: { about: 'searching 100,000 turns by words on both databases, and what the index takes', run: search },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 
