@@ -8,6 +8,7 @@ import type { JobApp } from './jobs.ts'
 import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
 import type { RunApp } from './runs.ts'
+import type { SearchApp } from './search.ts'
 import type { SessionApp } from './sessions.ts'
 import type { SubagentApp } from './subagents.ts'
 import type { TurnApp } from './turns.ts'
@@ -29,6 +30,7 @@ export interface App
     EventApp,
     MemoryApp,
     FileSearch,
+    SearchApp,
     AccessApp {
   backup(file: string): Promise<{ bytes: number; turns: number }>
 }

@@ -2,11 +2,13 @@ import type { App } from '../api/app.ts'
 import type { CommandApp } from '../api/commands.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { Config } from '../config/config.ts'
+import { knownSecrets, redactor } from '../config/secrets.ts'
 import { idSource } from '../domain/id.ts'
 import type { Model } from '../domain/model.ts'
 import { liveFeed } from '../domain/stream-delta.ts'
 import type { Tool } from '../domain/tools/tool.ts'
 import type { Runtime } from '../engine/runtime.ts'
+import { searchIndex } from '../engine/search/search-index.ts'
 import { folderToWorkIn, realFolder } from '../home/folder.ts'
 import { userHomeOf } from '../home/home.ts'
 import { homeFiles } from '../home/home-files.ts'
@@ -39,6 +41,7 @@ import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
 import { runApp } from './run-app.ts'
+import { searchApp } from './search-app.ts'
 import { openMeaning } from './semantic-search.ts'
 import { jobSenders } from './senders.ts'
 import { sessionApp } from './session-app.ts'
@@ -105,7 +108,10 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const own = { userHome: userHomeOf(settings.env), home: paths.home }
   const senders = jobSenders(config, { ...own, env: settings.env, clock })
   const timezone = config.cron.timezone ?? systemTimezone()
-  const worker = new ProcessWorker(engine, { ...settings, runDirectory: paths.run, agents, files, embedding, senders })
+  const index = searchIndex({ store, clock, protect })
+  const worker = new ProcessWorker(engine, {
+    ...{ ...settings, runDirectory: paths.run, agents, files, search: index, embedding, senders },
+  })
   const defaults = defaultsOf(settings)
   const shared = {
     ...memoryApp(runtime, config.memory.most),
@@ -122,6 +128,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...planApp(engine, caller),
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...approvalApp(runtime, caller),
+    ...searchApp({ store, protect, index, hide: redactor(knownSecrets(config)) }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,
   })

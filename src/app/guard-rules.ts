@@ -198,6 +198,13 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     },
   },
   importTurns: { action: 'turn.import' },
+  search: {
+    action: 'turn.read',
+    async args(checks, folder, { session, ...query }) {
+      const at = await checks.folder(folder)
+      return [at, session === undefined ? query : { ...query, session: await checks.named(asSession(session), at) }]
+    },
+  },
 
   plans: { action: 'plan.list', args: async (checks, filter) => [await inFolder(checks, filter)] },
   tasks: {

@@ -30,6 +30,7 @@ import { jobs } from './migrations/0027-jobs.ts'
 import { outbox } from './migrations/0028-outbox.ts'
 import { subagents } from './migrations/0029-subagents.ts'
 import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
+import { searchTables } from './migrations/0031-search.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -63,6 +64,7 @@ export const migrations: readonly Migration[] = [
   outbox,
   subagents,
   sessionsByKind,
+  searchTables,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

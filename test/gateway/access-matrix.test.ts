@@ -120,6 +120,10 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   memories: [{ action: 'memory.read', args: () => [{ limit: 1 }] }],
   searchMemories: [{ action: 'memory.read', args: () => ['x', { limit: 1 }] }],
   searchFiles: [{ action: 'memory.read', args: () => ['x', { limit: 1 }] }],
+  search: [
+    { action: 'turn.read', args: () => [folder, { query: 'x' }] },
+    { action: 'turn.read', names: true, args: ({ session }) => [folder, { query: 'x', session }] },
+  ],
   exportMemories: [{ action: 'memory.read', args: () => [] }],
   remember: [{ action: 'memory.write', args: () => [{ content: 'x' }] }],
   changeMemory: [{ action: 'memory.write', args: () => [99, { content: 'x' }] }],

@@ -101,6 +101,7 @@ describe('each request gets the App of its own principal, and no other', () => {
     importMemories: ['', { name: 'x', trust: false }],
     searchMemories: ['x', { limit: 1 }],
     searchFiles: ['x', { limit: 1 }],
+    search: [folder, { query: 'x' }],
     backup: ['/file'],
     setPersona: [{ id: 'ada', identity: { name: 'Ada', soul: '' }, permissions: { tools: {} } }],
     sessions: [],

@@ -51,7 +51,17 @@ describe.each(databases)('a backup of %s', (database) => {
       .filter((table) => !rebuilt.includes(table))
       .concat(rebuilt)
       // Those of later migrations.
-      .concat(['untrusted_files', 'untrusted_commands', 'cron_jobs', 'cron_fires', 'outbox'])
+      .concat([
+        'untrusted_files',
+        'untrusted_commands',
+        'cron_jobs',
+        'cron_fires',
+        'outbox',
+        'search_documents',
+        'search_words',
+        'search_files',
+        'search_passages',
+      ])
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',
       schema: schemaNow,

@@ -12,6 +12,7 @@ import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
+import { searchRoutes } from './search.ts'
 import { sessionRoutes } from './sessions.ts'
 import { subagentRoutes } from './subagents.ts'
 import { turnRoutes } from './turns.ts'
@@ -34,6 +35,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,
+  ...searchRoutes,
   ...accessRoutes,
   backup: [
     post('backup', {

@@ -14,11 +14,31 @@ const floorKey = 'events_floor'
 const beginning: Position = { xid: '0', seq: 0 }
 
 /** Adds an event in the transaction of the change; followers see it after COMMIT. */
-export async function recordEvent(tx: Tx, { at, kind, subject, payload, scope }: NewEvent): Promise<void> {
-  const sessionId = scope?.sessionId ?? null
-  const rootRunId = scope?.rootRunId ?? null
-  await tx.run(insert({ at, kind, subject, payload: JSON.stringify(payload), sessionId, rootRunId }))
+export async function recordEvent(tx: Tx, event: NewEvent): Promise<void> {
+  await tx.run(insert(columnsOf(event)))
   tx.hint('events')
+}
+
+/** Adds two events, in this order, in one statement: every turn ends with two. */
+export async function recordBoth(tx: Tx, first: NewEvent, second: NewEvent): Promise<void> {
+  const [a, b] = [columnsOf(first), columnsOf(second)]
+  await tx.run(
+    insertBoth({
+      ...a,
+      at2: b.at,
+      kind2: b.kind,
+      subject2: b.subject,
+      payload2: b.payload,
+      sessionId2: b.sessionId,
+      rootRunId2: b.rootRunId,
+    }),
+  )
+  tx.hint('events')
+}
+
+function columnsOf({ at, kind, subject, payload, scope }: NewEvent): EventColumns {
+  const { sessionId, rootRunId } = scope ?? { sessionId: null, rootRunId: null }
+  return { at, kind, subject, payload: JSON.stringify(payload), sessionId, rootRunId }
 }
 
 /** Next events after a cursor, or those about a principal's sessions, in a stable order; without a cursor from the oldest stored one. */
@@ -125,15 +145,31 @@ interface EventColumns {
   rootRunId: string | null
 }
 
-const insert = statement((db, arg: EventColumns) =>
-  db.insertInto('events').values({
-    at: arg.at,
-    kind: arg.kind,
-    subject: arg.subject,
-    payload_json: arg.payload,
-    session_id: arg.sessionId,
-    root_run_id: arg.rootRunId,
-  }),
+const rowOf = (arg: EventColumns) => ({
+  at: arg.at,
+  kind: arg.kind,
+  subject: arg.subject,
+  payload_json: arg.payload,
+  session_id: arg.sessionId,
+  root_run_id: arg.rootRunId,
+})
+
+const insert = statement((db, arg: EventColumns) => db.insertInto('events').values(rowOf(arg)))
+
+type Second = { [K in keyof EventColumns as `${K}2`]: EventColumns[K] }
+
+const insertBoth = statement((db, arg: EventColumns & Second) =>
+  db.insertInto('events').values([
+    rowOf(arg),
+    rowOf({
+      at: arg.at2,
+      kind: arg.kind2,
+      subject: arg.subject2,
+      payload: arg.payload2,
+      sessionId: arg.sessionId2,
+      rootRunId: arg.rootRunId2,
+    }),
+  ]),
 )
 
 const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) => afterPosition(db, arg, events))
