@@ -7,6 +7,7 @@ import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
 import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
+import type { ProfileApp } from './profiles.ts'
 import type { RunApp } from './runs.ts'
 import type { SearchApp } from './search.ts'
 import type { SessionApp } from './sessions.ts'
@@ -23,6 +24,7 @@ export interface App
     ModelApp,
     CommandApp,
     AccountApp,
+    ProfileApp,
     PlanApp,
     JobApp,
     SubagentApp,

@@ -7,6 +7,7 @@ import { idSource } from '../domain/id.ts'
 import type { Model } from '../domain/model.ts'
 import { liveFeed } from '../domain/stream-delta.ts'
 import type { Tool } from '../domain/tools/tool.ts'
+import { shipPolicies } from '../engine/policies/shipped-policies.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { searchIndex } from '../engine/search/search-index.ts'
 import { folderToWorkIn, realFolder } from '../home/folder.ts'
@@ -40,6 +41,7 @@ import { jobApp } from './job-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
+import { profileApp } from './profile-app.ts'
 import { runApp } from './run-app.ts'
 import { searchApp } from './search-app.ts'
 import { openMeaning } from './semantic-search.ts'
@@ -76,6 +78,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { clock, random } = context
   const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
+  await shipPolicies({ store, clock })
   const embedding = openMeaning(config.memory, { store, clock })
   const newId = idSource(clock, random)
   const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
@@ -127,6 +130,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...accountApp(runtime, config, caller),
     ...planApp(engine, caller),
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
+    ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, caller),
     ...searchApp({ store, protect, index, hide: redactor(knownSecrets(config)) }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),

@@ -3,6 +3,8 @@ import type { JobSettings } from '../api/views/job.ts'
 import { actionOfLine, nameOfLine } from '../commands/dispatch.ts'
 import { type Action, type ActionRow, actions } from '../domain/access/actions.ts'
 import type { Reach } from '../domain/access/authorize.ts'
+import { type PinScope, pinAction, pinRecordId } from '../domain/profiles/pin.ts'
+import { registryId } from '../domain/profiles/registry.ts'
 import { parseReference, type ReferenceKind } from '../domain/reference.ts'
 
 /** What a rule can check. Each refuses by throwing: another's thing as one that does not exist. */
@@ -296,6 +298,36 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   agents: { action: 'agent.list', args: async (checks, folder) => [await checks.folder(folder)] },
   checkAgent: { action: 'agent.list', args: async (checks, folder, name) => [await checks.folder(folder), name] },
 
+  profiles: { action: 'profile.read' },
+  profile: { action: 'profile.read' },
+  setProfile: { action: 'profile.change', about: (id) => `profile:${id}`, audited: always },
+  deleteProfile: { action: 'profile.change', about: (id) => `profile:${id}`, audited: always },
+  profileHistory: { action: 'profile.read' },
+  agentRegistry: { action: 'agent.list' },
+  setAgentRegistry: { action: 'agent.register', about: () => registryId, audited: always },
+  registerAgent: { action: 'agent.register', about: ({ agentId }) => `agent:${agentId}`, audited: always },
+  unregisterAgent: { action: 'agent.register', about: (agentId) => `agent:${agentId}`, audited: always },
+  registryHistory: { action: 'profile.read' },
+  pins: {
+    action: 'pin.read',
+    async args(checks, folder, session) {
+      const at = await checks.folder(folder)
+      return [at, session === undefined ? session : await checks.session(session, at)]
+    },
+  },
+  setPin: {
+    action: (_, { scope }) => pinAction(scope),
+    args: ownPin,
+    about: (_, { scope, session }) => pinRecordId(scope, session ?? ''),
+    audited: (_, { scope }) => pinAction(scope) === 'pin.share',
+  },
+  removePin: {
+    action: (_, { scope }) => pinAction(scope),
+    args: ownPin,
+    about: (_, { scope, session }) => pinRecordId(scope, session ?? ''),
+    audited: (_, { scope }) => pinAction(scope) === 'pin.share',
+  },
+
   narratives: { action: 'memory.read' },
   memories: { action: 'memory.read' },
   searchMemories: { action: 'memory.read' },
@@ -319,6 +351,17 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   createToken: { action: 'token.change', about: (user) => `user:${user}`, audited: always },
   revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: always },
   audit: { action: 'audit.read' },
+}
+
+/** A pin of a session needs the right to that session. */
+async function ownPin<Pin extends { scope: PinScope; session?: string }>(
+  checks: Checks,
+  folder: string,
+  pin: Pin,
+): Promise<[string, Pin]> {
+  const at = await checks.folder(folder)
+  if (pin.scope !== 'session') return [at, pin]
+  return [at, { ...pin, session: await checks.session(pin.session ?? 'main', at) }]
 }
 
 async function ownJob<Rest extends unknown[]>(checks: Checks, id: number, ...rest: Rest): Promise<[number, ...Rest]> {

@@ -55,6 +55,8 @@ export interface Dialect {
   dayLock: RawBuilder<unknown>
   /** Memory lock, held until the transaction ends: serializes duplicate checks. Row locks must be taken before it. */
   memoryLock: RawBuilder<unknown>
+  /** Policy lock, held until the transaction ends: serializes changes of policies. Row locks must be taken before it. */
+  policyLock: RawBuilder<unknown>
   /** Clock for leases: PostgreSQL's own, which all processes share; with SQLite the caller's. */
   leaseClock(now: Millis): RawBuilder<number>
   /** Appended to a SELECT that must hold its rows until the transaction ends. */
@@ -121,6 +123,7 @@ export const sqlite: Dialect = {
   tryClaimLock: sql`SELECT 1 AS held`,
   dayLock: sql`SELECT 1`,
   memoryLock: sql`SELECT 1`,
+  policyLock: sql`SELECT 1`,
   leaseClock: (now) => sql<number>`${now}`,
   events: {
     order: sql`seq`,
@@ -168,6 +171,7 @@ export const postgres: Dialect = {
   tryClaimLock: sql`SELECT pg_try_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))::int AS held`,
   dayLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x444159)}, hashtext(current_schema()))`,
   memoryLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x4d454d)}, hashtext(current_schema()))`,
+  policyLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x504f4c)}, hashtext(current_schema()))`,
   leaseClock: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   events: {
     order: sql`xid, seq`,

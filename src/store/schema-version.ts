@@ -31,6 +31,7 @@ import { outbox } from './migrations/0028-outbox.ts'
 import { subagents } from './migrations/0029-subagents.ts'
 import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
 import { searchTables } from './migrations/0031-search.ts'
+import { policies } from './migrations/0032-policies.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -65,6 +66,7 @@ export const migrations: readonly Migration[] = [
   subagents,
   sessionsByKind,
   searchTables,
+  policies,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

@@ -32,7 +32,7 @@ export const mayImport: Record<string, readonly string[]> = {
 
 /** The layers of the engine, the lowest first: a folder may import those before it. `runtime.ts` is everybody's. */
 export const engineLayers: readonly string[] = [
-  ...['model', 'turns', 'run', 'jobs', 'files', 'plans', 'knowledge', 'views', 'search', 'why'],
+  ...['model', 'turns', 'policies', 'run', 'jobs', 'files', 'plans', 'knowledge', 'views', 'search', 'why'],
 ]
 
 /** What can be read in one sitting. */

@@ -126,6 +126,19 @@ describe('each request gets the App of its own principal, and no other', () => {
     resumeJobs: [],
     outbox: [{}],
     retryMessage: [1],
+    profiles: [],
+    profile: ['profile:x'],
+    setProfile: ['profile:x', { model: {} }],
+    deleteProfile: ['profile:x'],
+    profileHistory: ['profile:x'],
+    agentRegistry: [],
+    setAgentRegistry: [{ version: 1, agents: [] }, 0],
+    registerAgent: [{ agentId: '@x', profileId: 'profile:x', description: 'x' }],
+    unregisterAgent: ['@x'],
+    registryHistory: [],
+    pins: [folder],
+    setPin: [folder, { scope: 'user', agentId: '@x' }],
+    removePin: [folder, { scope: 'user' }],
   }
 
   let server: Server

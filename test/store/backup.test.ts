@@ -61,6 +61,8 @@ describe.each(databases)('a backup of %s', (database) => {
         'search_words',
         'search_files',
         'search_passages',
+        'policies',
+        'policy_versions',
       ])
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',

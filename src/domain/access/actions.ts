@@ -85,6 +85,16 @@ export const actions = {
 
   'model.list': { own: 'public', any: 'public', scope: 'read' },
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
+  /** Profiles with their prompts, and who changed what of profiles and the registry. */
+  'profile.read': { own: 'operator', any: 'operator', scope: 'read' },
+  'profile.change': { own: 'admin', any: 'admin', scope: 'manage', changes: true },
+  /** Changes which agents there are to delegate to; the owner must trust the user, too. */
+  'agent.register': { own: 'operator', any: 'operator', scope: 'manage', changes: true },
+  'pin.read': { own: 'public', any: 'admin', scope: 'read' },
+  /** Pins a profile for a session or for oneself. */
+  'pin.set': { own: 'public', any: 'admin', scope: 'steer', changes: true },
+  /** Pins a profile for a folder or for all. */
+  'pin.share': { own: 'operator', any: 'operator', scope: 'manage', changes: true },
   /** What personas are like is the owner's; anyone who knows the name of one may talk to it. */
   'persona.list': { own: 'admin', any: 'admin', scope: 'read' },
   'persona.set': { own: 'admin', any: 'admin', scope: 'manage', changes: true },

@@ -10,6 +10,7 @@ import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
 import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
+import { profileRoutes } from './profiles.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
 import { searchRoutes } from './search.ts'
@@ -29,6 +30,7 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...modelRoutes,
   ...commandRoutes,
   ...accountRoutes,
+  ...profileRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,

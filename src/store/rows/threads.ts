@@ -55,6 +55,12 @@ export async function findThread(rows: Reading, turnId: string): Promise<Thread 
   return row && threadFrom(row)
 }
 
+/** The thread at a session's head; undefined while it has no turn. */
+export async function findHeadThread(rows: Reading, sessionId: string): Promise<Thread | undefined> {
+  const row = await rows.first(threadAtHead({ sessionId }))
+  return row && threadFrom(row)
+}
+
 export async function findTurn(rows: Reading, turnId: string): Promise<PlacedTurn | undefined> {
   const row = await rows.first(placedByTurn({ turnId }))
   return row && placedFrom(row)
@@ -169,6 +175,14 @@ const markParent = statement((db, arg: { turnId: string }) =>
 
 const threadByTurn = statement((db, arg: { turnId: string }) =>
   db.selectFrom('threads').selectAll().where('turn_id', '=', arg.turnId),
+)
+
+const threadAtHead = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('threads', 'threads.turn_id', 'sessions.head_turn_id')
+    .selectAll('threads')
+    .where('sessions.id', '=', arg.sessionId),
 )
 
 const placedByTurn = statement((db, arg: { turnId: string }) =>

@@ -432,6 +432,26 @@ CREATE TABLE personas (
   updated_at                INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE policies (
+  resource_type TEXT NOT NULL CHECK (resource_type = 'policy' OR resource_type = 'profile'),
+  resource_id   TEXT NOT NULL,
+  version       INTEGER NOT NULL CHECK (version > 0),
+  value_json    TEXT NOT NULL,
+  updated_at    INTEGER NOT NULL,
+  updated_by    TEXT NOT NULL,
+  PRIMARY KEY (resource_type, resource_id)
+) STRICT;
+
+CREATE TABLE policy_versions (
+  resource_type TEXT NOT NULL,
+  resource_id   TEXT NOT NULL,
+  version       INTEGER NOT NULL,
+  value_json    TEXT,
+  at            INTEGER NOT NULL,
+  by_principal  TEXT NOT NULL,
+  PRIMARY KEY (resource_type, resource_id, version)
+) STRICT;
+
 CREATE TABLE projects (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   title       TEXT NOT NULL,
