@@ -51,7 +51,12 @@ export async function openHome({
       budgets: { ...config.budgets, perRequest: { usd: 1e6, tokens: 1e12, steps: 200 }, perDay: { usd: 1e6 } },
       tools: {
         ...config.tools,
-        subagents: { ...config.tools.subagents, maxConcurrent: atOnce, maxChildrenPerAgent: Math.max(atOnce, 5) },
+        subagents: {
+          ...config.tools.subagents,
+          maxConcurrent: atOnce,
+          maxChildrenPerAgent: Math.max(atOnce, 5),
+          maxPerTurn: Math.max(atOnce, 12),
+        },
       },
     },
     env: {},

@@ -10,6 +10,7 @@ import { plans } from './plans.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
+import { subagents } from './subagents.ts'
 import { talk } from './talk.ts'
 import { tools } from './tools.ts'
 import { turns } from './turns.ts'
@@ -26,6 +27,7 @@ const benchmarks: Record<string, Benchmark> = {
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   plans: { about: 'plans of many tasks: what coordinators are sent, claims, and size', run: plans },
+  subagents: { about: 'spawns and announcements; lists and starts with ten thousand ended sub-agents', run: subagents },
   talk: { about: 'a talk of fifty turns with tools: what is sent, and how much of it was sent before', run: talk },
   memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },

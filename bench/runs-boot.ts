@@ -33,15 +33,9 @@ async function measureRecovery(
 ): Promise<Figure> {
   const left = join(directory, `boot-${underWay}`)
   cpSync(home, left, { recursive: true })
-  await run({ home: left, atOnce: underWay, dies: underWay })
+  await killUnderWay(left, underWay)
   const times: number[] = []
-  for (let boot = 1; boot <= boots; boot++) {
-    const copy = join(directory, `boot-${underWay}-${boot}`)
-    cpSync(left, copy, { recursive: true })
-    const started = Date.now()
-    times.push(Number(await run({ home: copy, atOnce: underWay })) - started)
-    rmSync(copy, { recursive: true })
-  }
+  for (let boot = 1; boot <= boots; boot++) times.push(await bootCopy(left, underWay))
   rmSync(left, { recursive: true })
   return figure(
     `boot → first recovered run, ${underWay} of ${pending} under way at the kill`,
@@ -50,6 +44,21 @@ async function measureRecovery(
     times,
     `${stored} turns; from the start of a process that runs our sources to the model's request; ${boots} boots`,
   )
+}
+
+/** Kills the process of a home as soon as this many of its queued runs are under way. */
+export async function killUnderWay(home: string, underWay: number): Promise<void> {
+  await run({ home, atOnce: underWay, dies: underWay })
+}
+
+/** Starts a process over a copy of a home that was killed; the time until its first recovered run asks the model. */
+export async function bootCopy(left: string, atOnce: number): Promise<number> {
+  const copy = `${left}-copy`
+  cpSync(left, copy, { recursive: true })
+  const started = Date.now()
+  const time = Number(await run({ home: copy, atOnce })) - started
+  rmSync(copy, { recursive: true })
+  return time
 }
 
 /** Runs the program to its end, which is always a kill, and answers what it said. */

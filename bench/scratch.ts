@@ -53,7 +53,11 @@ export function openScratch(wanted?: string): Scratch {
 
 /** A new SQLite store with full durability. */
 export async function openWorld(scratch: Scratch, name: string): Promise<Runtime & { file: string }> {
-  const file = join(scratch.directory, `${name}.db`)
+  return openWorldAt(join(scratch.directory, `${name}.db`))
+}
+
+/** Likewise of a database that is there. */
+export async function openWorldAt(file: string): Promise<Runtime & { file: string }> {
   const context = { clock, random, crash: () => undefined }
   const store = await openStore({ kind: 'sqlite', file, durability: 'full' }, context)
   return { store, clock, newId: idSource(clock, random), file }

@@ -1,5 +1,6 @@
 import type { App } from '../api/app.ts'
 import type { JobSettings } from '../api/views/job.ts'
+import { actionOfLine, nameOfLine } from '../commands/dispatch.ts'
 import { type Action, type ActionRow, actions } from '../domain/access/actions.ts'
 import type { Reach } from '../domain/access/authorize.ts'
 import { type PinScope, pinAction, pinRecordId } from '../domain/profiles/pin.ts'
@@ -62,7 +63,13 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
       return [await checks.folder(folder), itemId, signal]
     },
   },
-  runs: { action: 'run.list' },
+  runs: {
+    action: 'run.list',
+    async args(checks, filter) {
+      const { requestsOf, ...rest } = (await inFolder(checks, filter)) ?? {}
+      return [{ ...rest, ...(requestsOf !== undefined && { requestsOf: checks.label(requestsOf) }) }]
+    },
+  },
   cancel: {
     action: 'run.cancel',
     args: async (checks, reference, reason) => [await checks.named(reference, '/', 'run'), reason],
@@ -87,11 +94,11 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
 
   sessions: {
     action: 'session.list',
-    args: async (checks, filter) => [await inFolder(checks, filter)],
+    args: async (checks, filter) => [await ownLabel(checks, filter)],
   },
   countSessions: {
     action: 'session.list',
-    args: async (checks, filter) => [await inFolder(checks, filter)],
+    args: async (checks, filter) => [await ownLabel(checks, filter)],
   },
   routeSmart: {
     action: 'session.route',
@@ -193,6 +200,13 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     },
   },
   importTurns: { action: 'turn.import' },
+  search: {
+    action: 'turn.read',
+    async args(checks, folder, { session, ...query }) {
+      const at = await checks.folder(folder)
+      return [at, session === undefined ? query : { ...query, session: await checks.named(asSession(session), at) }]
+    },
+  },
 
   plans: { action: 'plan.list', args: async (checks, filter) => [await inFolder(checks, filter)] },
   tasks: {
@@ -273,6 +287,14 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   cursor: { action: 'event.read' },
   prune: { action: 'event.prune' },
 
+  commands: { action: 'command.list' },
+  // The calls that a command makes are checked as every other, too.
+  command: {
+    action: (_, { line }) => actionOfLine(line),
+    about: (_, { line }) => `command:${nameOfLine(line)}`,
+    text: (_, { line }) => line,
+  },
+  models: { action: 'model.list' },
   agents: { action: 'agent.list', args: async (checks, folder) => [await checks.folder(folder)] },
   checkAgent: { action: 'agent.list', args: async (checks, folder, name) => [await checks.folder(folder), name] },
 
@@ -319,6 +341,8 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
 
   backup: { action: 'home.backup' },
 
+  whoami: { action: 'user.self' },
+  setting: { action: 'config.read' },
   users: { action: 'user.list' },
   addUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
   setUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
@@ -381,6 +405,15 @@ function isPrivate(reference: string): boolean {
 
 async function inFolder<T extends { folder?: string }>(checks: Checks, filter: T | undefined): Promise<T | undefined> {
   return filter?.folder === undefined ? filter : { ...filter, folder: await checks.folder(filter.folder) }
+}
+
+/** A label in a filter names the caller's own session, as everywhere. */
+async function ownLabel<T extends { folder?: string; label?: string }>(
+  checks: Checks,
+  filter: T | undefined,
+): Promise<T | undefined> {
+  const at = await inFolder(checks, filter)
+  return at?.label === undefined ? at : { ...at, label: checks.label(at.label) }
 }
 
 function withKind(kind: ReferenceKind, reference: string): string {

@@ -33,6 +33,7 @@ export function withRealFolders(app: App, own: OwnFolders): App {
     removePin: async (folder, pin) => app.removePin(await real(folder), pin),
     agents: async (folder) => app.agents(await real(folder)),
     status: async (folder, since) => app.status(await real(folder), since),
+    runs: async (filter) => app.runs(await filtered(filter)),
     sessions: async (filter) => app.sessions(await filtered(filter)),
     countSessions: async (filter) => app.countSessions(await filtered(filter)),
     plans: async (filter) => app.plans(await filtered(filter)),

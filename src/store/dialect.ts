@@ -63,6 +63,8 @@ export interface Dialect {
   lockRows: RawBuilder<unknown>
   /** The same, but skips rows that another transaction holds. */
   lockFreeRows: RawBuilder<unknown>
+  /** The texts of a JSON array as rows of one column, `value`. */
+  textsIn(json: string): RawBuilder<unknown>
   events: EventOrder
 }
 
@@ -116,6 +118,7 @@ export const sqlite: Dialect = {
   // The one writer already holds the whole file.
   lockRows: sql``,
   lockFreeRows: sql``,
+  textsIn: (json) => sql`json_each(${json}) AS texts`,
   claimLock: sql`SELECT 1`,
   tryClaimLock: sql`SELECT 1 AS held`,
   dayLock: sql`SELECT 1`,
@@ -162,6 +165,7 @@ export const postgres: Dialect = {
   // Not FOR UPDATE: that also waits for transactions that insert a reference to this row, such as a join to its run.
   lockRows: sql`for no key update`,
   lockFreeRows: sql`for no key update skip locked`,
+  textsIn: (json) => sql`json_array_elements_text(CAST(${json} AS json)) AS texts (value)`,
   // Keyed by schema: several heddles may share a server without waiting for each other.
   claimLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))`,
   tryClaimLock: sql`SELECT pg_try_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))::int AS held`,

@@ -29,7 +29,9 @@ import { threadConfig } from './migrations/0026-thread-config.ts'
 import { jobs } from './migrations/0027-jobs.ts'
 import { outbox } from './migrations/0028-outbox.ts'
 import { subagents } from './migrations/0029-subagents.ts'
-import { policies } from './migrations/0030-policies.ts'
+import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
+import { searchTables } from './migrations/0031-search.ts'
+import { policies } from './migrations/0032-policies.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -62,6 +64,8 @@ export const migrations: readonly Migration[] = [
   jobs,
   outbox,
   subagents,
+  sessionsByKind,
+  searchTables,
   policies,
 ]
 

@@ -68,6 +68,28 @@ describe.each(databases)('the tool subagents on %s', (database) => {
     gates.get('slow')?.open()
   })
 
+  test('lists and kills one at work below a sub-agent that has ended and is no longer listed', async () => {
+    const inner = gate()
+    await begin(
+      (last, request) => {
+        if (last === 'inner') return { text: 'done', gate: inner }
+        return answered(request)
+          ? { text: 'began' }
+          : calling('sessions_spawn', { task: 'inner', label: 'inner', memoryShareMode: 'isolated' })
+      },
+      { config: ({ tools }) => Object.assign(tools.subagents, { maxSpawnDepth: 2 }) },
+    )
+    await nest.say('spawn outer')
+    await inner.reached
+    await nest.until(async (rows) => (await listResults(rows, {})).length === 1)
+    const listed = await call({ action: 'list', recentMinutes: 0 })
+    expect(listed).toMatchObject({ subagents: [{ label: 'inner', status: 'running' }] })
+    const old = await call({ action: 'kill', target: 'outer', recentMinutes: 0 })
+    expect(old).toMatchObject({ error: expect.stringContaining('ended in the last 0 minutes') })
+    const leaf = (await nest.children()).find(({ depth }) => depth === 2)
+    expect(await call({ action: 'kill', target: 'inner' })).toEqual({ status: 'ok', killed: [leaf?.id] })
+  })
+
   test.each(['id', 'prefix', 'tail', 'reference', 'label', 'key', 'last', 'number'])('kills by %s', async (by) => {
     const gates = holds('research')
     await begin(held(gates))

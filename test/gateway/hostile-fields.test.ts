@@ -228,6 +228,7 @@ describe('hostile values', () => {
 
 /** What takes nothing from outside, or a file that a person names. */
 const notAsked = ['backup', 'prune', 'cursor', 'tips', 'personas', 'approvals', 'users', 'tokens', 'revokeToken']
+notAsked.push('commands', 'models', 'whoami')
 notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'trustMemory', 'forgetMemory', 'exportMemories')
 
 /** Every other call of an App with one text in all its arguments. */
@@ -262,6 +263,9 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['renameSession', (v) => app.renameSession(here, 'made', v)],
     ['renameSession', (v) => app.renameSession(v, v, v)],
     ['checkAgent', (v) => app.checkAgent(v, v)],
+    ['command', (v) => app.command(here, { session: 'main', line: v })],
+    ['command', (v) => app.command(v, { session: v, line: `/show ${v}`, model: v })],
+    ['setting', (v) => app.setting(v)],
     ['setSystemPrompt', (v) => app.setSystemPrompt(here, 'made', v)],
     ['setSystemPrompt', (v) => app.setSystemPrompt(v, v, v)],
     ['archiveSession', (v) => app.archiveSession(here, v, true)],
@@ -344,6 +348,9 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['memories', () => app.memories({ limit: 1000, all: true })],
     ['searchMemories', (v) => app.searchMemories(v, { limit: 10 })],
     ['searchFiles', (v) => app.searchFiles(v, { limit: 10 })],
+    ['search', (v) => app.search(here, { query: v })],
+    ['search', (v) => app.search(here, { query: 'x', session: v })],
+    ['search', (v) => app.search(here, { query: 'x', after: v, limit: Number(v), kind: v as 'turn' })],
     ['importMemories', (v) => app.importMemories(`## memory:1\n${v}\n<!-- memory {} -->`, { name: v, trust: true })],
     ['addUser', (v) => app.addUser(v, { folder: v, role: v as 'public', tools: [v] })],
     ['addUser', (v) => app.addUser('mia', { folder: here, perDayUsd: Number(v) })],

@@ -57,6 +57,10 @@ describe.each(databases)('a backup of %s', (database) => {
         'cron_jobs',
         'cron_fires',
         'outbox',
+        'search_documents',
+        'search_words',
+        'search_files',
+        'search_passages',
         'policies',
         'policy_versions',
       ])

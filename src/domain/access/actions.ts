@@ -80,6 +80,10 @@ export const actions = {
   'event.read': { own: 'public', any: 'admin', scope: 'read' },
   'event.prune': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Chat commands: which there are, and those that only change one's own chat. */
+  'command.list': { own: 'public', any: 'public', scope: 'read' },
+
+  'model.list': { own: 'public', any: 'public', scope: 'read' },
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
   /** Profiles with their prompts, and who changed what of profiles and the registry. */
   'profile.read': { own: 'operator', any: 'operator', scope: 'read' },
@@ -99,8 +103,12 @@ export const actions = {
   'memory.read': { own: 'owner', any: 'owner', scope: 'read' },
   'memory.write': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Settings of this home: paths and addresses are the owner's. */
+  'config.read': { own: 'owner', any: 'owner', scope: 'manage' },
   'home.backup': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Who the caller is. */
+  'user.self': { own: 'public', any: 'public', scope: 'read' },
   'user.list': { own: 'admin', any: 'admin', scope: 'manage' },
   'user.change': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
   'token.list': { own: 'owner', any: 'owner', scope: 'manage' },

@@ -4,6 +4,7 @@ import { HeddleError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import type { Run } from '../../domain/run.ts'
 import type { FileFate } from '../../domain/tools/path-handle.ts'
+import { childrenOf } from '../../store/rows/child-runs.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import {
   changesOf,
@@ -12,7 +13,7 @@ import {
   recordFileChange,
   type StoredFileChange,
 } from '../../store/rows/file-changes.ts'
-import { childrenOf, findRun, runsOf } from '../../store/rows/runs.ts'
+import { findRun, runsOf } from '../../store/rows/runs.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
 import { hashOf } from '../../tools/files/content-hash.ts'

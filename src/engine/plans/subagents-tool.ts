@@ -16,9 +16,6 @@ const defaultMinutes = 30
 /** Fewer characters of an id would be taken for a number or a label. */
 const minIdPart = 4
 
-/** None has ended after this moment. */
-const onlyWorking = { since: Number.MAX_SAFE_INTEGER }
-
 const input = z.strictObject({
   action: z.enum(['list', 'kill', 'kill_all', 'steer']),
   target: z.string().min(1).max(200).optional().describe('run id, label, session key, "last", or a number of list'),
@@ -36,14 +33,17 @@ export function subagentsTool(engine: Engine): Tool<z.output<typeof input>> {
     effect: 'idempotent',
     action: 'run.spawn',
     async run({ action, target, input: words, recentMinutes }, call) {
-      if (action === 'kill_all') return kill(engine, await ownTree(engine, call, onlyWorking))
-      const own = await ownTree(engine, call)
+      if (action === 'kill_all') return kill(engine, await ownTree(engine, call))
       const since = engine.clock.now() - recentMinutes * 60_000
-      const listed = own.filter(({ isWorking, finishedAt }) => isWorking || (finishedAt ?? 0) >= since)
+      const listed = await ownTree(engine, call, { since })
       if (action === 'list') return { status: 'ok', output: { subagents: listed.map(line) } }
       if (target === undefined) return refuseCall(`${action} needs a target`, 'give one that list shows')
-      const found = resolveTarget(own, listed, target)
-      if (!found) return refuseCall(`you have no sub-agent "${target}"`, 'list shows yours')
+      const found = resolveTarget(listed, target)
+      if (!found)
+        return refuseCall(
+          `you have no sub-agent "${target}" that works or ended in the last ${recentMinutes} minutes`,
+          'list shows yours; recentMinutes looks further back',
+        )
       if (Array.isArray(found))
         return refuseCall(`"${target}" fits ${found.map(({ runId }) => tail(runId)).join(', ')}`, 'give a run id')
       if (action === 'kill') return kill(engine, [found, ...(await below(engine, found))])
@@ -53,7 +53,10 @@ export function subagentsTool(engine: Engine): Tool<z.output<typeof input>> {
   })
 }
 
-/** Sub-agents of the calling run's session and all below them, by their rows: what a key looks like gives no right. */
+/**
+ * Sub-agents of the calling run's session and all below them that work, or also ended since a moment, by their rows: what a
+ * key looks like gives no right.
+ */
 function ownTree(
   { store }: Engine,
   { runId }: Pick<CallContext, 'runId'>,
@@ -66,7 +69,7 @@ function ownTree(
 }
 
 function below({ store }: Engine, { sessionId }: SubagentRecord): Promise<SubagentRecord[]> {
-  return store.read((rows) => subagentTree(rows, sessionId, onlyWorking))
+  return store.read((rows) => subagentTree(rows, sessionId))
 }
 
 function line({ runId, label, agent, sessionKey, model, result, ...record }: SubagentRecord, at: number) {
@@ -87,25 +90,21 @@ function statusOf({ isWorking, state }: Pick<SubagentRecord, 'isWorking' | 'stat
   return isWorking ? 'running' : (result?.status ?? state)
 }
 
-/** The sub-agent that a text means, several if it fits several; the numbers are those of the list. */
-function resolveTarget(
-  own: SubagentRecord[],
-  listed: SubagentRecord[],
-  target: string,
-): SubagentRecord | SubagentRecord[] | undefined {
+/** The sub-agent of a list that a text means, several if it fits several. */
+function resolveTarget(listed: SubagentRecord[], target: string): SubagentRecord | SubagentRecord[] | undefined {
   const text = target.trim()
   const id = text.replace(/^run:/, '')
   const ids = ({ runId, lastRunId }: SubagentRecord) => [runId, lastRunId]
   const isId = (record: SubagentRecord) => ids(record).includes(id)
   const isPart = (record: SubagentRecord) =>
     id.length >= minIdPart && ids(record).some((each) => each.startsWith(id) || each.endsWith(id))
-  const exact = own.find((record) => isId(record) || record.sessionKey === text)
+  const exact = listed.find((record) => isId(record) || record.sessionKey === text)
   if (exact) return exact
-  if (text === 'last') return own[0]
+  if (text === 'last') return listed[0]
   if (/^\d{1,3}$/.test(text)) return listed[Number(text) - 1]
-  const parts = own.filter(isPart)
+  const parts = listed.filter(isPart)
   const found =
-    parts.length > 0 ? parts : own.filter(({ label }) => label?.toLowerCase().startsWith(text.toLowerCase()))
+    parts.length > 0 ? parts : listed.filter(({ label }) => label?.toLowerCase().startsWith(text.toLowerCase()))
   // A label that is used again means the one at work.
   const working = found.filter(({ isWorking }) => isWorking)
   const meant = working.length > 0 ? working : found

@@ -1,14 +1,15 @@
 import type { Run, RunState } from '../../domain/run.ts'
-import { requestCancel, runsToCancel, setCancelReason } from '../../store/rows/cancels.ts'
+import { requestCancel, runsToCancel, setCancelReason, workOf } from '../../store/rows/cancels.ts'
+import { lastChildRun, startedRuns } from '../../store/rows/child-runs.ts'
 import { clearWakes, isUnanswered, itemsOfRun, sessionsToWake } from '../../store/rows/inbox.ts'
 import { closeJoin, isWaitingForChildren } from '../../store/rows/joins.ts'
-import { childrenOf, findRun, hasUnfinished, lastChildRun, liveChildRuns, runsOf } from '../../store/rows/runs.ts'
+import { findRun, hasUnfinished, runsOf } from '../../store/rows/runs.ts'
 import { lockSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import type { Engine } from '../runtime.ts'
 import { notFound } from '../turns/route.ts'
 import { deliverResult, isDone } from './deliver.ts'
-import { cancelChildren } from './settle.ts'
+import { cancelRuns } from './settle.ts'
 import { cancelledEnding, type RunSessions } from './settlement.ts'
 import { endUnowned, lockRunWithSessions } from './worker/recover.ts'
 
@@ -20,7 +21,7 @@ export async function cancel(engine: Engine, runId: string, reason: string): Pro
   const run = await engine.store.read((rows) => findRun(rows, runId))
   if (!run) throw notFound('run', runId)
   if (run.id === run.rootRunId) await engine.moments.onCancelRequest(engine, run.id, reason)
-  const state = await cancelOne(engine, run, reason)
+  const state = await cancelOne(engine, run, reason, { isAll: true })
   const cancelled = new Map([[runId, run]])
   // A run with a requested cancel starts no more children: repeat until no new descendant appears.
   for (let more = [run]; more.length > 0; ) {
@@ -51,23 +52,21 @@ export async function finishCancels(engine: Engine): Promise<void> {
   for (const { id, reason } of await engine.store.read(runsToCancel)) await cancel(engine, id, reason)
 }
 
-/** Children of these runs, and what earlier runs of the same child sessions started and nobody joins. */
+/** All runs of a request, or what these runs and earlier ones of the same child sessions started. */
 function descendants({ store }: Engine, { id, rootRunId }: Run, known: Run[]): Promise<Run[]> {
   return store.read(async (rows) => {
     if (id === rootRunId) return runsOf(rows, { rootRunId })
     const children: Run[] = []
-    for (const parent of known) {
-      children.push(...(await childrenOf(rows, parent.id)))
-      if (parent.requesterSessionId !== null) children.push(...(await liveChildRuns(rows, parent.sessionId ?? '')))
-    }
+    for (const parent of known) children.push(...(await startedRuns(rows, parent)))
     return children
   })
 }
 
-async function cancelOne(engine: Engine, known: Run, reason: string): Promise<RunState> {
+/** Cancels a run; with `isAll` its commit also reaches what an ended one left at work, so that a crash leaves no orphan. */
+async function cancelOne(engine: Engine, known: Run, reason: string, { isAll = false } = {}): Promise<RunState> {
   // A run opens its join when it ends or never, so an ended run can be checked without a lock.
   const isOver = known.finishedAt !== null
-  if (isOver && !(await engine.store.read((rows) => isAtWork(rows, known)))) return known.state
+  if (isOver && !isAll && !(await engine.store.read((rows) => isAtWork(rows, known)))) return known.state
   return engine.store.write('cancel', async (tx) => {
     const found = await lockRunWithSessions(tx, known)
     if (!found) return known.state
@@ -76,6 +75,7 @@ async function cancelOne(engine: Engine, known: Run, reason: string): Promise<Ru
       // Marks the request as stopped, even if its own turn has ended: see `answer`.
       if (run.cancelReason === null && (await isAtWork(tx, run))) await setCancelReason(tx, run.id, reason)
       await closeJoinOf(tx, engine, found, reason)
+      if (isAll) await cancelRuns(tx, await (run.id === run.rootRunId ? workOf : startedRuns)(tx, run), reason)
       return run.state
     }
     if (run.state === 'running') {
@@ -105,11 +105,11 @@ async function closeJoinOf(
   const now = engine.clock.now()
   if (!(await closeJoin(tx, run.id, now))) return
   await setCancelReason(tx, run.id, reason)
-  await cancelChildren(tx, run.id, reason)
+  await cancelRuns(tx, await startedRuns(tx, run), reason)
   const last = (await lastChildRun(tx, session.id, run.rootRunId)) ?? run
   if (run.requesterSessionId !== null && (await isDone(tx, session.id)))
     await deliverResult({
-      ...{ tx, engine, requester, now },
+      ...{ tx, engine, session, requester, now },
       run: last,
       ending: cancelledEnding(last, reason),
       items: await itemsOfRun(tx, last.id),

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Run } from '../../domain/run.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
+import { runFrom } from './run-rows.ts'
 import { requeueRun } from './runs.ts'
 
 /** Sets the cancel reason of a run: from then on its children wake no session. */
@@ -24,6 +25,23 @@ export async function runsToCancel(rows: Reading): Promise<{ id: string; reason:
   const found = await rows.all(activeAfterCancel({}))
   return found.map(({ id, reason }) => ({ id, reason: reason ?? '' }))
 }
+
+/** Unfinished runs of a request, and ended ones that wait for children. */
+export async function workOf(rows: Reading, { rootRunId }: Pick<Run, 'rootRunId'>): Promise<Run[]> {
+  return (await rows.all(atWork({ rootRunId }))).map(runFrom)
+}
+
+const atWork = statement((db, arg: { rootRunId: string }) => {
+  const runs = db.selectFrom('runs').selectAll('runs').where('runs.root_run_id', '=', arg.rootRunId)
+  return runs
+    .where('runs.finished_at', 'is', null)
+    .unionAll(
+      runs
+        .innerJoin('joins', 'joins.run_id', 'runs.id')
+        .where('joins.fired_at', 'is', null)
+        .where('runs.finished_at', 'is not', null),
+    )
+})
 
 const activeAfterCancel = statement((db, _arg: object) =>
   db

@@ -6,6 +6,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import type { OwnedBy } from './access/own-sessions.ts'
+import { addDocument, type DocumentOwner } from './search/documents.ts'
 import { stepFrom } from './steps.ts'
 import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
 
@@ -19,12 +20,14 @@ interface TurnPosition {
   segmentId: string
   parent: Thread | null
   config: ThreadConfig
+  /** Who finds it by a search; undefined for a turn that is not searched. */
+  owner: DocumentOwner | undefined
 }
 
 /** Inserts a turn into the tree. Of two writers at one position the second violates the key (segment, depth). */
 export async function insertPlacedTurn(
   tx: Tx,
-  { segmentId, parent, config }: TurnPosition,
+  { segmentId, parent, config, owner }: TurnPosition,
   turn: TurnContent,
 ): Promise<Thread> {
   const depth = (parent?.depth ?? 0) + 1
@@ -43,6 +46,7 @@ export async function insertPlacedTurn(
   await insertTurn(tx, turn)
   await tx.run(insertThread(threadRow(thread)))
   if (parent && !parent.hasChildren) await tx.run(markParent({ turnId: parent.turnId }))
+  if (owner) await addDocument(tx, { ...owner, kind: 'turn', ref: turn.id, runId: turn.runId, at: turn.timestamp })
   return thread
 }
 

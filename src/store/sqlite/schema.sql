@@ -517,6 +517,57 @@ CREATE INDEX runs_waking ON runs (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE INDEX runs_with_deadline ON runs (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
 
+CREATE TABLE search_documents (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind       TEXT NOT NULL CHECK (kind = 'turn' OR kind = 'result' OR kind = 'file'),
+  ref        TEXT NOT NULL,
+  run_id     TEXT,
+  session_id TEXT,
+  principal  TEXT CHECK (principal <> 'owner'),
+  at         INTEGER NOT NULL,
+  indexed    INTEGER NOT NULL DEFAULT 0 CHECK (indexed IN (0, 1))
+) STRICT;
+
+CREATE INDEX search_documents_by_principal ON search_documents (principal) WHERE principal IS NOT NULL;
+
+CREATE INDEX search_documents_by_session ON search_documents (session_id, id) WHERE indexed = 1;
+
+CREATE INDEX search_documents_unindexed ON search_documents (id) WHERE indexed = 0;
+
+CREATE TABLE search_files (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  path       TEXT NOT NULL UNIQUE,
+  folder     TEXT NOT NULL,
+  size       INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  hash       TEXT NOT NULL,
+  look_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX search_files_due ON search_files (look_at);
+
+CREATE TABLE search_passages (
+  document_id INTEGER NOT NULL PRIMARY KEY,
+  file_id     INTEGER NOT NULL,
+  line        INTEGER NOT NULL,
+  heading     TEXT,
+  text        TEXT NOT NULL,
+  digest      TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX search_passages_by_file ON search_passages (file_id);
+
+CREATE TABLE search_words (
+  word        TEXT NOT NULL,
+  document_id INTEGER NOT NULL,
+  kind        INTEGER NOT NULL,
+  principal   TEXT,
+  PRIMARY KEY (word, document_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX search_words_by_principal ON search_words (principal, word, document_id, kind)
+WHERE principal IS NOT NULL;
+
 CREATE TABLE segments (
   id         TEXT PRIMARY KEY,
   parent_id  TEXT REFERENCES segments (id) DEFERRABLE,
@@ -538,6 +589,8 @@ CREATE TABLE sessions (
   CHECK (kind = 'person' OR kind = 'agent' OR kind = 'narrator' OR kind = 'cron' OR kind = 'hook'), narrates_id TEXT CHECK (narrates_id IS NULL OR kind = 'narrator'), principal_id TEXT NOT NULL DEFAULT 'owner', system_prompt_hash TEXT REFERENCES prompts (hash) DEFERRABLE, bound_by_json TEXT, tidy_at INTEGER, removed_at INTEGER,
   UNIQUE (folder, label)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_by_kind ON sessions (folder, kind) WHERE archived_at IS NULL;
 
 CREATE UNIQUE INDEX sessions_by_narrated ON sessions (narrates_id) WHERE narrates_id IS NOT NULL;
 

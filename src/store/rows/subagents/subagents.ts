@@ -30,24 +30,66 @@ export interface SubagentRecord {
   result: { id: number; status: Outcome } | null
 }
 
-/** The sub-agents of a session and theirs, newest first; with `since` only those that work or ended after it. */
+/** Max sub-agents of one list. */
+const maxListed = 200
+
+/**
+ * The sub-agents of a session and theirs that work, and with `since` also those that ended after it, newest first. However many
+ * ended before, they are not read: what works is looked up from below, what ended from above, by index.
+ */
 export async function subagentTree(
   rows: Reading,
   sessionId: string,
-  { since, limit = 200 }: { since?: Millis; limit?: number } = {},
+  { since }: { since?: Millis } = {},
 ): Promise<SubagentRecord[]> {
-  const tree = sql`
+  const working = sql`
     SELECT session_id FROM (
-      WITH RECURSIVE tree (session_id) AS (
-        SELECT session_id FROM runs WHERE requester_session_id = ${sessionId}
+      WITH RECURSIVE up (session_id, above) AS (
+        SELECT session_id, requester_session_id FROM (${workingSessions(sql`requester_session_id IS NOT NULL`)}) AS working
         UNION
-        SELECT runs.session_id FROM runs JOIN tree ON runs.requester_session_id = tree.session_id
+        SELECT up.session_id, runs.requester_session_id FROM up JOIN runs ON runs.session_id = up.above
+        WHERE runs.parent_run_id IS NOT NULL
       )
-      SELECT session_id FROM tree
+      SELECT session_id FROM up WHERE above = ${sessionId}
     ) AS below`
-  const recent = since === undefined ? sql`` : sql`AND (${isWorking} OR last.finished_at >= ${since})`
-  return records(rows, sql`session_id IN (${tree})`, { also: recent, limit })
+  if (since === undefined) return records(rows, sql`session_id IN (${working})`, { also: sql``, limit: maxListed })
+  const from = await firstListed(rows, sessionId, since)
+  const ended = sql`
+    SELECT session_id FROM (
+      WITH RECURSIVE down (session_id) AS (
+        SELECT session_id FROM runs WHERE requester_session_id = ${sessionId} AND finished_at >= ${from}
+        UNION
+        SELECT runs.session_id FROM down JOIN runs ON runs.requester_session_id = down.session_id
+        WHERE runs.finished_at >= ${from}
+      )
+      SELECT session_id FROM down
+    ) AS recent`
+  return records(rows, sql`session_id IN (${working} UNION ${ended})`, { also: sql``, limit: maxListed })
 }
+
+/** When the first of so many as are listed ended, if more ended since then. */
+async function firstListed(rows: Reading, sessionId: string, since: Millis): Promise<Millis> {
+  const row = await rows.first(lastEnded({ sessionId, since, place: maxListed - 1 }))
+  return row?.at ?? since
+}
+
+const lastEnded = statement((db, arg: { sessionId: string; since: number; place: number }) =>
+  db
+    .selectFrom('runs')
+    .select('finished_at as at')
+    .where('requester_session_id', '=', arg.sessionId)
+    .where('finished_at', '>=', arg.since)
+    .orderBy('finished_at', 'desc')
+    .limit(sql.lit(1))
+    .offset(arg.place),
+)
+
+/** Sessions with an unfinished run, or an open join, of the runs that fit. CROSS JOIN keeps SQLite from beginning with the runs. */
+const workingSessions = (which: RawBuilder<unknown>) => sql`
+  SELECT session_id, requester_session_id FROM runs WHERE root_run_id > '' AND finished_at IS NULL AND ${which}
+  UNION
+  SELECT joins.session_id, runs.requester_session_id FROM joins CROSS JOIN runs
+  WHERE runs.id = joins.run_id AND joins.fired_at IS NULL AND ${which}`
 
 /** Sub-agents that work, or the newest of all, newest first; `after` is a run's id, and older ones follow it. */
 export async function listSubagents(
@@ -60,11 +102,7 @@ export async function listSubagents(
       ? sql``
       : sql`AND session_id IN (SELECT sessions.id FROM sessions WHERE sessions.principal_id = ${principal})`
   const which = live
-    ? sql`session_id IN (
-        SELECT session_id FROM runs WHERE root_run_id > '' AND finished_at IS NULL AND share_mode IS NOT NULL
-        UNION
-        SELECT joins.session_id FROM joins JOIN runs ON runs.id = joins.run_id
-        WHERE joins.fired_at IS NULL AND runs.share_mode IS NOT NULL)`
+    ? sql`session_id IN (SELECT session_id FROM (${workingSessions(sql`share_mode IS NOT NULL`)}) AS working)`
     : sql`session_id IN (
         SELECT session_id FROM runs WHERE share_mode IS NOT NULL ${older} ${own}
         AND NOT EXISTS (SELECT 1 FROM runs AS before WHERE before.session_id = runs.session_id

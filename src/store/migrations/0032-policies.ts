@@ -3,7 +3,7 @@ import { oneOf } from './one-of.ts'
 
 /** Profiles, the registry of agents and pins: one record each, with every version that it had. */
 export const policies: Migration = {
-  id: 30,
+  id: 32,
   name: 'policies',
   up: ({ int, text, strict }) => [
     `CREATE TABLE policies (

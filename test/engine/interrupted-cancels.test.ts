@@ -1,0 +1,91 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Run } from '../../src/domain/run.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
+import type { Engine } from '../../src/engine/runtime.ts'
+import { runsOf } from '../../src/store/rows/runs.ts'
+import { findSubagent } from '../../src/store/rows/subagents/subagents.ts'
+import { gate } from '../../src/testing.ts'
+import { databases } from '../setup/places.ts'
+import { answered, calling, newSpawning, type Spawning, spawns } from './spawning.ts'
+
+const patience = { timeout: 30_000 }
+
+describe.each(databases)('a cancel that dies after its first commit on %s', patience, (database) => {
+  let nest: Spawning
+  afterEach(() => nest.remove())
+
+  const deep = ({ tools }: { tools: { subagents: object } }) =>
+    void Object.assign(tools.subagents, { maxSpawnDepth: 3 })
+
+  /** The engine of a process that dies when it begins its second write for a cancel. */
+  const dying = (): Engine => {
+    let writes = 0
+    const { store } = nest.engine
+    return {
+      ...nest.engine,
+      store: {
+        ...store,
+        async write(area, body) {
+          if (area === 'cancel' && ++writes > 1) throw new Error('the process died')
+          return store.write(area, body)
+        },
+      },
+    }
+  }
+  const endOfAll = () => nest.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
+  const isolated = async () =>
+    (await nest.children()).filter(({ subagent }) => subagent?.shareMode === 'isolated').map(told)
+  const told = ({ state, cancelReason }: Run) => ({ state, cancelReason })
+  const stopped = { state: 'cancelled', cancelReason: 'enough' }
+  const die = (id: string) => expect(cancel(dying(), id, 'enough')).rejects.toThrow('the process died')
+
+  test('still stops an isolated grandchild that an earlier run of the child started', async () => {
+    const [alone, later] = [gate(), gate()]
+    nest = await newSpawning(
+      database,
+      {
+        parent: spawns({ task: 'outer', label: 'outer' }),
+        child: (last, request) => {
+          if (last === 'alone') return { text: 'alone', gate: alone }
+          if (last === 'joined') return { text: 'joined' }
+          if (answered(request)) return { text: 'started' }
+          if (last !== 'outer') return { text: 'heard', gate: later }
+          return calling('sessions_spawn', { task: 'alone', memoryShareMode: 'isolated' }, { task: 'joined' })
+        },
+      },
+      { config: deep },
+    )
+    await nest.say('go')
+    await Promise.all([alone.reached, later.reached])
+    const outer = (await nest.children()).find(({ depth }) => depth === 1)
+    const record = await nest.engine.store.read((rows) => findSubagent(rows, outer?.id ?? ''))
+    await die(record?.lastRunId ?? '')
+    await nest.until(async (rows) => (await runsOf(rows, { live: true })).every(({ depth }) => depth === 0))
+    expect(await isolated()).toEqual([stopped])
+  })
+
+  test.each(['request', 'child'])('still stops what ended sub-agents of a %s left at work', async (which) => {
+    const alone = gate()
+    nest = await newSpawning(
+      database,
+      {
+        parent: spawns({ task: 'outer' }),
+        child: (last, request) => {
+          if (last === 'alone') return { text: 'alone', gate: alone }
+          if (answered(request)) return { text: 'started' }
+          const tasks = last === 'outer' ? ['middle'] : ['alone', 'alone']
+          return calling('sessions_spawn', ...tasks.map((task) => ({ task, memoryShareMode: 'isolated' })))
+        },
+      },
+      { config: deep },
+    )
+    await nest.say('go')
+    await alone.reached
+    // The request, the child and the one below it have ended; only the one that nobody waits for works.
+    await nest.until(async (rows) => (await runsOf(rows, { live: true })).every(({ depth }) => depth === 3))
+    const start = (await nest.runs()).find(({ depth }) => depth === (which === 'request' ? 0 : 1))
+    await die(start?.id ?? '')
+    await endOfAll()
+    expect((await isolated()).slice(1)).toEqual([stopped, stopped])
+  })
+})
