@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { type Cycle, type CycleResult, type Mode, modes } from '../test/crash/cycle.ts'
 import { type Ground, layGround } from '../test/crash/fixture.ts'
 import { type Figures, Lanes } from '../test/crash/lanes.ts'
-import { mixed, placesOf, spread } from '../test/crash/places.ts'
+import { mixed, oneOfEachFirst, placesOf, spread } from '../test/crash/places.ts'
 import { canPair, crashScenarios } from '../test/crash/scenarios.ts'
 import { startPostgres } from '../test/setup/postgres.ts'
 
@@ -75,7 +75,7 @@ async function crashEverywhere(ground: Ground, name: keyof typeof defaultLanes, 
   )
   const singles = mixed(found.flatMap((result) => placesIn(result)))
   const left = wanted === undefined ? singles.length : Math.max(0, wanted - lanes.results.length)
-  const killed = (await lanes.run(spread(singles, left))).filter((result) => result.killed > 0)
+  const killed = (await lanes.run(chooseCycles(singles, left))).filter((result) => result.killed > 0)
   const seconds = killed.filter(({ cycle }) => cycle.mode === 'alone').map((first) => secondKills(first))
   if (wanted === undefined) {
     await lanes.run(seconds.filter((_, at) => at % everyThird === 0).flatMap((kills, at) => rotated(kills, at)))
@@ -87,6 +87,14 @@ async function crashEverywhere(ground: Ground, name: keyof typeof defaultLanes, 
       )
   }
   figures[name] = lanes.figures(modes, chosen)
+}
+
+/** So many of the cycles: a kill at each point by each mode first, the others evenly spread. */
+function chooseCycles(singles: Cycle[], most: number): Cycle[] {
+  const kindOf = ({ mode, at }: Cycle) => `${mode} ${at[0]?.split('#')[0]}`
+  const kinds = new Set(singles.map(kindOf)).size
+  const ordered = oneOfEachFirst(singles, kindOf)
+  return [...ordered.slice(0, Math.min(kinds, most)), ...spread(ordered.slice(kinds), Math.max(0, most - kinds))]
 }
 
 /** Each place of an undisturbed cycle, for every mode that was asked for. */

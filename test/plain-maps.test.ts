@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { answerFrom } from '../src/cli/approvals/question-pager.ts'
-import { parseChatLine } from '../src/cli/chat/chat-commands.ts'
+import { actionOfLine } from '../src/commands/dispatch.ts'
 import { readableText } from '../src/tools/fetch/readable.ts'
 import { matchesGlob, readGlob } from '../src/tools/files/glob.ts'
 import { readTree, type SourceFile } from './architecture/tree.ts'
@@ -51,7 +51,7 @@ const inherited = ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnPro
 
 test.each(inherited)('%s is no answer, no command, no tag that ends another, and no class of characters', (name) => {
   expect(answerFrom(name)).toBe(undefined)
-  if (/^[a-z]+$/i.test(name)) expect(() => parseChatLine(`/${name}`)).toThrow('there is no')
+  if (/^[a-z]+$/i.test(name)) expect(() => actionOfLine(`/${name}`)).toThrow('there is no')
   expect(readableText(`<${name}>one<p>two`, 'http://127.0.0.1/').text).toContain('two')
   const glob = readGlob(`[[:${name}:]]`)
   expect(glob === undefined || matchesGlob(glob, ['x'])).toBeTypeOf('boolean')

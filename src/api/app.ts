@@ -1,10 +1,15 @@
 import type { AccessApp } from './access.ts'
+import type { AccountApp } from './account.ts'
 import type { AgentApp } from './agents.ts'
 import type { ApprovalApp } from './approvals.ts'
+import type { CommandApp } from './commands.ts'
 import type { EventApp } from './events.ts'
 import type { JobApp } from './jobs.ts'
+import type { ModelApp } from './models.ts'
 import type { PlanApp } from './plans.ts'
+import type { ProfileApp } from './profiles.ts'
 import type { RunApp } from './runs.ts'
+import type { SearchApp } from './search.ts'
 import type { SessionApp } from './sessions.ts'
 import type { SubagentApp } from './subagents.ts'
 import type { TurnApp } from './turns.ts'
@@ -16,6 +21,10 @@ export interface App
     TurnApp,
     RunApp,
     AgentApp,
+    ModelApp,
+    CommandApp,
+    AccountApp,
+    ProfileApp,
     PlanApp,
     JobApp,
     SubagentApp,
@@ -23,6 +32,7 @@ export interface App
     EventApp,
     MemoryApp,
     FileSearch,
+    SearchApp,
     AccessApp {
   backup(file: string): Promise<{ bytes: number; turns: number }>
 }

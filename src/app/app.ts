@@ -1,11 +1,15 @@
 import type { App } from '../api/app.ts'
+import type { CommandApp } from '../api/commands.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { Config } from '../config/config.ts'
+import { knownSecrets, redactor } from '../config/secrets.ts'
 import { idSource } from '../domain/id.ts'
 import type { Model } from '../domain/model.ts'
 import { liveFeed } from '../domain/stream-delta.ts'
 import type { Tool } from '../domain/tools/tool.ts'
+import { shipPolicies } from '../engine/policies/shipped-policies.ts'
 import type { Runtime } from '../engine/runtime.ts'
+import { searchIndex } from '../engine/search/search-index.ts'
 import { folderToWorkIn, realFolder } from '../home/folder.ts'
 import { userHomeOf } from '../home/home.ts'
 import { homeFiles } from '../home/home-files.ts'
@@ -27,6 +31,9 @@ import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
 import { type Caller, onePerPrincipal } from './caller.ts'
+import { accountApp } from './commands/account-app.ts'
+import { commandApp } from './commands/command-app.ts'
+import { modelApp } from './commands/model-app.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
 import { guarded } from './guard.ts'
@@ -34,7 +41,9 @@ import { jobApp } from './job-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
+import { profileApp } from './profile-app.ts'
 import { runApp } from './run-app.ts'
+import { searchApp } from './search-app.ts'
 import { openMeaning } from './semantic-search.ts'
 import { jobSenders } from './senders.ts'
 import { sessionApp } from './session-app.ts'
@@ -69,6 +78,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { clock, random } = context
   const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
+  await shipPolicies({ store, clock })
   const embedding = openMeaning(config.memory, { store, clock })
   const newId = idSource(clock, random)
   const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
@@ -101,26 +111,37 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const own = { userHome: userHomeOf(settings.env), home: paths.home }
   const senders = jobSenders(config, { ...own, env: settings.env, clock })
   const timezone = config.cron.timezone ?? systemTimezone()
-  const worker = new ProcessWorker(engine, { ...settings, runDirectory: paths.run, agents, files, embedding, senders })
+  const index = searchIndex({ store, clock, protect })
+  const worker = new ProcessWorker(engine, {
+    ...{ ...settings, runDirectory: paths.run, agents, files, search: index, embedding, senders },
+  })
   const defaults = defaultsOf(settings)
   const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
+    ...modelApp(settings),
     ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
-  const appFor = (caller: Caller): App => ({
+  const appFor = (caller: Caller): Omit<App, keyof CommandApp> => ({
     ...sessionApp(runtime, known, caller),
     ...turnApp(runtime, { agents, protect, budget: config.budgets.perRequest, noteFolder, caller }),
     ...runApp(engine, { agents, worker, defaults, known, noteFolder, caller }),
+    ...accountApp(runtime, config, caller),
     ...planApp(engine, caller),
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
+    ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, caller),
+    ...searchApp({ store, protect, index, hide: redactor(knownSecrets(config)) }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,
   })
   return {
-    as: onePerPrincipal((caller) => guarded(withRealFolders(appFor(caller), own), caller, runtime)),
+    as: onePerPrincipal((caller) => {
+      const app = { ...appFor(caller), ...commandApp(caller, clock, () => principalApp) }
+      const principalApp = guarded(withRealFolders(app, own), caller, runtime)
+      return principalApp
+    }),
     identify: (token) => identify(runtime, token),
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),

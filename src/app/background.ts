@@ -4,6 +4,7 @@ import { startNarrator } from '../engine/knowledge/narrator.ts'
 import { cancel } from '../engine/run/cancel.ts'
 import type { Worker } from '../engine/run/worker/worker.ts'
 import type { Engine } from '../engine/runtime.ts'
+import type { SearchIndex } from '../engine/search/search-index.ts'
 import type { FileIndex } from '../memory/index-files.ts'
 import type { AppMeaning } from './semantic-search.ts'
 
@@ -16,19 +17,21 @@ interface BackgroundJobs {
   stop(): Promise<void>
 }
 
-/** Starts the narrator, the index of the owner's files, and the embedding of memories. */
+/** Starts the narrator, the indexes of the owner's files and of the search, and the embedding of memories. */
 export function startBackgroundJobs(
   engine: Engine,
   worker: Pick<Worker, 'submit'>,
   {
     memory,
     files,
+    search,
     embedding,
     only,
     onError,
   }: {
     memory: Config['memory']
     files: FileIndex | undefined
+    search: SearchIndex
     embedding: AppMeaning | undefined
     /** The session this process works for; only sessions of its folder get narratives. */
     only: Session | undefined
@@ -47,14 +50,14 @@ export function startBackgroundJobs(
         })
       : undefined
   const stopped = new AbortController()
-  const indexing = files?.keepUp(stopped.signal, onError)
+  const indexing = [files?.keepUp(stopped.signal, onError), search.keepUp(stopped.signal, onError)]
   const stopEmbedding = embedding?.keepUp(onError)
   return {
     narrated: async (folder, signal) => narrator?.whenIdle(folder, signal),
     giveUpNarrating: async (folder) => narrator?.cancelPending(folder),
     async stop() {
       stopped.abort()
-      await Promise.all([narrator?.stop(), indexing, stopEmbedding?.()])
+      await Promise.all([narrator?.stop(), ...indexing, stopEmbedding?.()])
     },
   }
 }

@@ -9,10 +9,11 @@ import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import type { PromptParts } from '../engine/model/prompt.ts'
 import { planTasks } from '../engine/plans/plan-tasks.ts'
 import { projectTools } from '../engine/plans/project-tools.ts'
-import { listAgents, readResult } from '../engine/plans/result-tools.ts'
+import { listAgentsTool, readResult } from '../engine/plans/result-tools.ts'
 import { spawnAgent } from '../engine/plans/spawn-agent.ts'
 import { sessionsSpawn } from '../engine/plans/spawn-tool.ts'
 import { agentsList, subagentsTool } from '../engine/plans/subagents-tool.ts'
+import { KnownRegistry } from '../engine/policies/run-policies.ts'
 import { KnownPaths } from '../engine/run/context/known-paths.ts'
 import type { AgentIndex, Engine, Runtime } from '../engine/runtime.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
@@ -95,6 +96,7 @@ export function engineOf(
   const engine: AppEngine = {
     ...runtime,
     paths: new KnownPaths(),
+    registry: new KnownRegistry(),
     moments: runMoments,
     crash,
     live,
@@ -137,7 +139,7 @@ export function engineOf(
     planTasks(engine),
     ...projectTools(engine, config),
     readResult(engine),
-    listAgents(runtime, agents),
+    listAgentsTool(engine),
     ...memoryTools(runtime, { maxMemories: config.memory.most, files: fileSearch }),
     ...narrativeTools(runtime),
     cronTool(engine, config.cron.timezone ?? systemTimezone()),

@@ -50,7 +50,11 @@ export function assertPersona({ permissions, defaultModelConfig = {} }: Persona,
   const { model, ...settings } = defaultModelConfig
   const checked = modelSettings.safeParse(settings)
   if (!checked.success) throw badField('defaultModelConfig', checked.error)
-  if (model === undefined || known.models.includes(model)) return
+  if (model !== undefined) assertModelKnown(model, known)
+}
+
+export function assertModelKnown(model: string, known: Pick<PermissionNames, 'models'>): void {
+  if (known.models.includes(model)) return
   const close = nearest(model, known.models)
   const remedy = close ? `did you mean ${close}?` : 'heddle models lists them'
   throw new UsageError(`there is no model ${quoted(model)}`, remedy, 'model_unknown')

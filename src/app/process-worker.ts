@@ -8,6 +8,7 @@ import { type AcceptedInput, type Submission, submit } from '../engine/run/submi
 import { splitBySession } from '../engine/run/worker/recover.ts'
 import { startWorker, type Worker } from '../engine/run/worker/worker.ts'
 import type { Runtime } from '../engine/runtime.ts'
+import type { SearchIndex } from '../engine/search/search-index.ts'
 import { resolveSession } from '../engine/turns/route.ts'
 import type { FileIndex } from '../memory/index-files.ts'
 import { recordEvent } from '../store/rows/events.ts'
@@ -24,6 +25,7 @@ interface ProcessWorkerContext {
   runDirectory: string
   agents: AppAgents
   files: FileIndex | undefined
+  search: SearchIndex
   embedding: AppMeaning | undefined
   senders: Senders
   tell?(text: string): void
@@ -47,7 +49,7 @@ export class ProcessWorker {
   /** Starts a worker and its background jobs, for one session or for all; a home has only one worker for all. */
   async start(only?: { folder: string; session: string }): Promise<WorkInProgress> {
     const engine = this.#engine
-    const { config, runDirectory, agents, tell, files, embedding, senders } = this.#context
+    const { config, runDirectory, agents, tell, files, search, embedding, senders } = this.#context
     const { store } = engine
     const session = only && (await store.read((rows) => resolveSession(rows, `session:${only.session}`, only.folder)))
     const unlock = session ? () => undefined : takeSingletonLock(runDirectory, 'up', process.pid)
@@ -63,12 +65,13 @@ export class ProcessWorker {
       // A process that works for one session starts nothing else.
       ...(session
         ? { sessionId: session.id }
-        : { dueSources: [timedJobs(engine), restingFires(engine), timedMessages(engine, senders)] }),
+        : { dueSources: [timedJobs(engine), restingFires(engine), timedMessages(engine, { senders, onError })] }),
     })
     this.#worker = worker
     const jobs = startBackgroundJobs(engine, worker, {
       memory: config.memory,
       files,
+      search,
       embedding,
       only: session,
       onError,

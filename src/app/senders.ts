@@ -34,11 +34,11 @@ export function jobSenders(
       return error === undefined ? undefined : { error }
     },
     file: (message) => writeWhole(message).catch((error) => ({ error: (error as Error).message })),
-    async webhook(message) {
+    async webhook(message, stopping) {
       const hook = Object.hasOwn(webhooks, message.to) ? webhooks[message.to] : undefined
       if (!hook) return { error: `there is no webhook ${message.to} in the configuration`, isFinal: true }
       const body = webhookBody(message)
-      const request = { url: hook.url, id: `msg_${message.id}`, body, timeoutMs: sendTimeout }
+      const request = { url: hook.url, id: `msg_${message.id}`, body, timeoutMs: sendTimeout, stopping }
       const answer = await postWebhook({ ...request, secret: hook.secret.reveal() }, context.clock).catch((error) => ({
         error: (error as Error).message,
       }))

@@ -47,6 +47,8 @@ export interface CommandContext {
   ): Promise<{ place: string; bytes: number | null; createdAt: string | null; turns: number | null }>
   /** Aborts at the first Ctrl-C, SIGTERM or SIGHUP. A command that never reads it is killed by the signal. */
   readonly stopped: AbortSignal
+  /** Runs another command line with the same home, configuration and token; returns its exit code. */
+  runCommand(argv: string[], io: CommandIo): Promise<number>
   /** Writes progress and notices to stderr. */
   tell(text: string): void
   /** Writes output that is too long to be held in memory to stdout. */

@@ -24,6 +24,7 @@ const commands: readonly CommandModule[] = [
   { names: ['undo'], load: async () => (await import('./commands/undo.ts')).registerUndo },
   { names: ['sessions', 'fork'], load: async () => (await import('./commands/sessions.ts')).registerSessions },
   { names: ['log', 'diff'], load: async () => (await import('./commands/log.ts')).registerLog },
+  { names: ['search'], load: async () => (await import('./commands/search.ts')).registerSearch },
   { names: ['up'], load: async () => (await import('./commands/up.ts')).registerUp },
   { names: ['config', 'doctor', 'init'], load: async () => (await import('./commands/set-up.ts')).registerSetUp },
   { names: ['agents', 'skills'], load: async () => (await import('./commands/agents.ts')).registerAgents },

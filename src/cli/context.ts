@@ -22,6 +22,7 @@ export async function openContext(
   flags: { home?: string; config?: string; token?: string; json?: boolean },
   env: NodeJS.ProcessEnv,
   io: CommandIo,
+  main: (argv: string[], env: NodeJS.ProcessEnv, io: CommandIo) => Promise<number>,
 ): Promise<CommandContext & AsyncDisposable> {
   const userHome = userHomeOf(env)
   const pathOf = (file: string) => {
@@ -108,6 +109,13 @@ export async function openContext(
     get stopped() {
       stopped ??= stopSignal(io)
       return stopped
+    },
+    runCommand: (argv, ownIo) => {
+      const { home, config, token } = flags
+      const given = Object.entries({ home, config, token }).flatMap(([name, value]) =>
+        value === undefined ? [] : [`--${name}=${value}`],
+      )
+      return main([...given, ...argv], env, ownIo)
     },
     tell,
     // Waits for the callback, not for `drain`: after an error, as of a closed terminal, no `drain` comes.

@@ -14,8 +14,8 @@ import { excessWords } from './unknown-command.ts'
 export async function main(argv: string[], env: NodeJS.ProcessEnv, io: CommandIo = processIo): Promise<number> {
   const outcome = { code: 0 }
   const terminal = { isLost: false, isNeeded: true }
-  for (const stream of [io.stdout, io.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
+  const stopListening = [io.stdout, io.stderr].map((stream) => {
+    const onError = (error: NodeJS.ErrnoException) => {
       // A closed terminal also sends SIGHUP, which ends the command in good order.
       if (stream.isTTY && error.code === 'EIO') {
         terminal.isLost = true
@@ -25,7 +25,11 @@ export async function main(argv: string[], env: NodeJS.ProcessEnv, io: CommandIo
       else if (stream === io.stdout && error.code === 'EPIPE') io.exit(0)
       // A command that listens to errors itself handles them.
       else if (stream.listenerCount('error') === 1) throw error
-    })
+    }
+    stream.on('error', onError)
+    // What is still being written may fail after the end; only a command inside a chat has a listener behind it.
+    return () => void (stream.listenerCount('error') > 1 && stream.off('error', onError))
+  })
   const json = optionsOf(argv).includes('--json')
   // Commander writes a help text in several pieces.
   const shown: string[] = []
@@ -47,6 +51,7 @@ export async function main(argv: string[], env: NodeJS.ProcessEnv, io: CommandIo
   // What cannot be written to a closed terminal would keep the process alive.
   terminal.isNeeded = false
   if (terminal.isLost) io.exit(outcome.code)
+  for (const stop of stopListening) stop()
   return outcome.code
 }
 
@@ -81,7 +86,7 @@ function runIn(program: Command, env: NodeJS.ProcessEnv, io: CommandIo, outcome:
       const options = parameters.at(-2) as Record<string, unknown>
       refuseOptionsOfParents(parameters.at(-1) as Command)
       const { openContext } = await import('./context.ts')
-      await using here = await openContext(program.opts(), env, io)
+      await using here = await openContext(program.opts(), env, io, main)
       const answer = await action(here, args, options)
       if (answer) {
         await here.write(here.json ? `${JSON.stringify(answer.json)}\n` : ending(answer))

@@ -7,8 +7,11 @@ import { type ConfigPath, dotted, parsePath } from './path.ts'
 import { redact, redactTree } from './redact.ts'
 import { keysAt, knownPart } from './schema.ts'
 
+/** A configuration, with or without what only the command line reads. */
+export type ShownConfig = Omit<Config, 'name' | 'workspace' | 'notify'> & Partial<Config>
+
 /** The effective configuration for display: defaults filled in, references as written, keys redacted. */
-export function configShow(config: Config): Record<string, unknown> {
+export function configShow(config: ShownConfig): Record<string, unknown> {
   const { warnings: _, written, allowedModels, credentials, ...settings } = config
   const { embedder } = config.memory
   const endpoints = [...Object.values(config.models), ...(embedder ? [embedder] : [])]
@@ -24,7 +27,7 @@ export function configShow(config: Config): Record<string, unknown> {
 }
 
 /** One effective value as in `configShow`; undefined for a known key without a value. */
-export function configGet(config: Config, path: string): unknown {
+export function configGet(config: ShownConfig, path: string): unknown {
   return valueAt(configShow(config), knownPath(path))
 }
 

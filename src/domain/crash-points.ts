@@ -25,6 +25,7 @@ export const writeAreas = [
   'fire',
   'send',
   'tidy',
+  'policy',
 ] as const
 export type WriteArea = (typeof writeAreas)[number]
 

@@ -10,6 +10,7 @@ import type { Tool } from '../domain/tools/tool.ts'
 import type { SemanticIndex } from '../memory/semantic-index.ts'
 import type { Store } from '../store/store.ts'
 import type { KnownModels } from './model/choose-model.ts'
+import type { KnownRegistry } from './policies/run-policies.ts'
 import type { ClaimedRun } from './run/claimed-run.ts'
 import type { KnownPaths } from './run/context/known-paths.ts'
 import type { RunMoments } from './run/moments.ts'
@@ -62,6 +63,8 @@ export interface Engine extends Runtime, KnownModels {
   limits: Limits
   /** Cache of conversations that this process has read. */
   paths: KnownPaths
+  /** Cache of the registry of agents. */
+  registry: KnownRegistry
   /** The model of this name; throws if it is unknown or cannot be called. */
   model(name: string): Model
   tools: ReadonlyMap<string, Tool>

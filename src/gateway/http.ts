@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { Hono } from 'hono'
 import type { z } from 'zod'
@@ -7,7 +6,7 @@ import type { Heddle } from '../api/heddle.ts'
 import type { ListPage } from '../api/views/page.ts'
 import { isOwner, type Principal } from '../domain/access/principal.ts'
 import type { Clock } from '../domain/clock.ts'
-import { HeddleError, UsageError } from '../domain/errors.ts'
+import { UsageError } from '../domain/errors.ts'
 import type { Health } from './api.ts'
 import type { EventHub } from './event-hub.ts'
 import { Follower, type FollowerLimits } from './follower.ts'
@@ -16,13 +15,11 @@ import type { LiveTexts } from './live-texts.ts'
 import { openapi } from './openapi.ts'
 import { noRoute, refuse } from './refusals.ts'
 import { type HttpContext, type HttpEnv, jsonBody, lineBody } from './request-body.ts'
+import { watchRights, whileAllowed } from './rights.ts'
 import { streamQuery } from './routes/events.ts'
 import type { AnswerForm, Fields, Route } from './routes/route.ts'
 import { allRoutes, ownRoutes } from './routes/table.ts'
 import { sendLines, streamTo } from './stream.ts'
-
-/** How soon the stream of a revoked token ends. */
-const recheckTokenMs = 500
 
 /** Dependencies of the routes. */
 interface RouteContext {
@@ -52,22 +49,46 @@ export function routes(context: RouteContext): Hono<HttpEnv> {
   return http
 }
 
-/** Calls the App for one request. No byte of a body is read before it is known who asks. */
-async function answer(c: HttpContext, route: Route, { heddle, clock }: RouteContext): Promise<Response> {
-  const { app, principal } = await caller(c, heddle)
+/** Answers one request. No byte of a body is read before it is known who asks. */
+async function answer(c: HttpContext, route: Route, context: RouteContext): Promise<Response> {
+  const sender = await caller(c, context.heddle)
+  const ended = new AbortController()
+  try {
+    return await callApp(c, route, context, { ...sender, lost: lossOfRights(sender, context, ended.signal) })
+  } finally {
+    ended.abort()
+  }
+}
+
+/** Calls the App. What takes its time ends when the sender's rights do, and tells nothing more. */
+async function callApp(
+  c: HttpContext,
+  route: Route,
+  { heddle, clock }: RouteContext,
+  { app, principal, lost }: Caller & { lost: AbortSignal },
+): Promise<Response> {
   const id = route.idForm === null ? {} : { id: idOf(c, route) }
   const fields = route.takesLines ? {} : await fieldsOf(c, route, clock)
-  const lines = lineBody(c, clock, route.takesLines)
+  const lines = whileAllowed(lineBody(c, clock, route.takesLines), lost)
   const request = keyedRequest(c, route, { ...fields, ...id })
-  const call = () => route.call(app, request.fields, { clock, gone: c.req.raw.signal, lines })
+  const gone = AbortSignal.any([c.req.raw.signal, lost])
+  const call = () => route.call(app, request.fields, { clock, gone, lines })
   if (route.answer === 'lines' || route.answer === 'pieces') {
-    await sendLines(c.env.outgoing, call() as AsyncIterable<string>, route.answer)
+    await sendLines(c.env.outgoing, whileAllowed(call() as AsyncIterable<string>, lost), route.answer)
     return RESPONSE_ALREADY_SENT
   }
   const act = async () => toWire(await call(), route.answer)
   const done =
     request.key === undefined ? await act() : await heddle.once(principal, { ...request, key: request.key }, act)
+  // What was changed is told to whoever changed it.
+  if (route.verb === 'GET') lost.throwIfAborted()
   return c.json(done as object, route.status)
+}
+
+/** Aborts when the token of a request no longer gives the rights that it began with; never for the owner on the socket. */
+function lossOfRights({ token, principal }: Caller, { heddle, clock }: RouteContext, ended: AbortSignal): AbortSignal {
+  if (token === undefined) return new AbortController().signal
+  return watchRights({ principal, identify: () => heddle.identify(token) }, clock, ended)
 }
 
 /** On whose behalf a request comes, and the App that this principal has. */
@@ -95,44 +116,19 @@ function bearerToken(header: string | undefined): string | undefined {
 }
 
 async function follow(c: HttpContext, context: RouteContext): Promise<Response> {
-  const { heddle, followers, clock } = context
-  const { app, principal, token } = await caller(c, heddle)
+  const { heddle, followers } = context
+  const sender = await caller(c, heddle)
+  const { app, principal } = sender
   const query = parse(streamQuery, c.req.query())
   // Refuse an invalid cursor before the stream starts.
   if (query.after !== undefined) await app.events({ after: query.after, limit: 1 })
   const follower = new Follower(app, context, { ...query, seesAll: isOwner(principal) }, context)
   followers.add(follower)
   follower.gone.addEventListener('abort', () => followers.delete(follower))
-  if (token !== undefined) void endWithRights(follower, principal, () => heddle.identify(token), clock)
+  const lost = lossOfRights(sender, context, follower.gone)
+  lost.addEventListener('abort', () => follower.revoke(lost.reason))
   void streamTo(c.env.outgoing, follower)
   return RESPONSE_ALREADY_SENT
-}
-
-/** Ends a stream soon after its token is no longer good, or stands for other rights than those that it began with. */
-async function endWithRights(
-  follower: Follower,
-  principal: Principal,
-  identify: () => Promise<Principal>,
-  clock: Clock,
-): Promise<void> {
-  while (!follower.gone.aborted) {
-    await clock.sleep(recheckTokenMs, follower.gone)
-    if (follower.gone.aborted) return
-    try {
-      if (!isDeepStrictEqual(await identify(), principal)) throw rightsChanged()
-    } catch (error) {
-      return follower.revoke(error)
-    }
-  }
-}
-
-function rightsChanged(): HeddleError {
-  return new HeddleError(
-    'rights_changed',
-    'the rights of this user have changed',
-    'follow again, with what it may see now',
-    { retry: 'later' },
-  )
 }
 
 async function fieldsOf(c: HttpContext, { verb, input }: Route, clock: Clock): Promise<Fields> {

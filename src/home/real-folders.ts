@@ -28,8 +28,12 @@ export function withRealFolders(app: App, own: OwnFolders): App {
     async *exportTurns(folder, session) {
       yield* app.exportTurns(await real(folder), session)
     },
+    pins: async (folder, session) => app.pins(await real(folder), session),
+    setPin: async (folder, pin) => app.setPin(await work(folder), pin),
+    removePin: async (folder, pin) => app.removePin(await real(folder), pin),
     agents: async (folder) => app.agents(await real(folder)),
     status: async (folder, since) => app.status(await real(folder), since),
+    runs: async (filter) => app.runs(await filtered(filter)),
     sessions: async (filter) => app.sessions(await filtered(filter)),
     countSessions: async (filter) => app.countSessions(await filtered(filter)),
     plans: async (filter) => app.plans(await filtered(filter)),

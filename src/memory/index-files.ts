@@ -1,15 +1,8 @@
-import { hash } from 'node:crypto'
 import type { Clock, Millis } from '../domain/clock.ts'
 import type { HomeFile, HomeFiles } from '../domain/home-files.ts'
-import { type Passage, passagesIn } from '../domain/text/passage.ts'
-import {
-  adoptFiles,
-  type DigestedPassage,
-  dropStep,
-  indexStep,
-  type KnownFile,
-  knownFiles,
-} from '../store/knowledge/home-files.ts'
+import { passagesIn } from '../domain/text/passage.ts'
+import { adoptFiles, dropStep, indexStep, type KnownFile, knownFiles } from '../store/knowledge/home-files.ts'
+import { withDigest } from '../store/knowledge/passage-changes.ts'
 import type { Store } from '../store/store.ts'
 
 /** Delay of the first scan, so that a short command is answered before it starts. */
@@ -127,9 +120,4 @@ function isChanged(known: KnownFile | undefined, { size, modifiedAt }: HomeFile)
     known.modifiedAt !== modifiedAt ||
     Math.abs(known.indexedAt - known.modifiedAt) < mtimeGranularity
   )
-}
-
-function withDigest(passage: Passage): DigestedPassage {
-  const { heading, text } = passage
-  return { ...passage, digest: hash('sha256', JSON.stringify([heading, text])).slice(0, 32) }
 }

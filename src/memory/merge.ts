@@ -1,4 +1,4 @@
-import type { SearchHit } from '../store/knowledge/memory-search.ts'
+import type { SearchHit } from '../store/knowledge/word-search.ts'
 import type { NearMemory } from './vector-cache.ts'
 
 /** Usual constant of reciprocal rank fusion: keeps the first of a list from outweighing the rest. */

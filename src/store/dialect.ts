@@ -55,12 +55,16 @@ export interface Dialect {
   dayLock: RawBuilder<unknown>
   /** Memory lock, held until the transaction ends: serializes duplicate checks. Row locks must be taken before it. */
   memoryLock: RawBuilder<unknown>
+  /** Policy lock, held until the transaction ends: serializes changes of policies. Row locks must be taken before it. */
+  policyLock: RawBuilder<unknown>
   /** Clock for leases: PostgreSQL's own, which all processes share; with SQLite the caller's. */
   leaseClock(now: Millis): RawBuilder<number>
   /** Appended to a SELECT that must hold its rows until the transaction ends. */
   lockRows: RawBuilder<unknown>
   /** The same, but skips rows that another transaction holds. */
   lockFreeRows: RawBuilder<unknown>
+  /** The texts of a JSON array as rows of one column, `value`. */
+  textsIn(json: string): RawBuilder<unknown>
   events: EventOrder
 }
 
@@ -114,10 +118,12 @@ export const sqlite: Dialect = {
   // The one writer already holds the whole file.
   lockRows: sql``,
   lockFreeRows: sql``,
+  textsIn: (json) => sql`json_each(${json}) AS texts`,
   claimLock: sql`SELECT 1`,
   tryClaimLock: sql`SELECT 1 AS held`,
   dayLock: sql`SELECT 1`,
   memoryLock: sql`SELECT 1`,
+  policyLock: sql`SELECT 1`,
   leaseClock: (now) => sql<number>`${now}`,
   events: {
     order: sql`seq`,
@@ -159,11 +165,13 @@ export const postgres: Dialect = {
   // Not FOR UPDATE: that also waits for transactions that insert a reference to this row, such as a join to its run.
   lockRows: sql`for no key update`,
   lockFreeRows: sql`for no key update skip locked`,
+  textsIn: (json) => sql`json_array_elements_text(CAST(${json} AS json)) AS texts (value)`,
   // Keyed by schema: several heddles may share a server without waiting for each other.
   claimLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))`,
   tryClaimLock: sql`SELECT pg_try_advisory_xact_lock(${sql.lit(0x434c4d)}, hashtext(current_schema()))::int AS held`,
   dayLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x444159)}, hashtext(current_schema()))`,
   memoryLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x4d454d)}, hashtext(current_schema()))`,
+  policyLock: sql`SELECT pg_advisory_xact_lock(${sql.lit(0x504f4c)}, hashtext(current_schema()))`,
   leaseClock: () => sql<number>`(extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
   events: {
     order: sql`xid, seq`,

@@ -30,6 +30,8 @@ import { jobs } from './migrations/0027-jobs.ts'
 import { outbox } from './migrations/0028-outbox.ts'
 import { subagents } from './migrations/0029-subagents.ts'
 import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
+import { searchTables } from './migrations/0031-search.ts'
+import { policies } from './migrations/0032-policies.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -63,6 +65,8 @@ export const migrations: readonly Migration[] = [
   outbox,
   subagents,
   sessionsByKind,
+  searchTables,
+  policies,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

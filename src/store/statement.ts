@@ -11,7 +11,7 @@ export interface Prepared {
 }
 
 /** A hot statement together with the values of one call. */
-export interface Bound<R> {
+interface Bound<R> {
   prepare(dialect: Dialect): Prepared
   /** Never set: carries the row's type. */
   readonly row?: R

@@ -13,9 +13,11 @@ import type { Cleanup, ShareMode } from '../domain/subagent.ts'
 import type { TurnType } from '../domain/turn.ts'
 import type { JobTables } from './job-tables.ts'
 import type { KnowledgeTables } from './knowledge-tables.ts'
+import type { PolicyTables } from './policy-tables.ts'
+import type { SearchTables } from './search-tables.ts'
 
 /** Row types, the same in both databases. Columns named `…_json` are text; 0 and 1 are booleans. */
-export interface Tables extends JobTables, KnowledgeTables {
+export interface Tables extends JobTables, KnowledgeTables, PolicyTables, SearchTables {
   meta: { key: string; value: string }
   personas: {
     id: string

@@ -75,7 +75,7 @@ function textOf(messages: readonly WireMessage[]): string {
 /** Agent names below the heading of the runtime's agent list. */
 function agentsIn(prompt: string): string[] {
   const [, list = ''] = /## Agents\n((?:- .*\n?)*)/.exec(prompt) ?? []
-  return [...list.matchAll(/^- ([\w-]+):/gm)].map(([, name = '']) => name)
+  return [...list.matchAll(/^- @([\w-]+):/gm)].map(([, name = '']) => name)
 }
 
 /** FNV-1a. */

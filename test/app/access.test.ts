@@ -123,7 +123,9 @@ describe('a user', () => {
     expect((await pia.log(folder, { all: true })).map(({ preview }) => preview)).toEqual(['pia'])
     expect((await pia.tips()).map(({ preview }) => preview)).toEqual(['pia'])
     expect((await pia.usage('session')).rows.map(({ key }) => key)).toEqual(['user:pia:main'])
-    expect((await pia.status(folder, 0)).sinceLast.map(({ preview }) => preview)).toEqual(['pia'])
+    const status = await pia.status(folder, 0)
+    expect(status.sinceLast.map(({ preview }) => preview)).toEqual(['pia'])
+    expect(status.dayLimitUsd, 'what the owner may spend').toBeNull()
     const events = await pia.events({})
     expect(new Set(events.map(({ payload }) => payload['session'] ?? 'user:pia:main'))).toEqual(
       new Set(['user:pia:main']),

@@ -13,14 +13,15 @@ export const mayImport: Record<string, readonly string[]> = {
   'agent-tests': ['domain', 'api'],
   memory: ['domain', 'api', 'store'],
   engine: ['domain', 'api', 'store', 'tools', 'memory'],
+  commands: ['domain', 'api'],
   gateway: ['domain', 'api'],
   config: ['domain', 'file-lock.ts'],
   home: ['domain', 'api', 'config'],
   app: [
     ...['domain', 'api', 'store', 'models', 'rehearsal', 'tools', 'agents', 'agent-tests', 'memory', 'engine'],
-    ...['config', 'home', 'system.ts', 'version.ts'],
+    ...['commands', 'config', 'home', 'system.ts', 'version.ts'],
   ],
-  cli: ['domain', 'api', 'app', 'gateway', 'config', 'home', 'system.ts', 'version.ts'],
+  cli: ['domain', 'api', 'app', 'commands', 'gateway', 'config', 'home', 'system.ts', 'version.ts'],
   testing: ['domain', 'system.ts'],
   'index.ts': ['domain', 'api', 'app', 'tools', 'config', 'home', 'version.ts'],
   'testing.ts': ['domain', 'api', 'app', 'models', 'testing', 'config', 'home'],
@@ -31,7 +32,7 @@ export const mayImport: Record<string, readonly string[]> = {
 
 /** The layers of the engine, the lowest first: a folder may import those before it. `runtime.ts` is everybody's. */
 export const engineLayers: readonly string[] = [
-  ...['model', 'turns', 'run', 'jobs', 'files', 'plans', 'knowledge', 'views', 'why'],
+  ...['model', 'turns', 'policies', 'run', 'jobs', 'files', 'plans', 'knowledge', 'views', 'search', 'why'],
 ]
 
 /** What can be read in one sitting. */
@@ -42,6 +43,9 @@ export const maxParameters = { most: 4, folder: 'src/engine/run/' }
 
 /** Max files directly in a folder of src. */
 export const maxFiles = 32
+
+/** Folders of numbered steps that only grow: a reader looks for a number, and finds it in any number of files. */
+export const numberedFolders: readonly string[] = ['src/store/migrations']
 
 /** Files whose exports are for users of the package. */
 export const publicFiles = ['src/index.ts', 'src/testing.ts']

@@ -316,7 +316,7 @@ test('/sessions lists what there is, /switch goes on there, also with what is un
     ['one', 'answer to: one'],
     ['/new second', 'back: /switch main'],
     ['two', 'answer to: two'],
-    ['/sessions', '*  second    1 turn'],
+    ['/sessions', '*  second    1'],
     ['/switch mian', 'did you mean /switch main?'],
     ['/switch main', 'session main has 1 turn'],
     ['slowly', 'main> slowly'],

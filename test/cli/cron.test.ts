@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { untilSo } from '../setup/until.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
 const heddle = heddleWithModel(() => ({ text: 'all is well' }))
@@ -68,11 +69,13 @@ test('the daemon fires a job at its time and by hand, and tells what came of it'
     expect(run).toMatchObject({ ok: true, jobId: 2, outcome: 'fired' })
     type Fires = { fires: { outcome: string; status?: string }[] }
     const ended = async (job: string) => {
-      for (;;) {
+      let done: Fires['fires'] = []
+      await untilSo(async () => {
         const { fires } = await heddle().json<Fires>('cron', 'history', job)
-        const done = fires.filter(({ status }) => status !== undefined)
-        if (done.length > 0) return done[0]
-      }
+        done = fires.filter(({ status }) => status !== undefined)
+        return done.length > 0
+      })
+      return done[0]
     }
     expect(await ended('1')).toMatchObject({ outcome: 'fired', status: 'completed' })
     expect(await ended('2')).toMatchObject({ outcome: 'fired', status: 'completed' })

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Answered } from '../../src/api/views/question.ts'
 import type { RunLine, RunView } from '../../src/api/views/run.ts'
 import { answerPlainly, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
+import { untilSo } from '../setup/until.ts'
 import { newHeddle, type Started, type TestHeddle } from './heddle.ts'
 
 // Each test starts several processes, one after the other.
@@ -145,7 +146,7 @@ test.each([
     for (const json of [['--json'], []]) {
       const session = json.length > 0 ? 'as-json' : 'as-text'
       const ask = heddle.start('ask', '--agent', '@coordinator', '-s', session, 'find it', ...json)
-      while (!(await heddle.json<{ turns?: object[] }>('log', session)).turns?.length);
+      await untilSo(async () => !!(await heddle.json<{ turns?: object[] }>('log', session)).turns?.length)
       ask.stop(signal)
       const { code, out } = await ask.ended
       const said =

@@ -28,6 +28,7 @@ const calls: Record<string, string[]> = {
   fork: ['fork', 'main', '--as', 'other'],
   log: ['log'],
   diff: ['diff', 'main', 'other'],
+  search: ['search', 'port'],
   config: ['config', 'get', 'agents.maxConcurrent'],
   doctor: ['doctor'],
   agents: ['agents'],

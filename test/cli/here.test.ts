@@ -41,7 +41,7 @@ const env = () => ({ PATH: process.env['PATH'], HOME: join(heddle().home, '..'),
 
 test('a command has one signal to stop: whoever asks for it after Ctrl-C finds that it came', async () => {
   const io = newIo()
-  await using here = await openContext({}, env(), io)
+  await using here = await openContext({}, env(), io, main)
   const { stopped } = here
   expect(stopped.aborted).toBe(false)
   io.signals.emit('SIGINT')
@@ -50,7 +50,7 @@ test('a command has one signal to stop: whoever asks for it after Ctrl-C finds t
 
 test('a second Ctrl-C ends the process at once; SIGTERM, however often, does not', async () => {
   const io = newIo()
-  await using here = await openContext({}, env(), io)
+  await using here = await openContext({}, env(), io, main)
   const { stopped } = here
   for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT', 'SIGTERM']) expect(io.signals.emit(signal)).toBe(true)
   expect([stopped.aborted, io.exits]).toEqual([true, []])

@@ -128,7 +128,7 @@ async function demandPassword(admin: pg.Client, role: string): Promise<void> {
     await admin.query(`COPY (SELECT unnest(string_to_array(${pg.escapeLiteral(lines)}, E'\\n'))) TO '${file}'`)
     await admin.query('SELECT pg_reload_conf()')
   }
-  await replace(`host all ${role} all scram-sha-256\n${text}`)
+  await replace(`host all ${role} all scram-sha-256\nlocal all ${role} scram-sha-256\n${text}`)
   onTestFinished(() => replace(text))
   await untilRefused(role)
 }

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { lockSession } from '../../src/store/rows/sessions.ts'
 import type { StoreContext, Tx } from '../../src/store/store.ts'
 import { systemClock } from '../../src/system.ts'
@@ -81,6 +81,26 @@ test('a body that always collides is refused after ten runs, and nothing of it i
   await expect(write).rejects.toMatchObject({ code: 'database_busy', retry: 'later' })
   expect(runs).toBe(10)
   expect(await stored()).toEqual(['left', 'right'])
+})
+
+test('a write waits 20 s for a connection that others of its process hold, and is stored then', async () => {
+  const { store, stored } = await newStore()
+  const [held, begun] = [gate(), gate()]
+  const holding = Array.from({ length: 10 }, () =>
+    store.write('append', async () => {
+      begun.resolve()
+      await held.promise
+    }),
+  )
+  await begun.promise
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const last = store.write('append', (tx) => note(tx, 'at last'))
+  const ended = Promise.allSettled([last, ...holding])
+  await vi.advanceTimersByTimeAsync(20_000)
+  held.resolve()
+  expect((await ended).filter(({ status }) => status === 'rejected')).toEqual([])
+  expect(await stored()).toEqual(['at last', 'left', 'right'])
 })
 
 test('an error of the body that reads like one of the network stays what it is', async () => {

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import { type Cycle, type CycleResult, runCycle } from './cycle.ts'
 import { type Ground, layGround } from './fixture.ts'
 import { placesOf, spread } from './places.ts'
 import type { ScenarioName } from './scenarios.ts'
 
-// The short form of `npm run crash`, which dies everywhere: a scenario is played undisturbed, which tells where it can
-// die, and then dies at some of those places.
+// The short form of `npm run crash`, which dies at every place: a scenario is played undisturbed, which tells where it can
+// die, and then dies at one of those places, another one each day.
 
 // Far more than it takes: a machine that does other things, too, is no failure.
 const patience = 180_000
@@ -55,7 +56,7 @@ describe('a process that is killed', () => {
 
   test.each(['sqlite', 'postgres'])(
     'while it removes the transcripts of its sub-agents on %s leaves every result told once, and each transcript whole or gone',
-    (name) => killed('tidy', name === 'sqlite' ? sqlite : postgres(), { reached: 'tidy.before_commit#1' }),
+    (name) => killed('tidy', name === 'sqlite' ? sqlite : postgres(), 'tidy.before_commit#1'),
     patience,
   )
 
@@ -114,29 +115,35 @@ describe.each(['sqlite', 'postgres'])('one of two processes that is killed on %s
       const database = name === 'sqlite' ? sqlite : postgres()
       const together = await play({ scenario: 'join', database, mode: 'first' })
       const dies = (mode: 'first' | 'second') => {
-        const places = spread(placesOf(together.passes[mode]), 2)
+        const places = inTurn(placesOf(together.passes[mode]), 1)
         return places.map((at): Cycle => ({ scenario: 'join', database, mode, at: [at] }))
       }
-      const results = await inLanes([...dies('first'), ...dies('second')])
+      const results = await Promise.all([...dies('first'), ...dies('second')].map((cycle) => runCycle(ground, cycle)))
       expect(results.flatMap(({ problems }) => problems)).toEqual([])
     },
     patience,
   )
 })
 
-/** Plays a scenario once, then kills it at some of the places it passed, one of them named; each must be forgiven. */
-async function killed(scenario: ScenarioName, database: string, { reached }: { reached?: string } = {}): Promise<void> {
+/** Plays a scenario once, then kills it at one of the places it passed, or the one that is named; it must be forgiven. */
+async function killed(scenario: ScenarioName, database: string, named?: string): Promise<void> {
   const undisturbed = await play({ scenario, database })
-  const passed = placesOf(undisturbed.passes.first).filter(isAtWork)
-  const spreadPlaces = spread(passed, 3)
-  if (reached !== undefined) expect(passed).toContain(reached)
+  const places = placesOf(undisturbed.passes.first).filter(isAtWork)
+  if (named !== undefined) expect(places).toContain(named)
   // At the first place nothing has been done yet, which matters only where nothing is there yet.
-  const places = [...(scenario === 'fresh' ? spreadPlaces : spreadPlaces.slice(1)), ...(reached ? [reached] : [])]
-  const results = await inLanes(places.map((at): Cycle => ({ scenario, database, mode: 'alone', at: [at] })))
-  const outcomes = [undisturbed, ...results].map(({ cycle, problems }) => ({ at: cycle.at, problems }))
+  const results = [undisturbed]
+  for (const at of named === undefined ? turns(scenario === 'fresh' ? places : places.slice(1)) : [named]) {
+    results.push(await play({ scenario, database, at: [at] }))
+    if (results.at(-1)?.killed) break
+  }
+  const outcomes = results.map(({ cycle, problems }) => ({ at: cycle.at, problems }))
   expect(outcomes.filter(({ problems }) => problems.length > 0)).toEqual([])
-  // The same place may be passed less often another time, but seldom.
-  expect(results.filter(({ killed }) => killed > 0).length).toBeGreaterThanOrEqual(places.length / 2)
+  expect(results.at(-1)?.killed, 'the process should be killed').toBe(1)
+}
+
+/** The place whose turn it is, and others: the same place may be passed less often another time, but seldom. */
+function turns(places: string[]): string[] {
+  return [...inTurn(places, 1), ...spread(places, 3)]
 }
 
 /** A process that comes and goes is left to the long version. */
@@ -152,14 +159,4 @@ async function lastPlace(scenario: ScenarioName): Promise<string> {
 
 function play(cycle: Partial<Cycle>): Promise<CycleResult> {
   return runCycle(ground, { scenario: 'plain', database: sqlite, mode: 'alone', at: [], ...cycle })
-}
-
-async function inLanes(cycles: Cycle[]): Promise<CycleResult[]> {
-  const results: CycleResult[] = []
-  const left = cycles.values()
-  const lane = async () => {
-    for (const cycle of left) results.push(await runCycle(ground, cycle))
-  }
-  await Promise.all(Array.from({ length: 3 }, lane))
-  return results
 }

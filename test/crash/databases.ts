@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startProgram } from './life.ts'
+import { prepareHome } from './prepare.ts'
 
 /** Databases to begin with, made once per server, and copies of them. */
 export class Databases {
@@ -25,11 +24,7 @@ export class Databases {
 
   async #makeTemplate(database: string, home: string): Promise<{ home: string; name: string }> {
     const { url, name } = await this.make(database)
-    const { child, complaints } = startProgram(join(import.meta.dirname, 'prepare.ts'), [
-      JSON.stringify({ home, database: url }),
-    ])
-    const [code] = await once(child, 'close')
-    if (code !== 0) throw new Error(`nothing could be prepared: ${complaints()}`)
+    await prepareHome(home, url)
     return { home, name }
   }
 

@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { newHeddle, type TestHeddle } from '../cli/heddle.ts'
+import { inTurn } from '../setup/long.ts'
+import { untilSo } from '../setup/until.ts'
 
 const patience = { timeout: 60_000 }
 const question = "What's the history of XFS? Use a subagent to research it."
@@ -65,18 +67,18 @@ describe('the example of a sub-agent, without a model', patience, () => {
     expect(subagents).toMatchObject([{ label: 'xfs-research', status: 'completed', model: 'rehearsal' }])
   })
 
-  test.each(places)('killed at %s, goes on to the same conversation', async (place) => {
+  test.each(inTurn(places, 4))('killed at %s, goes on to the same conversation', async (place) => {
     await heddle.run('ask', '--no-wait', question)
     const mortal = heddle.startWith({ env: { HEDDLE_CRASH_AT: place } }, 'up')
     expect((await mortal.ended).signal).toBe('SIGKILL')
     const next = heddle.start('up')
     try {
       await next.says('running')
-      for (;;) {
+      await untilSo(async () => {
         const { runs } = await heddle.json<{ runs: unknown[] }>('ps')
         const { results } = await heddle.json<{ results: { processed: boolean }[] }>('results')
-        if (runs.length === 0 && results.length > 0 && results.every(({ processed }) => processed)) break
-      }
+        return runs.length === 0 && results.length > 0 && results.every(({ processed }) => processed)
+      })
       expect(await conversation()).toEqual(asWritten)
       const { subagents } = await heddle.json<{ subagents: object[] }>('subagent', 'history')
       expect(subagents).toMatchObject([{ label: 'xfs-research', status: 'completed' }])

@@ -13,6 +13,13 @@ export function spread<T>(all: T[], most: number): T[] {
   return Array.from({ length: most }, (_, at) => all[Math.floor((at * all.length) / most)] as T)
 }
 
+/** The same list, with the first of each kind before all others: however few are taken, no kind is left out. */
+export function oneOfEachFirst<T>(all: T[], kindOf: (one: T) => string): T[] {
+  const firsts = new Map(all.toReversed().map((one) => [kindOf(one), one]))
+  const isFirst = (one: T) => firsts.get(kindOf(one)) === one
+  return [...all.filter(isFirst), ...all.filter((one) => !isFirst(one))]
+}
+
 /** The same list in an order that has little to do with its own, and is always the same: slow ones do not come together. */
 export function mixed<T>(all: T[]): T[] {
   const steps = Math.max(1, Math.round(all.length * 0.618))

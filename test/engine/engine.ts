@@ -4,6 +4,7 @@ import type { Model } from '../../src/domain/model.ts'
 import { nothingProtected } from '../../src/domain/tools/path-handle.ts'
 import type { Effect, Tool, ToolOutcome } from '../../src/domain/tools/tool.ts'
 import type { PlacedTurn } from '../../src/domain/turn.ts'
+import { KnownRegistry } from '../../src/engine/policies/run-policies.ts'
 import { KnownPaths } from '../../src/engine/run/context/known-paths.ts'
 import { type AcceptedInput, type Submission, submit } from '../../src/engine/run/submit.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../../src/engine/run/worker/worker.ts'
@@ -98,6 +99,7 @@ export async function newEngine(
   const engine: Engine = {
     ...runtime,
     paths: new KnownPaths(),
+    registry: new KnownRegistry(),
     moments: runMoments,
     limits: testLimits(options.limits),
     model: () => model,

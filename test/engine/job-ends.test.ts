@@ -72,6 +72,20 @@ describe.each(databases)('fires on %s', (database) => {
     expect(await messages()).toMatchObject([{ kind: 'session', title: '[Cron: tidy] Complete.', content: 'started' }])
   })
 
+  test('in a session where somebody has spoken meanwhile end, and the next run begins', async () => {
+    const open = gate()
+    await start(scriptedModel((_, n) => (n === 1 ? { text: 'news', gate: open } : { text: 'hello' })))
+    const { id } = await add({ payload: 'systemEvent' })
+    await under.work()
+    await fire()
+    await under.until(async (rows) => (await runsOf(rows, { state: 'running' })).length === 1)
+    await under.say('hi')
+    open.open()
+    await over(id)
+    const turns = await under.turns(2)
+    expect(turns.map(({ turn }) => turn.responseMessage.content)).toEqual(['news', 'hello'])
+  })
+
   test('that were left open although their request is at rest are found, and delivered once', async () => {
     await start()
     const { id } = await add()

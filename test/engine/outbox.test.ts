@@ -4,6 +4,7 @@ import type { Label } from '../../src/domain/label.ts'
 import { addJob } from '../../src/engine/jobs/change-job.ts'
 import { timedJobs } from '../../src/engine/jobs/due-jobs.ts'
 import { type Senders, type SendFailure, timedMessages } from '../../src/engine/jobs/send.ts'
+import type { DueSource } from '../../src/engine/run/worker/due.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { insertMessage, listMessages, requeueMessage } from '../../src/store/rows/jobs/outbox.ts'
 import { setMeta } from '../../src/store/rows/meta.ts'
@@ -27,11 +28,17 @@ describe.each(databases)('messages of jobs on %s', (database) => {
     clock = manualClock()
     under = await newEngine(database, model, { clock })
   }
-  const senders = (send: () => Promise<SendFailure | undefined>): Senders => ({
-    notify: send,
-    file: send,
-    webhook: send,
-  })
+  /** Sends messages so. */
+  const sourceOf = (send: Senders['webhook']) =>
+    timedMessages(under.engine, {
+      senders: { notify: send, file: send, webhook: send },
+      onError: (error) => under.troubles.push(error),
+    })
+  /** Sends what is due, to the end. */
+  const sendDue = async (source: DueSource) => {
+    await source.handle(clock.now())
+    await source.stop?.()
+  }
   const queue = (kind: 'webhook' | 'session', to: string, key = 'k1') =>
     under.engine.store.write('settle', (tx) =>
       insertMessage(tx, {
@@ -39,25 +46,22 @@ describe.each(databases)('messages of jobs on %s', (database) => {
         ...{ principal: 'owner', folder, jobId: null, runId: null, createdAt: clock.now() },
       }),
     )
-  const messages = () => under.engine.store.read((rows) => listMessages(rows, { limit: 10 }))
+  const messages = () => under.engine.store.read((rows) => listMessages(rows, { limit: 100 }))
 
   test('are tried again after ever longer pauses, given up after eight tries, and sent again by hand', async () => {
     await start()
     await queue('webhook', 'ops')
     const tries: number[] = []
     let isUp = false
-    const source = timedMessages(
-      under.engine,
-      senders(async () => {
-        tries.push(clock.now())
-        return isUp ? undefined : { error: 'it answered with status 500' }
-      }),
-    )
+    const source = sourceOf(async () => {
+      tries.push(clock.now())
+      return isUp ? undefined : { error: 'it answered with status 500' }
+    })
     for (let look = 0; look < 20; look++) {
       const next = await under.engine.store.read((rows) => source.next(rows, clock.now()))
       if (next === undefined) break
       await clock.advance(Math.max(0, next - clock.now()))
-      await source.handle(clock.now())
+      await sendDue(source)
     }
     const pauses = tries.slice(1).map((at, index) => (at - (tries[index] ?? 0)) / 1000)
     expect(pauses).toEqual([10, 30, 90, 270, 810, 2430, 3600])
@@ -65,7 +69,7 @@ describe.each(databases)('messages of jobs on %s', (database) => {
     expect(dead).toMatchObject({ state: 'dead', attempts: 8, lastError: 'it answered with status 500', nextAt: null })
     isUp = true
     expect(await under.engine.store.write('send', (tx) => requeueMessage(tx, dead?.id ?? 0, clock.now()))).toBe(true)
-    await source.handle(clock.now())
+    await sendDue(source)
     expect(await messages()).toMatchObject([{ state: 'sent', lastError: null }])
     expect(await under.engine.store.write('send', (tx) => requeueMessage(tx, dead?.id ?? 0, clock.now()))).toBe(false)
   })
@@ -73,10 +77,7 @@ describe.each(databases)('messages of jobs on %s', (database) => {
   test('that their receiver refuses for good are given up at once', async () => {
     await start()
     await queue('webhook', 'ops')
-    await timedMessages(
-      under.engine,
-      senders(async () => ({ error: 'no', isFinal: true })),
-    ).handle(clock.now())
+    await sendDue(sourceOf(async () => ({ error: 'no', isFinal: true })))
     expect(await messages()).toMatchObject([{ state: 'dead', attempts: 1, lastError: 'no' }])
   })
 
@@ -85,27 +86,47 @@ describe.each(databases)('messages of jobs on %s', (database) => {
     await queue('webhook', 'ops')
     const hang = Promise.withResolvers<SendFailure | undefined>()
     const begun = Promise.withResolvers<void>()
-    const late = timedMessages(
-      under.engine,
-      senders(() => {
+    const late = sendDue(
+      sourceOf(() => {
         begun.resolve()
         return hang.promise
       }),
-    ).handle(clock.now())
+    )
     await begun.promise
     let sent = 0
-    const source = timedMessages(
-      under.engine,
-      senders(async () => void sent++),
-    )
-    await source.handle(clock.now())
+    const source = sourceOf(async () => void sent++)
+    await sendDue(source)
     expect(sent).toBe(0)
     await clock.advance(2 * minute)
-    await source.handle(clock.now())
+    await sendDue(source)
     expect(sent).toBe(1)
     hang.resolve({ error: 'it did not answer' })
     await late
     expect(await messages()).toMatchObject([{ state: 'sent', attempts: 2, lastError: null }])
+  })
+
+  test('to a receiver that does not answer delay no job, and no stop of the worker', async () => {
+    await start()
+    for (let number = 0; number < 20; number++) await queue('webhook', 'ops', `k${number}`)
+    const stops = Promise.withResolvers<SendFailure>()
+    const full = Promise.withResolvers<void>()
+    let asked = 0
+    const source = sourceOf((_, stopping) => {
+      if (++asked === 16) full.resolve()
+      stopping.addEventListener('abort', () => stops.resolve({ error: 'heddle stopped before it answered' }))
+      return stops.promise
+    })
+    const draft = { name: 'x', schedule: { kind: 'at', at: clock.now() }, folder, content: 'x' } as const
+    const author = { principal: 'owner', label: trusted }
+    const worker = await under.work({ dueSources: [source, timedJobs(under.engine)] })
+    await full.promise
+    await under.engine.store.write('job', (tx) =>
+      addJob(tx, { ...draft, payload: 'agentTurn' }, author, clock.now() - 1),
+    )
+    await under.turns(1, 'cron:1')
+    await worker.stop()
+    expect(asked).toBe(16)
+    expect((await messages()).map(({ state }) => state)).toEqual(Array(20).fill('queued'))
   })
 
   test('reach a session once, as data between lines that did not exist when it was written', async () => {
@@ -113,10 +134,7 @@ describe.each(databases)('messages of jobs on %s', (database) => {
     await start(model)
     await queue('session', 'main')
     await under.work()
-    const source = timedMessages(
-      under.engine,
-      senders(async () => ({ error: 'not asked' })),
-    )
+    const source = sourceOf(async () => ({ error: 'not asked' }))
     await Promise.all([source.handle(clock.now()), source.handle(clock.now())])
     const [turn] = await under.turns(1)
     const content = turn?.turn.queryMessages[0]?.content ?? ''
@@ -146,13 +164,7 @@ describe.each(databases)('messages of jobs on %s', (database) => {
       await setMeta(tx, 'jobs_held', '1')
     })
     await clock.advance(minute)
-    const sources = [
-      timedJobs(under.engine),
-      timedMessages(
-        under.engine,
-        senders(async () => undefined),
-      ),
-    ]
+    const sources = [timedJobs(under.engine), sourceOf(async () => undefined)]
     const moments = await Promise.all(
       sources.map((source) => under.engine.store.read((rows) => source.next(rows, clock.now()))),
     )

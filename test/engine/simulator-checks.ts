@@ -4,12 +4,14 @@ import { isTerminal } from '../../src/domain/run.ts'
 import { whenQuiet } from '../../src/engine/run/request.ts'
 import type { Tables } from '../../src/store/tables.ts'
 import type { Simulation } from './simulator.ts'
+import { fires } from './simulator-job-checks.ts'
 import { asking } from './simulator-model.ts'
 import { plans } from './simulator-plan-checks.ts'
 
 const tables = [
   ...(['sessions', 'runs', 'owners', 'inbox', 'agent_results', 'joins', 'join_members', 'usage'] as const),
   ...(['steps', 'turns', 'threads', 'events', 'approvals', 'grants', 'projects', 'tasks', 'task_edges'] as const),
+  ...(['cron_jobs', 'cron_fires', 'outbox'] as const),
 ]
 
 /** Every row of a world, table by table, in the order in which they were stored. */
@@ -34,6 +36,7 @@ export async function violations(simulation: Simulation): Promise<string[]> {
     ...children(simulation, rows),
     ...plans(rows),
     ...transcripts(rows),
+    ...fires(rows, simulation.arrived),
     ...cancelled(simulation, rows),
     ...(await unanswered(simulation)),
     ...budgets(simulation, rows),

@@ -5,6 +5,7 @@ import { taskActions } from '../../src/domain/plan.ts'
 import { Simulation } from './simulator.ts'
 import { allRows, violations } from './simulator-checks.ts'
 import { type Ground, newGround } from './simulator-ground.ts'
+import { addSimulatedJob, disableJobs, fireSimulatedJob } from './simulator-jobs.ts'
 import { jobs, tasks } from './simulator-model.ts'
 import { seededChance } from './simulator-schedule.ts'
 
@@ -52,10 +53,27 @@ const steering = weighted(
     action: fc.constantFrom(...taskActions, 'give up' as const),
   }),
 )
+const timed = [
+  weighted(
+    4,
+    fc.record({
+      do: fc.constant('addJob' as const),
+      seconds: fc.integer({ min: 1, max: 20 }),
+      content: fc.constantFrom(...tasks),
+      session: fc.constantFrom(undefined, undefined, ...sessions),
+      deliverTo: fc.constantFrom('webhook' as const, 'session' as const),
+    }),
+  ),
+  weighted(3, fc.record({ do: fc.constant('fireJob' as const), pick })),
+] as const
 const whatHappens = fc.oneof(submitted(tasks), ...others)
+const whatHappensToJobs = fc.oneof(submitted(tasks), ...others, ...timed)
 const whatHappensToPlans = fc.oneof(submitted(jobs), ...others, steering)
 type Arbitrated<A> = A extends fc.Arbitrary<infer T> ? T : never
-type What = Arbitrated<typeof whatHappens> | Arbitrated<typeof whatHappensToPlans>
+type What =
+  | Arbitrated<typeof whatHappens>
+  | Arbitrated<typeof whatHappensToPlans>
+  | Arbitrated<typeof whatHappensToJobs>
 interface History {
   /** So many processes are there at the beginning. */
   begun: number
@@ -63,18 +81,25 @@ interface History {
   happenings: { after: number; what: What }[]
   /** A coordinator answers, and mediocre models carry its plans out. */
   isPlanned: boolean
+  /** Jobs fire, and messages are sent. */
+  isTimed: boolean
   order: number
 }
-const historyOf = (what: fc.Arbitrary<What>, isPlanned: boolean, maxLength: number): fc.Arbitrary<History> =>
+const historyOf = (
+  what: fc.Arbitrary<What>,
+  { isPlanned = false, isTimed = false }: Partial<Pick<History, 'isPlanned' | 'isTimed'>> = {},
+): fc.Arbitrary<History> =>
   fc.record({
     begun: fc.nat({ max: 2 }),
-    happenings: fc.array(fc.record({ after: steps, what }), { minLength: 3, maxLength }),
+    happenings: fc.array(fc.record({ after: steps, what }), { minLength: 3, maxLength: 25 }),
     isPlanned: fc.constant(isPlanned),
+    isTimed: fc.constant(isTimed),
     order: fc.noShrink(fc.nat()),
   })
 const history = fc.oneof(
-  weighted(9, historyOf(whatHappens, false, 25)),
-  weighted(1, historyOf(whatHappensToPlans, true, 25)),
+  weighted(8, historyOf(whatHappens)),
+  weighted(1, historyOf(whatHappensToPlans, { isPlanned: true })),
+  weighted(1, historyOf(whatHappensToJobs, { isTimed: true })),
 )
 
 const forLong = { timeout: 10 ** 9 }
@@ -120,8 +145,8 @@ test('the same seed gives the same history, to the last id and the last turn of 
   expect(other.passed).not.toEqual(first.passed)
 })
 
-async function live({ begun, happenings, isPlanned, order }: History) {
-  const simulation = new Simulation(ground, seededChance(order), { isPlanned })
+async function live({ begun, happenings, order, ...kind }: History) {
+  const simulation = new Simulation(ground, seededChance(order), kind)
   try {
     for (let process = 0; process < begun; process++) simulation.start()
     for (const { what, after } of happenings) {
@@ -129,6 +154,10 @@ async function live({ begun, happenings, isPlanned, order }: History) {
       await simulation.steps(after)
     }
     simulation.failing.writes = 0
+    if (kind.isTimed) {
+      await simulation.heard()
+      simulation.act(disableJobs)
+    }
     await simulation.quiet()
     // Results of what was cancelled wake nobody: whoever speaks next hears them.
     for (const label of sessions) simulation.submit({ label, content: 'plain' })
@@ -148,6 +177,8 @@ async function happen(simulation: Simulation, what: What): Promise<void> {
     const to = what.to.map((each) => (each === undefined ? undefined : processes[each % processes.length]))
     simulation.submit({ label, content, kind }, to)
   }
+  if (what.do === 'addJob') simulation.act((people) => addSimulatedJob(people, what))
+  if (what.do === 'fireJob') simulation.act((people) => fireSimulatedJob(people, what.pick))
   if (what.do === 'start' && processes.length < 3) simulation.start()
   if (what.do === 'pass') schedule.pass(what.seconds * 1000)
   if (what.do === 'fail') simulation.failing = { writes: what.writes, areDone: what.areDone }

@@ -22,6 +22,7 @@ import type { OwnerLocks } from '../../src/store/sqlite/owner-locks.ts'
 import type { Reading, Store } from '../../src/store/store.ts'
 import { folder } from './engine.ts'
 import type { Ground } from './simulator-ground.ts'
+import { hasOpenFires, jobSources } from './simulator-jobs.ts'
 import { asking, type Outside, thinker, toolsOf } from './simulator-model.ts'
 import { planLimits, withPlans } from './simulator-plans.ts'
 import { type Chance, Life, type Order, Schedule } from './simulator-schedule.ts'
@@ -74,7 +75,10 @@ export class Simulation {
   readonly troubles: string[] = []
   readonly limits: Limits
   readonly #ground: Ground
+  /** Messages of jobs that arrived outside, by their ids. */
+  readonly arrived: number[] = []
   readonly #isPlanned: boolean
+  readonly #isTimed: boolean
   readonly #chance: Chance
   readonly #newId: () => string
   readonly #held = new Map<string, Life>()
@@ -88,13 +92,11 @@ export class Simulation {
   failing = { writes: 0, areDone: false }
 
   /** Nothing but the order and chance decide what happens. Planned: a coordinator answers, who has plans made. */
-  constructor(
-    ground: Ground,
-    chance: Chance,
-    { order = ({ length }) => chance(length), isPlanned = false }: { order?: Order; isPlanned?: boolean } = {},
-  ) {
+  constructor(ground: Ground, chance: Chance, options: { order?: Order; isPlanned?: boolean; isTimed?: boolean } = {}) {
+    const { order = ({ length }) => chance(length), isPlanned = false, isTimed = false } = options
     this.#ground = ground
     this.#isPlanned = isPlanned
+    this.#isTimed = isTimed
     this.#chance = chance
     this.store = ground.store
     this.schedule = new Schedule(order, chance)
@@ -107,10 +109,15 @@ export class Simulation {
 
   start(): Process {
     const life = new Life(this.schedule, `p${++this.#begun}`)
-    const begun = startWorker(this.engineOf(life), {
+    const engine = this.engineOf(life)
+    const onError = (error: unknown) => this.#trouble(life.name, error)
+    const begun = startWorker(engine, {
       locks: this.locksOf(life),
       pid: this.#begun,
-      onError: (error) => this.#trouble(life.name, error),
+      onError,
+      ...(this.#isTimed && {
+        dueSources: jobSources(engine, { life, chance: this.#chance, arrived: this.arrived, onError }),
+      }),
     })
     const process = { life, begun, isStopping: false }
     begun.catch((error) => {
@@ -203,9 +210,19 @@ export class Simulation {
     if (task && action !== 'give up') this.#ask((people) => changeTask(people, task, { action }))
   }
 
+  /** Somebody does something else. */
+  act(question: (people: Engine) => Promise<unknown>): void {
+    this.#ask(question)
+  }
+
   /** Resolves when everybody who asked has been answered. */
   async answered(): Promise<void> {
     await Promise.all([...this.#clients].map(({ answered }) => answered))
+  }
+
+  /** Lets the world go on until everybody who asked has been answered. */
+  async heard(): Promise<void> {
+    for (let step = 0; step < patience && this.#clients.size > 0; step += 20) await this.steps(20)
   }
 
   async steps(count: number): Promise<void> {
@@ -228,7 +245,7 @@ export class Simulation {
       await this.steps(20)
       if (this.#clients.size > 0) continue
       const live = (await this.runs()).filter(({ finishedAt }) => finishedAt === null)
-      if (live.length === 0) return this.#checkWakes()
+      if (live.length === 0 && !(await this.look(hasOpenFires))) return this.#checkWakes()
       // At last somebody looks at what waits for people.
       if (live.every(({ waitingFor }) => waitingFor === 'approval'))
         for (const { id } of await this.questions()) this.decide(id)

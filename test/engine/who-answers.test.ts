@@ -95,6 +95,6 @@ test('no line of the instructions of an agent without a description is in the co
   await app.answer('/here', itemId, never)
   await work.stop()
   const shown = JSON.stringify(model.requests)
-  expect(shown).toContain('- drawer: (no description)')
+  expect(shown).toContain('- @drawer: (no description)')
   expect(shown).not.toContain('Secret')
 })

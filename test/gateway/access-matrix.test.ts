@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
+import { registry } from '../../src/commands/registry.ts'
 import { type Action, actions } from '../../src/domain/access/actions.ts'
 import { reachOf } from '../../src/domain/access/authorize.ts'
 import { owner, type Principal, userRoles } from '../../src/domain/access/principal.ts'
@@ -107,12 +108,49 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   follow: [{ action: 'event.read', args: () => [{ signal: AbortSignal.abort() }] }],
   cursor: [{ action: 'event.read', args: () => [] }],
   prune: [{ action: 'event.prune', args: () => [] }],
+  commands: [{ action: 'command.list', args: () => [] }],
+  command: registry.map(({ action, example }) => ({
+    action,
+    args: () => [folder, { session: 'main', line: example }],
+  })),
+  models: [{ action: 'model.list', args: () => [] }],
   agents: [{ action: 'agent.list', args: () => [folder] }],
   checkAgent: [{ action: 'agent.list', args: () => [folder, 'general'] }],
+  profiles: [{ action: 'profile.read', args: () => [] }],
+  profile: [{ action: 'profile.read', args: () => ['none'] }],
+  setProfile: [{ action: 'profile.change', args: () => ['NO', {}] }],
+  deleteProfile: [{ action: 'profile.change', args: () => ['none'] }],
+  profileHistory: [{ action: 'profile.read', args: () => ['none'] }],
+  agentRegistry: [{ action: 'agent.list', args: () => [] }],
+  setAgentRegistry: [{ action: 'agent.register', args: () => [{}, 1] }],
+  registerAgent: [{ action: 'agent.register', args: () => [{ agentId: 'NO', profileId: '', description: '' }] }],
+  unregisterAgent: [{ action: 'agent.register', args: () => ['@none'] }],
+  registryHistory: [{ action: 'profile.read', args: () => [] }],
+  pins: [{ action: 'pin.read', names: true, args: ({ session }) => [folder, session] }],
+  setPin: [
+    {
+      action: 'pin.set',
+      names: true,
+      args: ({ session }) => [folder, { scope: 'session', session, profileId: 'profile:writer:v1' }],
+    },
+    { action: 'pin.set', args: () => [folder, { scope: 'user', profileId: 'profile:writer:v1' }] },
+    { action: 'pin.share', args: () => [folder, { scope: 'workspace', profileId: 'profile:writer:v1' }] },
+    { action: 'pin.share', args: () => [folder, { scope: 'global', profileId: 'profile:writer:v1' }] },
+  ],
+  removePin: [
+    { action: 'pin.set', names: true, args: ({ session }) => [folder, { scope: 'session', session }] },
+    { action: 'pin.set', args: () => [folder, { scope: 'user' }] },
+    { action: 'pin.share', args: () => [folder, { scope: 'workspace' }] },
+    { action: 'pin.share', args: () => [folder, { scope: 'global' }] },
+  ],
   narratives: [{ action: 'memory.read', args: () => [{ limit: 1 }] }],
   memories: [{ action: 'memory.read', args: () => [{ limit: 1 }] }],
   searchMemories: [{ action: 'memory.read', args: () => ['x', { limit: 1 }] }],
   searchFiles: [{ action: 'memory.read', args: () => ['x', { limit: 1 }] }],
+  search: [
+    { action: 'turn.read', args: () => [folder, { query: 'x' }] },
+    { action: 'turn.read', names: true, args: ({ session }) => [folder, { query: 'x', session }] },
+  ],
   exportMemories: [{ action: 'memory.read', args: () => [] }],
   remember: [{ action: 'memory.write', args: () => [{ content: 'x' }] }],
   changeMemory: [{ action: 'memory.write', args: () => [99, { content: 'x' }] }],
@@ -120,6 +158,8 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   forgetMemory: [{ action: 'memory.write', args: () => [99] }],
   importMemories: [{ action: 'memory.write', args: () => ['', { name: 'x', trust: false }] }],
   backup: [{ action: 'home.backup', args: () => ['/there/is/no/such/folder'] }],
+  whoami: [{ action: 'user.self', args: () => [] }],
+  setting: [{ action: 'config.read', args: () => ['agents.maxConcurrent'] }],
   users: [{ action: 'user.list', args: () => [] }],
   addUser: [{ action: 'user.change', args: () => ['NO', { folder }] }],
   setUser: [{ action: 'user.change', args: () => ['none', {}] }],

@@ -22,7 +22,11 @@ const never = new AbortController().signal
 const mia: Principal = { kind: 'user', id: 'mia', role: 'public' }
 
 /** A second server over the same Heddle, where `mia` sees only what happens in her session. */
-async function serveMia(isKnown: () => boolean, onLook: (after?: string) => void = () => undefined): Promise<Server> {
+async function serveMia(
+  isKnown: () => boolean,
+  onLook: (after?: string) => void = () => undefined,
+  granted: Partial<App> = {},
+): Promise<Server> {
   const { app } = gateway
   const isHers = async (runId: string) => (await app.show('/', `run:${runId}`)).kind === 'run' && hers.has(runId)
   const herApp: App = {
@@ -37,6 +41,7 @@ async function serveMia(isKnown: () => boolean, onLook: (after?: string) => void
       if (await isHers(reference.slice('run:'.length))) return app.show(where, reference)
       throw new HeddleError('not_found', 'there is no such run', 'list yours with: heddle ps')
     },
+    ...granted,
   }
   const heddle: Heddle = {
     ...app,
@@ -120,4 +125,38 @@ test('the stream of a revoked token ends, and says why', async () => {
   await gateway.untilListeners(3)
   isKnown = false
   await expect(next).rejects.toMatchObject({ code: 'unknown_token' })
+})
+
+test('a wait for an answer ends when its token is revoked, and tells nothing', async () => {
+  let isKnown = true
+  const hold = gate()
+  gateway = await newGateway([scriptedModel([{ pieces: ['a ', hold, 'secret'] }])])
+  const answer: App['answer'] = (...wait) => {
+    isKnown = false
+    return gateway.app.answer(...wait)
+  }
+  const { path } = await serveMia(() => isKnown, undefined, { answer })
+  const client = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const { itemId } = await gateway.app.submit(folder, { session: 'main', content: 'tell me' })
+  await expect(client.answer(folder, itemId, never)).rejects.toMatchObject({ code: 'unknown_token' })
+  hold.open()
+})
+
+test('an export ends when its token is revoked, and the part that came is not taken for the whole', async () => {
+  let isKnown = true
+  gateway = await newGateway([])
+  async function* exportTurns() {
+    yield '{"n":1}'
+    isKnown = false
+    for (;;) {
+      await systemClock.sleep(5)
+      yield '{"n":2}'
+    }
+  }
+  const { path } = await serveMia(() => isKnown, undefined, { exportTurns })
+  const client = socketClient({ socket: path, token: 'mia-token' }, systemClock)
+  const read = async () => {
+    for await (const _ of client.exportTurns(folder));
+  }
+  await expect(read()).rejects.toThrow()
 })

@@ -228,6 +228,7 @@ describe('hostile values', () => {
 
 /** What takes nothing from outside, or a file that a person names. */
 const notAsked = ['backup', 'prune', 'cursor', 'tips', 'personas', 'approvals', 'users', 'tokens', 'revokeToken']
+notAsked.push('commands', 'models', 'whoami')
 notAsked.push('grants', 'revokeGrant', 'results', 'follow', 'trustMemory', 'forgetMemory', 'exportMemories')
 
 /** Every other call of an App with one text in all its arguments. */
@@ -262,6 +263,9 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['renameSession', (v) => app.renameSession(here, 'made', v)],
     ['renameSession', (v) => app.renameSession(v, v, v)],
     ['checkAgent', (v) => app.checkAgent(v, v)],
+    ['command', (v) => app.command(here, { session: 'main', line: v })],
+    ['command', (v) => app.command(v, { session: v, line: `/show ${v}`, model: v })],
+    ['setting', (v) => app.setting(v)],
     ['setSystemPrompt', (v) => app.setSystemPrompt(here, 'made', v)],
     ['setSystemPrompt', (v) => app.setSystemPrompt(v, v, v)],
     ['archiveSession', (v) => app.archiveSession(here, v, true)],
@@ -311,6 +315,31 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['resumeJobs', () => app.resumeJobs()],
     ['outbox', (v) => app.outbox({ limit: Number(v) })],
     ['retryMessage', (v) => app.retryMessage(Number(v))],
+    ['profiles', () => app.profiles()],
+    ['profile', (v) => app.profile(v)],
+    ['profileHistory', (v) => app.profileHistory(v)],
+    ['setProfile', (v) => app.setProfile(v, { model: { model: v }, allowedSkills: [v], [v]: v })],
+    ['setProfile', (v) => app.setProfile('profile:x', { model: { provider: v }, systemPrompt: v, allowedSkills: [v] })],
+    ['setProfile', (v) => app.setProfile('profile:y', JSON.parse('{"model":{}}'), Number(v))],
+    ['deleteProfile', (v) => app.deleteProfile(v, Number(v))],
+    ['agentRegistry', () => app.agentRegistry()],
+    ['setAgentRegistry', (v) => app.setAgentRegistry({ version: 1, agents: [v], [v]: v }, Number(v))],
+    ['setAgentRegistry', (v) => app.setAgentRegistry(v, 1)],
+    ['registerAgent', (v) => app.registerAgent({ agentId: v, profileId: v, description: v, tags: [v] })],
+    [
+      'registerAgent',
+      (v) =>
+        app
+          .registerAgent({ agentId: '@hostile', profileId: 'profile:writer:v1', description: v, tags: [v] })
+          .finally(() => app.unregisterAgent('@hostile').catch(() => undefined)),
+    ],
+    ['unregisterAgent', (v) => app.unregisterAgent(v)],
+    ['registryHistory', () => app.registryHistory()],
+    ['pins', (v) => app.pins(here, v)],
+    ['pins', (v) => app.pins(v)],
+    ['setPin', (v) => app.setPin(here, { scope: 'session', session: v, agentId: v })],
+    ['setPin', (v) => app.setPin(v, { scope: v as 'user', profileId: v })],
+    ['removePin', (v) => app.removePin(v, { scope: 'workspace', session: v })],
     ['decide', (v) => app.decide(v, { answer: 'no', reason: v, hash: v })],
     ['undo', (v) => app.undo(v)],
     ['status', (v) => app.status(v, 0)],
@@ -319,6 +348,9 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['memories', () => app.memories({ limit: 1000, all: true })],
     ['searchMemories', (v) => app.searchMemories(v, { limit: 10 })],
     ['searchFiles', (v) => app.searchFiles(v, { limit: 10 })],
+    ['search', (v) => app.search(here, { query: v })],
+    ['search', (v) => app.search(here, { query: 'x', session: v })],
+    ['search', (v) => app.search(here, { query: 'x', after: v, limit: Number(v), kind: v as 'turn' })],
     ['importMemories', (v) => app.importMemories(`## memory:1\n${v}\n<!-- memory {} -->`, { name: v, trust: true })],
     ['addUser', (v) => app.addUser(v, { folder: v, role: v as 'public', tools: [v] })],
     ['addUser', (v) => app.addUser('mia', { folder: here, perDayUsd: Number(v) })],

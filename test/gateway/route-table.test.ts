@@ -69,6 +69,7 @@ describe.each(databases)('the client on %s', (database) => {
       ['memories', { limit: 5, all: true }],
       ['searchMemories', 'which port?', { limit: 3 }],
       ['searchFiles', 'which port?', { limit: 3 }],
+      ['search', folder, { query: 'which port?', limit: 3 }],
     ]
     const ask = async (of: App, [method, ...args]: (typeof reads)[number]) =>
       (of[method] as (...args: unknown[]) => unknown)(...args)

@@ -119,6 +119,7 @@ test('an unknown input is refused at once, not waited for', async () => {
 
 describe('what is not as it must be is refused, and told what is wrong', () => {
   const good = { folder, session: 'main', content: 'x' }
+  const cursorElsewhere = Buffer.from('another.7.7').toString('base64url')
   test.each([
     ['no JSON', 'POST', '/v1/inputs', '{', 'bad_request', 400],
     ['no object', 'POST', '/v1/inputs', '[]', 'bad_request', 400],
@@ -136,7 +137,8 @@ describe('what is not as it must be is refused, and told what is wrong', () => {
     ['an unknown route', 'GET', '/v1/secrets', undefined, 'no_route', 404],
     ['an unknown method', 'DELETE', '/v1/runs/abcdef', undefined, 'no_route', 404],
     ['an unknown run', 'GET', '/v1/runs/abcdef', undefined, 'not_found', 404],
-    ['a cursor of nobody', 'GET', '/v1/events?after=AAAA', undefined, 'cursor_expired', 410],
+    ['what never was a cursor', 'GET', '/v1/events?after=AAAA', undefined, 'bad_cursor', 400],
+    ['a cursor of another home', 'GET', `/v1/events?after=${cursorElsewhere}`, undefined, 'cursor_expired', 410],
     ['5 MB of unknown length', 'POST', '/v1/inputs', Readable.from(chunks()), 'too_large', 413],
     ['33 MB', 'POST', '/v1/inputs', JSON.stringify({ ...good, content: 'x'.repeat(33.6e6) }), 'too_large', 413],
   ])('%s', async (_, method, path, body, code, status) => {

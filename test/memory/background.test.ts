@@ -26,7 +26,7 @@ function kept(): string[] {
 /** Lets time pass, a little at each turn of the event loop. */
 async function untilKept(wanted: (texts: string[]) => boolean): Promise<void> {
   while (!wanted(kept())) {
-    await clock.advance(1)
+    await clock.advance(50)
     await new Promise(setImmediate)
   }
 }

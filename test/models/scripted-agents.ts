@@ -4,6 +4,7 @@ import { readAgent } from '../../src/agents/read-agent.ts'
 import type { Agent } from '../../src/domain/agent.ts'
 import { ModelFailure, type ModelMessage, type ModelReply } from '../../src/domain/model.ts'
 import { findPlanProblems, type TaskDraft } from '../../src/domain/plan.ts'
+import { listAgents } from '../../src/domain/profiles/agent-index.ts'
 import { delegatingTools } from '../../src/domain/tools/tool-names.ts'
 import { systemPrompt } from '../../src/engine/model/prompt.ts'
 import { rehearsalModel } from '../../src/rehearsal/rehearsal.ts'
@@ -66,11 +67,23 @@ const common = { identity: null, isPrivate: true, files: [], threadPrompt: null 
 
 export function coordinatorPrompt(agents: readonly Agent[] = ourAgents): string {
   const tools = [...delegatingTools]
-  return systemPrompt({ ...common, role: { kind: 'coordinator' }, isChild: false, tools, agents })
+  return systemPrompt({
+    ...common,
+    role: { kind: 'coordinator' },
+    isChild: false,
+    tools,
+    agents: listAgents([], agents),
+  })
 }
 
 export function workerPrompt(agent: Agent, agents: readonly Agent[] = ourAgents): string {
-  return systemPrompt({ ...common, role: { kind: 'worker', agent }, isChild: true, tools: agent.tools, agents })
+  return systemPrompt({
+    ...common,
+    role: { kind: 'worker', agent },
+    isChild: true,
+    tools: agent.tools,
+    agents: listAgents([], agents),
+  })
 }
 
 interface TroupeTask extends TaskDraft {

@@ -42,17 +42,30 @@ async function bundleInto(program: string, directory: string, plugins: Plugin[])
     },
     ssr: { noExternal: true },
   })
-  writeInAscii(fileOf(program, directory))
+  const file = fileOf(program, directory)
+  writeFileSync(file, inAscii(withBuiltins(readFileSync(file, 'utf8'))))
+}
+
+/**
+ * An import of a built-in module reads everything that it exports, and `node:http` then loads the whole of fetch: asked
+ * for directly, a program starts in an eighth less time.
+ */
+function withBuiltins(code: string): string {
+  return code.replace(/^import (.+) from "(node:[\w/]+)";$/gm, (_, names: string, module: string) => {
+    const found = `process.getBuiltinModule("${module}")`
+    const [, whole, some] = /^(?:(?:\* as )?([\w$]+))?(?:, )?(\{.*\})?$/.exec(names) ?? []
+    const parts = [whole, some?.replaceAll(' as ', ': ')].filter((part) => part !== undefined)
+    return parts.map((part) => `const ${part} = ${found};`).join(' ')
+  })
 }
 
 /**
  * Node keeps a source with any other letter at two bytes for each. In one byte, a program of some megabytes starts in a
  * seventh less time.
  */
-function writeInAscii(file: string): void {
-  const code = readFileSync(file, 'utf8')
+function inAscii(code: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  writeFileSync(file, code.replace(/[^\0-\x7f]/g, escaped))
+  return code.replace(/[^\0-\x7f]/g, escaped)
 }
 
 /** Lets each source file think that it is where the build of the package would have put it. */

@@ -1,2 +1,18 @@
 /** `npm run long` plays proofs at their full length; `npm test` a part of each that has every kind of case. */
 export const isLong = process.env['LONG'] !== undefined
+
+const today = Math.floor(Date.now() / 86_400_000)
+
+/**
+ * So many of a list, evenly from its beginning to its end, and others each day until all had their turn; all of it in
+ * `npm run long`. The same all day, so that what failed is met again.
+ */
+export function inTurn<T>(all: readonly T[], most: number, day = today): T[] {
+  if (isLong || all.length <= most) return [...all]
+  return Array.from({ length: most }, (_, at) => all[(Math.floor((at * all.length) / most) + day) % all.length] as T)
+}
+
+/** For proofs that take every so many-th case: which of them is the first. */
+export function firstOf(step: number): number {
+  return isLong ? 1 : 1 + (today % step)
+}

@@ -74,6 +74,10 @@ export interface RunLine {
 /** Which runs to list: unfinished ones or, with `all`, any. Without a limit 50; `after` is the `next` of a page, or the id of a run. */
 export interface RunFilter extends PageOptions {
   all?: boolean
+  /** Only runs in sessions of this folder; with `requestsOf`, the folder of that session. */
+  folder?: string
+  /** Only runs of requests that were made in the session with this label, those of its agents included. */
+  requestsOf?: string
 }
 
 /** Spending by key, those that began last at the end; older ones follow `next`. */

@@ -18,8 +18,8 @@ export interface StatusView {
   estimatedTodayUsd: number
   lostTodayUsd: number
   reservedTodayUsd: number
-  /** Budget per day. */
-  dayLimitUsd: number
+  /** Budget per day: the home's, or a user's own; null if that user has none. */
+  dayLimitUsd: number | null
   /** Jobs that fire next, the first one first. */
   nextFires: { job: number; name: string; at: string }[]
   /** Jobs that were disabled by themselves, and messages that were given up. */

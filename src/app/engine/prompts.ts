@@ -1,4 +1,5 @@
-import { type PromptParts, systemPrompt } from '../../engine/model/prompt.ts'
+import { listAgents } from '../../domain/profiles/agent-index.ts'
+import { type PromptParts, seesAgents, systemPrompt } from '../../engine/model/prompt.ts'
 import { readSubagentBrief } from '../../engine/run/subagent-brief.ts'
 import type { AgentIndex, Engine, Runtime } from '../../engine/runtime.ts'
 
@@ -13,20 +14,18 @@ export function prompts(
   /** Size of the last prompt, by agent. */
   const bytes = new Map<string, number>()
   return {
-    async prompt({ run, session: { folder }, actor: { role, persona, access }, threadPrompt }) {
+    async prompt({ run, session: { folder }, actor: { role, persona, access, policies }, threadPrompt }) {
       const files = await identityFiles()
       const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, run)) : undefined
-      // Reading agent files has a cost: only runs that delegate need the list.
-      const givesWork = role.kind === 'coordinator' || run.effectiveTools.includes('plan_tasks')
+      const shown = { role, isChild: run.depth > 0, tools: run.effectiveTools }
       const text = systemPrompt({
-        role,
+        ...shown,
         identity: persona?.identity ?? null,
         isPrivate: access.isPrivate,
-        isChild: run.depth > 0,
         files,
-        tools: run.effectiveTools,
         threadPrompt,
-        agents: givesWork ? agents.list(folder) : [],
+        // Reading agent files has a cost.
+        agents: seesAgents(shown) ? listAgents(policies.agents, agents.list(folder)) : [],
         subagent,
       })
       bytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isUrgentCommand } from '../../commands/dispatch.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { tail } from '../../domain/id.ts'
 import type { Client, StreamItem } from '../../gateway/api.ts'
@@ -11,9 +12,8 @@ import { type EndedRun, SessionRenderer } from '../live/session-renderer.ts'
 import { historyIn } from '../terminal/line-history.ts'
 import type { Pane } from '../terminal/pane.ts'
 import { paint, printable } from '../terminal/screen.ts'
-import { type ChatCommand, chatHelp, parseChatLine } from './chat-commands.ts'
+import { keyboardHelp, readChatLine } from './chat-line.ts'
 import { ChatQuestions } from './chat-questions.ts'
-import { findChatSession, freshLabel, sessionLines } from './chat-sessions.ts'
 import type { ChatSettings } from './chat-settings.ts'
 import { completionsIn } from './completions.ts'
 import { Connection } from './connection.ts'
@@ -22,6 +22,8 @@ import { markSeen } from './last-visit.ts'
 import { ModelChoice } from './model-choice.ts'
 import { type Notify, notifier } from './notify.ts'
 import { Outbox, type OutgoingMessage } from './outbox.ts'
+import { outcomeLines } from './outcome-lines.ts'
+import { ProgramInChat } from './program-in-chat.ts'
 import { complaint, farewell, messageLines, notice, waitingLine } from './talk-lines.ts'
 import { talkPane } from './talk-pane.ts'
 
@@ -39,6 +41,7 @@ export class ChatSession {
   readonly #connection: Connection
   readonly #outbox: Outbox
   readonly #questions: ChatQuestions
+  readonly #program: ProgramInChat
   /** Resolves after the greeting: typed lines wait for it. */
   readonly #ready = Promise.withResolvers<void>()
   #session: string
@@ -62,6 +65,7 @@ export class ChatSession {
     this.#outbox = new Outbox(this.#connection, here.folder)
     const print = (text: string) => this.#print(text)
     this.#questions = new ChatQuestions(this.#connection, here, { print, lend: (use) => this.#pane.lend(use) })
+    this.#program = new ProgramInChat(here)
     this.#session = settings.session
     this.#modelChoice = new ModelChoice(settings)
     this.#renderer = this.#rendererOf(settings.session)
@@ -79,8 +83,12 @@ export class ChatSession {
   /** Runs until the user leaves; returns the exit code. */
   async run(): Promise<number> {
     const { signals } = this.#here.io
-    signals.on('SIGINT', () => this.#interrupt(''))
-    for (const signal of ['SIGTERM', 'SIGHUP'] as const) signals.on(signal, () => this.#leave(130))
+    signals.on('SIGINT', () => this.#program.interrupt() || this.#interrupt(''))
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const)
+      signals.on(signal, () => {
+        this.#program.interrupt(signal)
+        this.#leave(130)
+      })
     try {
       // Read before the current state, so that no event is missed in between.
       const cursor = await this.#connection.ask((client) => client.cursor())
@@ -218,39 +226,39 @@ export class ChatSession {
   async #take(line: string): Promise<void> {
     if (this.#over.signal.aborted) return
     if (await this.#questions.take(line, this.#place)) return this.#draw()
-    const command = parseChatLine(line)
-    const isUrgent = command.kind === 'stop' || (command.kind === 'say' && command.how !== 'message')
+    const typed = readChatLine(line, { isTyped: this.#isTyped })
+    const isUrgent =
+      typed.kind === 'command' ? isUrgentCommand(line) : typed.kind === 'say' && typed.how === 'interrupt'
     if (!this.#isTyped && !isUrgent) await this.#whenIdle()
-    await this.#execute(command)
+    if (typed.kind === 'say') {
+      await this.#say(typed.how, typed.content)
+      return this.#draw()
+    }
+    // The pane has removed the typed line.
+    if (this.#isTyped && this.#here.screen.isTerminal)
+      this.#print(paint(this.#here.screen, 'bold', this.#prompt + printable(line)))
+    if (typed.kind === 'program') await this.#run(typed.argv)
+    else await this.#command(line)
     this.#draw()
   }
 
-  async #execute(command: ChatCommand): Promise<void> {
-    const print = (text: string) => this.#print(text)
-    switch (command.kind) {
-      case 'say':
-        return this.#say(command.how, command.content)
-      case 'stop':
-        return this.#stop('stopped by /stop')
-      case 'status':
-        return print(`${await this.#greeting()}\n`)
-      case 'help':
-        return print(`${chatHelp}\n`)
-      case 'quit':
-        return this.#leave(0)
-      case 'model':
-        return print(this.#modelChoice.choose(command.name))
-      case 'think':
-        return print(this.#modelChoice.think(command.level))
-      case 'sessions':
-        return print(`${await this.#ask((client) => sessionLines(client, this.#here, this.#session))}\n`)
-      case 'switch':
-        return this.#switch(command.label)
-      case 'new':
-        return this.#startSession(command.label)
-      case 'fork':
-        return this.#fork(command.turn, command.label)
-    }
+  async #run(argv: string[]): Promise<void> {
+    this.#draw()
+    await this.#pane.lend(() => this.#program.run(argv))
+  }
+
+  /** Carries out a command, and applies what comes of it to this chat. */
+  async #command(line: string): Promise<void> {
+    const { screen, folder, clock } = this.#here
+    const input = { line, session: this.#session, ...this.#modelChoice.voice }
+    const outcome = await this.#ask((client) => client.command(folder, input))
+    const { blocks, go, voice, say, leave } = outcome
+    if (voice) this.#modelChoice.set(voice)
+    if (blocks.length > 0)
+      this.#print(`${outcomeLines(screen, outcome, clock.now())}${isHelp(line) ? `\n${keyboardHelp}` : ''}`)
+    if (go) await this.#go(go)
+    if (say) await this.#say(say.kind, say.content)
+    if (leave) this.#leave(0)
   }
 
   async #say(how: OutgoingMessage['how'], content: string): Promise<void> {
@@ -308,46 +316,17 @@ export class ChatSession {
     this.#notify(`${this.#session} ${state === 'completed' ? 'is done' : state}: ${asked}`)
   }
 
-  async #startSession(label: string | undefined): Promise<void> {
-    this.#show(
-      await this.#ask((client) => freshLabel(client, this.#here.folder, label)),
-      'starts with your next message',
-    )
-  }
-
-  async #switch(label: string): Promise<void> {
-    const { label: session, depth } = await this.#ask((client) => findChatSession(client, this.#here.folder, label))
-    if (session === this.#session) return this.#print(`you are in ${printable(session)}    /sessions`)
-    this.#show(session, `has ${depth} ${depth === 1 ? 'turn' : 'turns'}`)
+  /** Shows another session. Work in the one before continues. */
+  async #go({ session, isNew }: { session: string; isNew: boolean }): Promise<void> {
+    this.#session = session
+    this.#renderer = this.#rendererOf(session)
+    this.#outbox.clear()
+    if (isNew) return
     // Read before this process starts working, as at the beginning.
     const request = await this.#ask((client) => runsAt(client, this.#place))
     await this.#connection.workOn(session)
     await this.#renderer.join(request)
     await this.#questions.look(this.#place)
-  }
-
-  async #fork(turn: string | undefined, label: string | undefined): Promise<void> {
-    const source = { turn: turn ?? this.#session, ...(label !== undefined && { label }) }
-    const { session, headTurnId } = await this.#ask((client) => client.fork(this.#here.folder, source))
-    this.#show(session, `starts at turn:${tail(headTurnId)}`)
-    await this.#connection.workOn(session)
-  }
-
-  /** Shows another session. Work in the one before continues. */
-  #show(session: string, how: string): void {
-    const back = `/switch ${this.#session}`
-    this.#session = session
-    this.#renderer = this.#rendererOf(session)
-    this.#outbox.clear()
-    this.#print(`session ${printable(session)} ${how}    back: ${printable(back)}`)
-  }
-
-  async #stop(reason: string): Promise<void> {
-    const { runId } = this.#renderer
-    if (runId === undefined) return this.#print(this.#isBusy ? 'it has not started yet' : 'nothing is running')
-    this.#note = paint(this.#here.screen, 'yellow', 'stopping …')
-    this.#draw()
-    await this.#connection.ask((client) => client.cancel(runId, reason))
   }
 
   /** First press: stops the turn, or clears the typed line. Second: leaves. Third: exits at once. */
@@ -361,8 +340,10 @@ export class ChatSession {
       this.#pane.clearTyped()
     } else if (isAgain) this.#leave(130)
     else {
-      const isUnderWay = this.#renderer.runId !== undefined
-      if (isUnderWay) void this.#stop('stopped by Ctrl-C').catch((error) => this.#complain(error))
+      const { runId } = this.#renderer
+      const isUnderWay = runId !== undefined
+      if (isUnderWay)
+        void this.#ask((client) => client.cancel(runId, 'stopped by Ctrl-C')).catch((error) => this.#complain(error))
       const note = `${isUnderWay ? 'stopping; ' : ''}Ctrl-C again leaves`
       this.#note = paint(this.#here.screen, 'yellow', note)
       this.#draw()
@@ -396,4 +377,8 @@ export class ChatSession {
     markSeen(this.#here)
     if (runId !== undefined) await this.#here.write(`${farewell(runId, this.#connection.isAlone)}\n`)
   }
+}
+
+function isHelp(line: string): boolean {
+  return /^\/(help|\?)\s*$/i.test(line)
 }

@@ -10,9 +10,6 @@ export interface ChatSettings {
   /** A user is typing and can be asked. */
   isAttended: boolean
   model: string | undefined
-  /** Throws if there is no such model. */
-  assertModel(name: string): void
-  models: string[]
   defaultModel: string | undefined
   perRequestUsd: number
   notifyCommand: string | undefined

@@ -1,15 +1,18 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { commandNames } from './chat-commands.ts'
+import { registry } from '../../commands/registry.ts'
 
 /** Completes `@path` with files of the folder, and `/word` with commands. */
 export function completionsIn(folder: string): (line: string) => [string[], string] {
   return (line) => {
     const [, path] = /(?:^|[\s("'[])@([^\s"]*)$/.exec(line) ?? []
-    if (path !== undefined) return [filesLike(path, folder), path]
-    const [word] = /^\/[a-z]*$/.exec(line) ?? []
-    if (word === undefined) return [[], line]
-    return [commandNames.map((name) => `/${name} `).filter((name) => name.startsWith(word)), word]
+    // After /agents show, say, an @ begins the name of an agent.
+    if (path !== undefined && !line.startsWith('/')) return [filesLike(path, folder), path]
+    const [typed] = /^\/[a-z]*(?: [a-z]*)?$/.exec(line) ?? []
+    if (typed === undefined) return [[], line]
+    const depth = typed.split(' ').length
+    const names = registry.map(({ name }) => name.split(' ').slice(0, depth).join(' '))
+    return [[...new Set(names)].map((name) => `/${name} `).filter((name) => name.startsWith(typed)), typed]
   }
 }
 

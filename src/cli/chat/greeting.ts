@@ -29,7 +29,8 @@ export async function greeting(
   const view = await client.status(here.folder, since.at)
   const plans = await client.plans({ folder: here.folder })
   const spent = todayWords(view)
-  const limits = `stops at $${perRequestUsd.toFixed(2)} a request, $${view.dayLimitUsd.toFixed(2)} a day`
+  const aDay = view.dayLimitUsd === null ? '' : `, $${view.dayLimitUsd.toFixed(2)} a day`
+  const limits = `stops at $${perRequestUsd.toFixed(2)} a request${aDay}`
   const example = isCoordinated ? `${survey} and write a report with a summary per part` : survey
   const lines = [
     `${paint(here.screen, 'bold', 'heddle')} ${version} · ${short(here)}`,

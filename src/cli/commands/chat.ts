@@ -3,8 +3,8 @@ import { rehearsal } from '../../config/schema.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { enterWorkspace } from '../../home/folder.ts'
+import { chatLabel } from '../chat/chat-label.ts'
 import { ChatSession } from '../chat/chat-session.ts'
-import { chatLabel } from '../chat/chat-sessions.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { checkAgentName } from '../input/read-prompt.ts'
 import { printable } from '../terminal/screen.ts'
@@ -45,10 +45,7 @@ async function chat(
   const client = await here.client()
   const config = await loadConfig(here.configFile, here.env, { userHome: here.userHome })
   const known = [...Object.keys(config.models), rehearsal]
-  const assertModel = (name: string) => {
-    if (!known.includes(name)) throw noModel(name, known)
-  }
-  if (model !== undefined) assertModel(model)
+  if (model !== undefined && !known.includes(model)) throw noModel(model, known)
   const notice = enterWorkspace(here.io.cwd, here.folder, here)
   if (notice !== undefined) here.tell(notice)
   const chat = new ChatSession(here, client, {
@@ -58,8 +55,6 @@ async function chat(
     agent,
     isCoordinated: (agent ?? config.agent.default).replace(/^@/, '') === 'coordinator',
     isAttended: here.io.stdin.isTTY === true,
-    assertModel,
-    models: Object.keys(config.models),
     defaultModel: config.agent.model ?? rehearsal,
     perRequestUsd: config.budgets.perRequest.usd,
     notifyCommand: config.notify.command,

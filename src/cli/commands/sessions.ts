@@ -1,4 +1,5 @@
 import type { SessionDetails, SessionView } from '../../api/views/session.ts'
+import { talks } from '../../commands/sessions.ts'
 import { UsageError } from '../../domain/errors.ts'
 import { tail } from '../../domain/id.ts'
 import { mainSessionOf } from '../../domain/persona.ts'
@@ -133,9 +134,6 @@ async function list(here: CommandContext, options: Record<string, unknown>) {
   const command = all ? 'heddle sessions --all' : 'heddle sessions'
   return { json, text: [listing(here, rows, all), ...moreLine(more, command, left)].join('\n') }
 }
-
-/** Conversations of the user: not archived, and not an agent's own session. */
-export const talks = { kind: 'person', archived: false } as const
 
 function listing(here: CommandContext, sessions: SessionView[], all: boolean): string {
   const rows = sessions.map((session) => [

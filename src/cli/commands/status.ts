@@ -1,6 +1,7 @@
 import type { PlanLine } from '../../api/views/plan.ts'
 import type { SessionView } from '../../api/views/session.ts'
 import type { StatusView } from '../../api/views/status.ts'
+import { talks } from '../../commands/sessions.ts'
 import { rehearsal } from '../../config/schema.ts'
 import { tail } from '../../domain/id.ts'
 import type { Daemon } from '../../gateway/client.ts'
@@ -10,7 +11,6 @@ import type { CommandContext, CommandResult, Register } from '../command.ts'
 import { untilWords } from '../pages/job-words.ts'
 import { lostWords } from '../pages/spending-words.ts'
 import { ago, cut, paint, printable } from '../terminal/screen.ts'
-import { talks } from './sessions.ts'
 
 const maxNews = 5
 
@@ -43,7 +43,11 @@ export async function status(here: CommandContext): Promise<CommandResult> {
       statusRow(here, 'home', printable(here.home)),
       ...sessionRows(here, main, count),
       statusRow(here, 'model', modelWords(view.model)),
-      statusRow(here, 'spend', `${todayWords(view)} of $${view.dayLimitUsd.toFixed(2)}`),
+      statusRow(
+        here,
+        'spend',
+        `${todayWords(view)}${view.dayLimitUsd === null ? '' : ` of $${view.dayLimitUsd.toFixed(2)}`}`,
+      ),
       ...needsYouRows(here, view),
       runningRow(here, view, plans, daemon),
       ...jobRows(here, view),

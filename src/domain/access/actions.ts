@@ -80,7 +80,21 @@ export const actions = {
   'event.read': { own: 'public', any: 'admin', scope: 'read' },
   'event.prune': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Chat commands: which there are, and those that only change one's own chat. */
+  'command.list': { own: 'public', any: 'public', scope: 'read' },
+
+  'model.list': { own: 'public', any: 'public', scope: 'read' },
   'agent.list': { own: 'public', any: 'public', scope: 'read' },
+  /** Profiles with their prompts, and who changed what of profiles and the registry. */
+  'profile.read': { own: 'operator', any: 'operator', scope: 'read' },
+  'profile.change': { own: 'admin', any: 'admin', scope: 'manage', changes: true },
+  /** Changes which agents there are to delegate to; the owner must trust the user, too. */
+  'agent.register': { own: 'operator', any: 'operator', scope: 'manage', changes: true },
+  'pin.read': { own: 'public', any: 'admin', scope: 'read' },
+  /** Pins a profile for a session or for oneself. */
+  'pin.set': { own: 'public', any: 'admin', scope: 'steer', changes: true },
+  /** Pins a profile for a folder or for all. */
+  'pin.share': { own: 'operator', any: 'operator', scope: 'manage', changes: true },
   /** What personas are like is the owner's; anyone who knows the name of one may talk to it. */
   'persona.list': { own: 'admin', any: 'admin', scope: 'read' },
   'persona.set': { own: 'admin', any: 'admin', scope: 'manage', changes: true },
@@ -89,8 +103,12 @@ export const actions = {
   'memory.read': { own: 'owner', any: 'owner', scope: 'read' },
   'memory.write': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Settings of this home: paths and addresses are the owner's. */
+  'config.read': { own: 'owner', any: 'owner', scope: 'manage' },
   'home.backup': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
 
+  /** Who the caller is. */
+  'user.self': { own: 'public', any: 'public', scope: 'read' },
   'user.list': { own: 'admin', any: 'admin', scope: 'manage' },
   'user.change': { own: 'owner', any: 'owner', scope: 'manage', changes: true },
   'token.list': { own: 'owner', any: 'owner', scope: 'manage' },

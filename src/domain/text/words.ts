@@ -38,6 +38,30 @@ export function aboutWords(text: string): Set<string> {
   return new Set(wordsIn(text).filter((word) => !fillers.has(word)))
 }
 
+/** Characters that are split into words at once: of more, words after the first 2,000 would be left out. */
+const pieceLength = 4000
+/** Max pieces of a text that are indexed for a search. */
+const maxPieces = 100
+
+/** Words that a long text is found by, without fillers. */
+export function indexWords(texts: readonly string[]): Set<string> {
+  const words = new Set<string>()
+  for (const text of texts) for (const piece of piecesOf(text)) for (const word of aboutWords(piece)) words.add(word)
+  return words
+}
+
+/** Pieces of a text, cut between words where it has spaces. */
+function* piecesOf(text: string): Iterable<string> {
+  let from = 0
+  for (let count = 0; count < maxPieces && from < text.length; count++) {
+    const end = from + pieceLength
+    const space = end >= text.length ? -1 : text.slice(from, end).search(/\s\S*$/u)
+    const to = end >= text.length ? text.length : space > 0 ? from + space : end
+    yield text.slice(from, to)
+    from = to
+  }
+}
+
 /** Search words of a question: fillers such as "what" count only if there is no other word. */
 export function searchWords(question: string): string[] {
   const about = [...aboutWords(question)]

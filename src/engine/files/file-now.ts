@@ -49,6 +49,15 @@ export async function changeTime(address: PathAddress): Promise<Millis | undefin
   return stat && 'changedAt' in stat ? stat.changedAt : undefined
 }
 
+/** Size of a file and when it last changed, in whole milliseconds; null if there is no file in the folder, undefined if the folder is not here. */
+export async function fileStamp(
+  address: PathAddress,
+): Promise<{ bytes: number; changedAt: Millis } | null | undefined> {
+  const stat = await statOf(address)
+  if (stat?.kind === 'file') return { bytes: stat.bytes, changedAt: Math.trunc(stat.changedAt) }
+  return (await statOf({ ...address, path: '.' }))?.kind === 'directory' ? null : undefined
+}
+
 /** Absolute path without links; undefined if there is nothing. */
 export async function realPath(address: PathAddress): Promise<string | undefined> {
   const stat = await statOf(address)

@@ -6,7 +6,7 @@ import { joinLabels, type Label } from '../../domain/label.ts'
 import { parseReference } from '../../domain/reference.ts'
 import { pickRunOptions } from '../../domain/run-options.ts'
 import { checkLabel } from '../../domain/session.ts'
-import { insertJob, listJobs, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
+import { countJobs, insertJob, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import type { Tx } from '../../store/store.ts'
 import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
@@ -30,8 +30,7 @@ const mostFailures = 1000
 
 /** Adds a job, which fires from now on. */
 export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Millis): Promise<Job> {
-  const all = await listJobs(tx, { principal: author.principal, limit: maxJobs })
-  if (all.length === maxJobs)
+  if ((await countJobs(tx, { principal: author.principal })) >= maxJobs)
     throw new HeddleError('too_many_jobs', `there are ${maxJobs} jobs already`, 'remove some: heddle cron rm ID')
   const settings = await checkDraft(tx, draft)
   const job = {

@@ -3,7 +3,7 @@ import { HeddleError, StorageFailure } from '../../domain/errors.ts'
 import type { DeliveryKind } from '../../domain/jobs/job.ts'
 import type { OutboxMessage } from '../../domain/jobs/outbox.ts'
 import { labelFor } from '../../domain/session.ts'
-import { dueMessages, endAttempt, nextSendTime, takeMessage } from '../../store/rows/jobs/outbox.ts'
+import { dueMessages, endAttempt, sendTimes, takeMessage } from '../../store/rows/jobs/outbox.ts'
 import type { Tx } from '../../store/store.ts'
 import { delimit, newBoundary } from '../run/delimit.ts'
 import { resolvePrincipal } from '../run/sender.ts'
@@ -22,8 +22,11 @@ export interface SendFailure {
   retryAfter?: Millis
 }
 
-/** Sends a message; resolves with why it did not arrive. Must not throw, and must end within `sendTimeout`. */
-type Sender = (message: OutboxMessage) => Promise<SendFailure | undefined>
+/**
+ * Sends a message; resolves with why it did not arrive. Must not throw, and must end within `sendTimeout`, soon after
+ * `stopping` is aborted.
+ */
+type Sender = (message: OutboxMessage, stopping: AbortSignal) => Promise<SendFailure | undefined>
 
 /** Senders to places outside the database. */
 export type Senders = Record<Exclude<DeliveryKind, 'session'>, Sender>
@@ -36,37 +39,70 @@ const maxAttempts = 8
 const firstPause: Millis = 10_000
 const maxSendPause: Millis = 3_600_000
 const maxDue = 200
+/** Max messages that are being sent at once. */
+const maxUnderWay = 16
 
 /**
  * Messages that wait to be sent. One is sent at least once: a process that dies between sending and its commit leaves it to
  * be sent again, with the same id, by which the receiver can tell. To a session of this database it goes exactly once.
+ * Sending is not waited for: a receiver that does not answer must not delay whatever else is due.
  */
-export function timedMessages(runtime: Runtime, senders: Senders): DueSource {
+export function timedMessages(
+  runtime: Runtime,
+  { senders, onError }: { senders: Senders; onError(error: unknown): void },
+): DueSource {
   const { store } = runtime
+  const underWay = new Map<number, Promise<void>>()
+  const stopping = new AbortController()
+  const send = (message: OutsideMessage) =>
+    sendMessage(runtime, message, (attempt) => senders[attempt.kind](attempt, stopping.signal))
+      .catch(onError)
+      .finally(() => underWay.delete(message.id))
   return {
-    async next(rows) {
-      const first = await nextSendTime(rows)
-      return first === undefined || (await isHeld(rows)) ? undefined : first
+    async next(rows, now) {
+      const times = await sendTimes(rows)
+      if (times === undefined || (await isHeld(rows))) return undefined
+      return times.last > latestTime(now) ? now : times.first
     },
     async handle(now) {
-      const due = await store.read((rows) => dueMessages(rows, now, maxDue))
-      for (const batch of batches(due, 16))
-        await Promise.all(batch.map((message) => sendMessage(runtime, senders, message)))
+      const due = await store.read((rows) => dueMessages(rows, { now, latest: latestTime(now), limit: maxDue }))
+      for (const batch of batches(due.filter(({ kind }) => kind === 'session')))
+        await Promise.all(batch.map((message) => deliverToSession(runtime, message)))
+      for (const message of due)
+        if (isOutside(message) && !underWay.has(message.id) && underWay.size < maxUnderWay)
+          underWay.set(message.id, send(message))
+    },
+    async stop() {
+      stopping.abort()
+      await Promise.all(underWay.values())
     },
   }
 }
 
-async function sendMessage(runtime: Runtime, senders: Senders, message: OutboxMessage): Promise<void> {
-  const { store, clock } = runtime
-  if (message.kind === 'session') return deliverToSession(runtime, message)
+type OutsideMessage = OutboxMessage & { kind: keyof Senders }
+
+/** No message waits longer than to this time: a later one was set by a clock that was ahead. */
+function latestTime(now: Millis): Millis {
+  return now + maxSendPause
+}
+
+async function sendMessage(
+  { store, clock }: Runtime,
+  message: OutsideMessage,
+  send: (attempt: OutsideMessage) => Promise<SendFailure | undefined>,
+): Promise<void> {
   const lostAt = clock.now() + lostAfter
   if (!(await store.write('send', (tx) => takeMessage(tx, message, lostAt)))) return
   const attempt = nextAttempt(message)
-  const failure = await senders[message.kind](attempt)
+  const failure = await send(attempt)
   await store.write('send', (tx) => endAttempt(tx, attempt, endOf(attempt, failure, clock.now())))
 }
 
-function nextAttempt(message: OutboxMessage): OutboxMessage {
+function isOutside(message: OutboxMessage): message is OutsideMessage {
+  return message.kind !== 'session'
+}
+
+function nextAttempt<T extends OutboxMessage>(message: T): T {
   return { ...message, attempts: message.attempts + 1 }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Label } from '../../domain/label.ts'
+import { listAgents } from '../../domain/profiles/agent-index.ts'
 import type { Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
@@ -9,8 +10,9 @@ import type { Reading } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { lossNote, lostByResult, stillLost } from '../files/lost-writes.ts'
 import { answerAsText } from '../model/model-messages.ts'
+import { readAgents } from '../policies/run-policies.ts'
 import type { EndedStep } from '../run/context/journal.ts'
-import type { AgentIndex, Engine, Runtime } from '../runtime.ts'
+import type { Engine } from '../runtime.ts'
 import { isOnPath, resultFor } from '../turns/ancestry.ts'
 import { accessibleSessions, findCaller, refuseCall } from './plan-call.ts'
 
@@ -90,17 +92,35 @@ const pageInput = z
   })
   .refine(({ id, call }) => (id === undefined) !== (call === undefined), 'give either id or call')
 
+/** Max agents in one answer of `list_agents`. */
+const maxAgents = 100
+
+const listInput = z.strictObject({
+  query: z.string().max(200).optional().describe('only those with this text in name, description or tags'),
+  offset: z.int().min(0).default(0),
+})
+
 /** Tool that lists the agents work can be delegated to. */
-export function listAgents({ store }: Runtime, agents: AgentIndex): Tool<object> {
-  return defineTool(z.strictObject({}), {
+export function listAgentsTool({ store, agents, registry }: Engine): Tool<z.output<typeof listInput>> {
+  return defineTool(listInput, {
     name: 'list_agents',
-    description: 'Lists all agents that can be started, with a description.',
+    description: `Lists the agents that can be started, with a description; at most ${maxAgents} at a time.`,
     effect: 'pure',
     action: 'agent.list',
-    async run(_, { runId }) {
-      const { home } = await store.read((rows) => findCaller(rows, runId))
-      const found = agents.list(home.folder).map(({ name, description }) => ({ name, description }))
-      return { status: 'ok', output: { agents: found } }
+    async run({ query = '', offset }, { runId }) {
+      const { home, entries } = await store.read(async (rows) => ({
+        home: (await findCaller(rows, runId)).home,
+        entries: await readAgents(rows, registry),
+      }))
+      const words = query.toLowerCase()
+      const found = listAgents(entries, agents.list(home.folder)).filter((agent) =>
+        [agent.name, agent.description, ...agent.tags].some((text) => text.toLowerCase().includes(words)),
+      )
+      const shown = found
+        .slice(offset, offset + maxAgents)
+        .map(({ tags, ...agent }) => ({ ...agent, ...(tags.length > 0 && { tags }) }))
+      const rest = found.length - offset - shown.length
+      return { status: 'ok', output: { agents: shown, ...(rest > 0 && { more: rest, next: offset + shown.length }) } }
     },
   })
 }

@@ -9,6 +9,7 @@ import type { Tx } from '../../store/store.ts'
 import { chooseModel } from '../model/choose-model.ts'
 import { toolSpecs } from '../model/model-request.ts'
 import { type AgentRole, roleOf } from '../model/role.ts'
+import { readRunPolicies } from '../policies/run-policies.ts'
 import type { Engine } from '../runtime.ts'
 import type { Actor } from './claimed-run.ts'
 import { ceilingOf, effectiveTools } from './policy.ts'
@@ -27,12 +28,18 @@ export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Se
   ]
   const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
   const access = await accessOf(tx, run, session)
+  const { principal } = access
+  const policies = await readRunPolicies(tx, engine.registry, {
+    sessionId: session.id,
+    principal,
+    folder: session.folder,
+  })
   const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
   const role = roleOf(engine.agents, agent, session.folder)
   const ceiling = ceilingOf(policy, known, run, { permissions, access, parent })
   const tools = effectiveTools(policy, known, run, { role, ceiling })
   const model = chooseModel(engine, { requested: requestedModel(run, role), persona, allow: ceiling.models })
-  return { agent, role, persona, permissions, access, ceiling, model, tools: toolSpecs(known, tools) }
+  return { agent, role, persona, permissions, access, policies, ceiling, model, tools: toolSpecs(known, tools) }
 }
 
 const nothing: Permissions = { tools: { allow: [] } }

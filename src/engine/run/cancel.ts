@@ -109,7 +109,7 @@ async function closeJoinOf(
   const last = (await lastChildRun(tx, session.id, run.rootRunId)) ?? run
   if (run.requesterSessionId !== null && (await isDone(tx, session.id)))
     await deliverResult({
-      ...{ tx, engine, requester, now },
+      ...{ tx, engine, session, requester, now },
       run: last,
       ending: cancelledEnding(last, reason),
       items: await itemsOfRun(tx, last.id),

@@ -8,6 +8,7 @@ import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'
 import type { ChosenModel } from '../model/choose-model.ts'
 import type { AgentRole } from '../model/role.ts'
+import type { RunPolicies } from '../policies/run-policies.ts'
 
 /** Who a run is, fixed for the whole claim. */
 export interface Actor {
@@ -19,6 +20,8 @@ export interface Actor {
   permissions: readonly Permissions[]
   /** Rights of its principal. */
   access: RunAccess
+  /** Agents that work can be delegated to, and the profile that is pinned. */
+  policies: RunPolicies
   /** The most that it and everything below it may have. */
   ceiling: Ceiling
   model: ChosenModel

@@ -16,6 +16,7 @@ import {
 import { listPlans } from '../../store/rows/plans.ts'
 import { insertResult } from '../../store/rows/results.ts'
 import { findRun } from '../../store/rows/runs.ts'
+import { addDocument, ownerIn } from '../../store/rows/search/documents.ts'
 import { firstChildRun } from '../../store/rows/subagents/subagents.ts'
 import { scheduleTidy } from '../../store/rows/subagents/tidy.ts'
 import type { Reading, Tx } from '../../store/store.ts'
@@ -38,6 +39,8 @@ const maxName = 80
 
 /** The end of a child whose result is stored, and delivered if its requester is still there. */
 interface StoredEnd extends Omit<ChildEnd<Engine>, 'requester'> {
+  /** The child's own. */
+  session: Session
   requester: Session | undefined
   /** Undefined if the process that ends the run does not execute it. */
   written?: WrittenFiles
@@ -90,7 +93,7 @@ async function deliver(end: Delivery, result: StoredResult): Promise<Session[]> 
 }
 
 async function storeResult(
-  { tx, engine, run, ending, written, now }: StoredEnd,
+  { tx, engine, run, session, ending, written, now }: StoredEnd,
   processed: boolean,
 ): Promise<StoredResult> {
   const stored = await insertResult(tx, {
@@ -103,6 +106,9 @@ async function storeResult(
     processed,
     createdAt: now,
   })
+  const document = { kind: 'result' as const, ref: String(stored.id), runId: run.id, at: now }
+  const owner = ownerIn(session)
+  if (owner) await addDocument(tx, { ...owner, ...document })
   return { ...stored, status: ending.state }
 }
 

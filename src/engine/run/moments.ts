@@ -35,7 +35,10 @@ export interface RunMoments<Engine> {
   beforeSettle(run: RunHandle<Engine>, ending: Ending): Promise<{ ending: Ending; written: WrittenFiles }>
   /** Runs in the settling transaction, after the turn was written and its inputs were consumed. */
   inSettle(end: RunEnd<Engine>): Promise<void>
-  /** Runs last in the settling transaction: the session's next run is queued, and the result is delivered. */
+  /**
+   * Runs last in the settling transaction, since it may lock jobs, which come after runs: the result is delivered, and the
+   * next run is queued or claimed.
+   */
   afterSettle(end: RunEnd<Engine>): Promise<void>
   /** Files of a run, by the rows alone: for a run that is ended by a process that does not execute it. */
   filesOf(rows: Reading, run: Run): Promise<Artifact[]>

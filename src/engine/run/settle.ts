@@ -5,11 +5,12 @@ import type { Session } from '../../domain/session.ts'
 import type { TurnSettings } from '../../domain/turn.ts'
 import { requestCancel, setCancelReason } from '../../store/rows/cancels.ts'
 import { startedRuns } from '../../store/rows/child-runs.ts'
-import { recordEvent } from '../../store/rows/events.ts'
+import { recordBoth } from '../../store/rows/events.ts'
 import { consumeItems, waitingItems } from '../../store/rows/inbox.ts'
 import { isWaitingForChildren } from '../../store/rows/joins.ts'
 import { markDelivered, markProcessed } from '../../store/rows/results.ts'
 import { finishRun, lockRun } from '../../store/rows/runs.ts'
+import { ownerIn } from '../../store/rows/search/documents.ts'
 import { moveHead } from '../../store/rows/sessions.ts'
 import { toolCallsOf } from '../../store/rows/steps.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
@@ -51,16 +52,19 @@ export async function settle(run: ActiveRun, ending: Ending, last?: ReceivedRepl
       ...(run.sent && { settings: run.sent }),
       permissions: claimed.actor.permissions,
     })
-    const started = await endRun({ ...settlement, notes: run.notes, written: checked.written })
+    const end = { ...settlement, notes: run.notes, written: checked.written }
+    const started = await endRun(end)
     const own = { ...sessions.session, headTurnId: settlement.turnId }
     const held = [own, ...(sessions.requester ? [sessions.requester] : []), ...started]
-    return run.claimant && claimAtOnce(tx, engine, run.claimant, held)
+    const next = run.claimant && (await claimAtOnce(tx, engine, run.claimant, held))
+    await engine.moments.afterSettle(end)
+    return next
   })
 }
 
 /**
- * The steps of every ending, in order. Every terminal run leaves one turn, failed and cancelled ones too. Returns the
- * sessions of the runs that this end started.
+ * The steps of every ending, in order; `afterSettle` follows. Every terminal run leaves one turn, failed and cancelled ones
+ * too. Returns the sessions of the runs that this end started.
  */
 export async function endRun(end: Settlement): Promise<Session[]> {
   const depth = await writeTurn(end)
@@ -74,7 +78,6 @@ export async function endRun(end: Settlement): Promise<Session[]> {
   await queueNextRun(end)
   const started = await notifyRequester(end)
   await emitEnd(end, depth)
-  await end.engine.moments.afterSettle(end)
   return started
 }
 
@@ -92,7 +95,7 @@ async function writeTurn(end: Settlement): Promise<number> {
   const parent = session.headTurnId === null ? null : ((await findThread(tx, session.headTurnId)) ?? null)
   const { depth } = await insertPlacedTurn(
     tx,
-    { segmentId: session.segmentId, parent, config: session },
+    { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) },
     {
       id: turnId,
       type: 'normal',
@@ -183,9 +186,9 @@ async function notifyRequester(end: Settlement): Promise<Session[]> {
 
 async function emitEnd({ tx, run, session, ending, turnId, now }: Settlement, depth: number): Promise<void> {
   const payload = { session: session.label, folder: session.folder, depth, run: run.id }
-  await recordEvent(tx, { at: now, kind: 'turn.added', subject: `turn:${turnId}`, payload, scope: run })
+  const added = { kind: 'turn.added' as const, subject: `turn:${turnId}`, payload }
   const ended = { kind: 'run.ended' as const, subject: `run:${run.id}`, payload: { state: ending.state } }
-  await recordEvent(tx, { at: now, ...ended, scope: run })
+  await recordBoth(tx, { at: now, ...added, scope: run }, { at: now, ...ended, scope: run })
   tx.hint('runs')
   tx.hint(`ended:${run.rootRunId}`)
 }

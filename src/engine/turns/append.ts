@@ -9,6 +9,7 @@ import { checkLabelOf, type Session, type SessionKind } from '../../domain/sessi
 import type { Thread, ThreadConfig } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { liveRunOf } from '../../store/rows/runs.ts'
+import { ownerIn } from '../../store/rows/search/documents.ts'
 import { insertSegment, insertSession, moveHead, moveToSegment } from '../../store/rows/sessions.ts'
 import { findThread, insertPlacedTurn } from '../../store/rows/threads.ts'
 import type { Tx } from '../../store/store.ts'
@@ -54,7 +55,8 @@ export async function append(runtime: Runtime, input: AppendInput): Promise<Appe
     const parent = session.headTurnId === null ? null : await headOf(tx, session.headTurnId)
     const place = { sessionId: session.id, parent, principal: principalId }
     const turn = await writeJournal(tx, made, place)
-    const { depth } = await insertPlacedTurn(tx, { segmentId: session.segmentId, parent, config: session }, turn)
+    const spot = { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) }
+    const { depth } = await insertPlacedTurn(tx, spot, turn)
     await moveHead(tx, session, turn.id, now)
     await recordEvent(tx, {
       at: now,

@@ -65,12 +65,6 @@ function wrongKind(text: string): HeddleError {
   )
 }
 
-/** The thread at a session's head; undefined while it has no turn. */
-export async function routeToHead(rows: Reading, sessionId: string): Promise<Thread | undefined> {
-  const [session] = await findSessions(rows, { id: sessionId })
-  return session?.headTurnId ? findThread(rows, session.headTurnId) : undefined
-}
-
 async function findSession(rows: Reading, label: string, folder: string): Promise<Session | undefined> {
   const wanted = label.normalize('NFC')
   const [here] = await findSessions(rows, { label: wanted, folder })

@@ -158,7 +158,9 @@ async function importTurn(tx: Tx, runtime: Runtime, item: ExportedTurn, tips: Ma
   const segmentId = (parent && tips.get(parent.turnId)) ?? fresh.segmentId
   if (segmentId === fresh.segmentId) await insertSegment(tx, { id: segmentId, below: parent })
   const { parentTurnId: _, ...content } = turn
-  await insertPlacedTurn(tx, { segmentId, parent, config: configOf(item) }, content)
+  // Its session is not here, and what the narrator wrote elsewhere is not searched here, either.
+  const owner = item.run.via === 'narrator' ? undefined : { sessionId: null, principal: ownerText }
+  await insertPlacedTurn(tx, { segmentId, parent, config: configOf(item), owner }, content)
   const sessions = await importSessions(tx, runtime, item, fresh)
   await recordEvent(tx, {
     at: runtime.clock.now(),

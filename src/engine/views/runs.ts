@@ -32,10 +32,15 @@ const day: Millis = 86_400_000
 export async function listRuns(
   rows: Reading,
   now: Millis,
-  { all = false, limit = defaultRuns, after, ...sessions }: OwnedBy & RunFilter = {},
+  { all = false, limit = defaultRuns, after, requestsOf, folder, ...own }: OwnedBy & RunFilter = {},
 ): Promise<ListPage<RunLine>> {
   const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: checkRunCursor(after) }) }
-  const found = await listedRuns(rows, { live: !all, sessions }, page)
+  const at = folder === undefined ? {} : { folder }
+  const scope =
+    requestsOf === undefined
+      ? { sessions: { ...own, ...at } }
+      : { sessions: own, requestsOf: { ...own, ...at, label: requestsOf } }
+  const found = await listedRuns(rows, { live: !all, ...scope }, page)
   const shown = found.slice(-limit)
   const oldest = found.length > limit ? shown[0]?.run.id : undefined
   return { rows: await runLines(rows, shown, now), ...(oldest !== undefined && { next: oldest }) }

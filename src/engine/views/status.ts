@@ -3,7 +3,7 @@ import type { Millis } from '../../domain/clock.ts'
 import { startOfDay } from '../../domain/spending.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { openApprovals } from '../../store/rows/approvals.ts'
-import { countStoppedJobs, listJobs } from '../../store/rows/jobs/jobs.ts'
+import { countJobs, listJobs } from '../../store/rows/jobs/jobs.ts'
 import { countDead } from '../../store/rows/jobs/outbox.ts'
 import { turnsFinishedSince } from '../../store/rows/run-activity.ts'
 import { runsOf } from '../../store/rows/runs.ts'
@@ -11,6 +11,7 @@ import { spentSince } from '../../store/rows/usage.ts'
 import type { Reading } from '../../store/store.ts'
 import { isHeld } from '../jobs/fire.ts'
 import { isBackground } from '../model/role.ts'
+import { userOf } from '../run/sender.ts'
 import { preview } from '../turns/history.ts'
 
 const maxTurns = 20
@@ -21,7 +22,7 @@ export async function statusOf(
   rows: Reading,
   options: OwnedBy & { folder: string; since: Millis; now: Millis; model: string | null; dayLimitUsd: number },
 ): Promise<StatusView> {
-  const own = options.principal === undefined ? {} : { principal: options.principal }
+  const own: OwnedBy = options.principal === undefined ? {} : { principal: options.principal }
   const live = (await runsOf(rows, { live: true, ...own })).filter((run) => !isBackground(run))
   const spent = await spentSince(rows, startOfDay(options.now), own)
   const left = await turnsFinishedSince(rows, {
@@ -39,7 +40,8 @@ export async function statusOf(
     estimatedTodayUsd: spent.estimatedUsd,
     lostTodayUsd: spent.lostUsd,
     reservedTodayUsd: spent.reservedUsd,
-    dayLimitUsd: options.dayLimitUsd,
+    // What the owner may spend is nobody else's business.
+    dayLimitUsd: own.principal === undefined ? options.dayLimitUsd : await ownDayLimit(rows, own.principal),
     ...(await jobStatus(rows, own)),
     sinceLast: left.map(({ about, at, ...turn }) => ({
       ...turn,
@@ -47,6 +49,10 @@ export async function statusOf(
       at: new Date(at).toISOString(),
     })),
   }
+}
+
+async function ownDayLimit(rows: Reading, principal: string): Promise<number | null> {
+  return (await userOf(rows, principal))?.perDayUsd ?? null
 }
 
 /** What of the jobs a user wants to know first. */
@@ -57,7 +63,7 @@ async function jobStatus(
   const next = await listJobs(rows, { ...own, nextOnly: true, limit: maxFires })
   return {
     nextFires: next.map(({ id, name, nextAt }) => ({ job: id, name, at: new Date(nextAt ?? 0).toISOString() })),
-    disabledJobs: await countStoppedJobs(rows, own),
+    disabledJobs: await countJobs(rows, { ...own, stoppedOnly: true }),
     deadMessages: await countDead(rows, own),
     jobsHeld: next.length > 0 && (await isHeld(rows)),
   }

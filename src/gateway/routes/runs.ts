@@ -52,7 +52,12 @@ export const runRoutes: RoutesOf<RunApp> = {
     get('runs', {
       path: '/v1/runs',
       summary: 'Runs that are not over yet; with `all`, the others too.',
-      input: z.strictObject({ all: flag.default(false), ...page }),
+      input: z.strictObject({
+        all: flag.default(false),
+        folder: folder.exactOptional(),
+        requestsOf: label.exactOptional(),
+        ...page,
+      }),
       answer: { rows: 'runs' },
       call: (app, { id: _, ...filter }) => app.runs(filter),
       fields: (filter = {}) => ({ ...filter }),

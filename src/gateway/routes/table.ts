@@ -1,14 +1,19 @@
 import { z } from 'zod'
 import type { App } from '../../api/app.ts'
 import { accessRoutes } from './access.ts'
+import { accountRoutes } from './account.ts'
 import { agentRoutes } from './agents.ts'
 import { approvalRoutes } from './approvals.ts'
+import { commandRoutes } from './commands.ts'
 import { eventRoutes } from './events.ts'
 import { jobRoutes } from './jobs.ts'
 import { memoryRoutes } from './memories.ts'
+import { modelRoutes } from './models.ts'
 import { planRoutes } from './plans.ts'
+import { profileRoutes } from './profiles.ts'
 import { post, type Route, type RoutesOf } from './route.ts'
 import { runRoutes } from './runs.ts'
+import { searchRoutes } from './search.ts'
 import { sessionRoutes } from './sessions.ts'
 import { subagentRoutes } from './subagents.ts'
 import { turnRoutes } from './turns.ts'
@@ -22,12 +27,17 @@ export const routeTable: RoutesOf<Pick<App, RoutedMethod>> = {
   ...turnRoutes,
   ...runRoutes,
   ...agentRoutes,
+  ...modelRoutes,
+  ...commandRoutes,
+  ...accountRoutes,
+  ...profileRoutes,
   ...planRoutes,
   ...jobRoutes,
   ...subagentRoutes,
   ...approvalRoutes,
   ...eventRoutes,
   ...memoryRoutes,
+  ...searchRoutes,
   ...accessRoutes,
   backup: [
     post('backup', {

@@ -2,5 +2,5 @@
 export function agentNamesIn(system: string): string[] {
   const [, after = ''] = system.split(/^## Agents\n/m)
   const [index = ''] = after.split(/^## /m)
-  return [...index.matchAll(/^- ([\w.-]+): /gm)].map(([, name = '']) => name)
+  return [...index.matchAll(/^- @([\w.-]+): /gm)].map(([, name = '']) => name)
 }

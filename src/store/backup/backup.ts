@@ -91,6 +91,7 @@ async function* contentOf(rows: Snapshot, { clock, heddleVersion }: BackupOption
   const counts: Record<string, number> = {}
   for (const [index, table] of tables.entries()) {
     counts[table] = 0
+    if (rebuiltTables.includes(table)) continue
     for await (const page of rows.pages(table)) {
       const exported = page.map((row) => exportedRow(table, row)).filter((row) => row !== undefined)
       counts[table] += exported.length
@@ -105,11 +106,24 @@ async function* contentOf(rows: Snapshot, { clock, heddleVersion }: BackupOption
 /** Keys that are valid in one database only: a restored one gets its own id, and old event cursors expire. */
 const databaseOnlyKeys: readonly MetaKey[] = ['database_id', 'events_floor']
 
+/** Tables of the search index that are larger than what they are made of, and made anew after a restore. */
+const rebuiltTables = ['search_words', 'search_passages']
+
 function exportedRow(table: string, row: BackupRow): BackupRow | undefined {
-  if (table === 'meta' && databaseOnlyKeys.some((key) => key === row['key'])) return undefined
-  if (table !== 'events') return row
-  const { xid: _, ...event } = row
-  return event
+  switch (table) {
+    case 'meta':
+      return databaseOnlyKeys.some((key) => key === row['key']) ? undefined : row
+    case 'events': {
+      const { xid: _, ...event } = row
+      return event
+    }
+    case 'search_documents':
+      return row['kind'] === 'file' ? undefined : { ...row, indexed: 0 }
+    case 'search_files':
+      return { ...row, size: -1, hash: '', look_at: 0 }
+    default:
+      return row
+  }
 }
 
 async function schemaVersion(rows: Snapshot): Promise<number> {

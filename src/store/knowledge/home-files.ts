@@ -6,9 +6,9 @@ import { wordCounts } from '../../domain/text/words.ts'
 import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
+import { type DigestedPassage, firstBatch, passageChanges } from './passage-changes.ts'
 
 /** Work of one transaction: a few milliseconds, so that other writers do not wait long for the lock. */
-const maxCharacters = 4000
 const maxRemoved = 10
 /** Max passages whose line number is updated in one transaction. */
 const maxMoved = 500
@@ -20,11 +20,6 @@ const unfinished = { size: -1, hash: '' }
 /** A file as it was when it was last indexed. */
 export interface KnownFile extends HomeFile {
   indexedAt: Millis
-}
-
-/** A passage with a digest that identifies it across changes of its file. */
-export interface DigestedPassage extends Passage {
-  digest: string
 }
 
 /** A passage with its file. */
@@ -84,7 +79,7 @@ export async function indexStep(
     return true
   }
   const stored = await tx.all(passagesIn({ fileId: row.id }))
-  const { removed, moved, added } = differences(stored, passages)
+  const { removed, moved, added } = passageChanges(stored, passages)
   const toRemove = removed.slice(0, maxRemoved)
   const toInsert = firstBatch(added)
   await removePassages(tx, toRemove)
@@ -148,38 +143,6 @@ function storedPath(home: string, path: string): string {
 
 function ownPath(home: string, stored: string): string {
   return home === '' ? stored : stored.slice(home.length + 1)
-}
-
-interface Differences {
-  removed: number[]
-  moved: { id: number; line: number }[]
-  added: DigestedPassage[]
-}
-
-/** Compares stored with current passages; duplicates are matched in order. */
-function differences(
-  stored: readonly { id: number; line: number; digest: string }[],
-  wanted: readonly DigestedPassage[],
-): Differences {
-  const remaining = Map.groupBy(stored, ({ digest }) => digest)
-  const changes: Differences = { removed: [], moved: [], added: [] }
-  for (const passage of wanted) {
-    const same = remaining.get(passage.digest)?.shift()
-    if (!same) changes.added.push(passage)
-    else if (same.line !== passage.line) changes.moved.push({ id: same.id, line: passage.line })
-  }
-  changes.removed = [...remaining.values()].flat().map(({ id }) => id)
-  return changes
-}
-
-/** Passages that are inserted in one transaction, at least one. */
-function firstBatch(passages: readonly DigestedPassage[]): DigestedPassage[] {
-  let room = maxCharacters
-  return passages.filter(({ text }) => {
-    const fits = room > 0
-    room -= text.length
-    return fits
-  })
 }
 
 async function insertPassages(tx: Tx, fileId: number, passages: readonly DigestedPassage[]): Promise<void> {

@@ -13,7 +13,9 @@ const writeTries = 10
 // Small: a row may hold megabytes, and a page is held in memory.
 const pageRows = 50
 const int8 = 20
-const connectionTimeoutMillis = 10_000
+const connectTimeout: Millis = 10_000
+// Runs of one process queue for its connections; a full queue says nothing about the server, so it may take longer.
+const queueTimeout: Millis = 60_000
 // A process that is stopped or cut off inside a transaction keeps its locks and holds back all event followers. No body
 // idles this long, so the server may abort such a transaction.
 const idleInTransactionTimeout: Millis = 5000
@@ -144,7 +146,8 @@ export function connectPool({ url, poolSize = 10 }: PostgresSettings): pg.Pool {
   const pool = new pg.Pool({
     connectionString: withoutSchema(url),
     max: poolSize,
-    connectionTimeoutMillis,
+    Client: PooledClient,
+    connectionTimeoutMillis: queueTimeout,
     options: `-c search_path=${schemaOf(url)} -c idle_in_transaction_session_timeout=${idleInTransactionTimeout}`,
     types: {
       getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
@@ -157,11 +160,18 @@ export function connectPool({ url, poolSize = 10 }: PostgresSettings): pg.Pool {
   return pool
 }
 
+/** Limits connecting: the pool has one limit for that and for the queue. */
+class PooledClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: connectTimeout })
+  }
+}
+
 /** The connection that carries hints; its name tells it from the pool's for whoever looks at the server. */
 function hintConnection({ url }: PostgresSettings): pg.ClientConfig {
   return {
     connectionString: withoutSchema(url),
-    connectionTimeoutMillis,
+    connectionTimeoutMillis: connectTimeout,
     application_name: `heddle hints ${schemaOf(url)}`.slice(0, 63),
   }
 }

@@ -1,5 +1,5 @@
 import type { Millis } from '../../domain/clock.ts'
-import { HeddleError } from '../../domain/errors.ts'
+import { HeddleError, UsageError } from '../../domain/errors.ts'
 import type { Event, EventKind, NewEvent } from '../../domain/event.ts'
 import type { Builder, EventOrder, Position } from '../dialect.ts'
 import { statement } from '../statement.ts'
@@ -14,11 +14,31 @@ const floorKey = 'events_floor'
 const beginning: Position = { xid: '0', seq: 0 }
 
 /** Adds an event in the transaction of the change; followers see it after COMMIT. */
-export async function recordEvent(tx: Tx, { at, kind, subject, payload, scope }: NewEvent): Promise<void> {
-  const sessionId = scope?.sessionId ?? null
-  const rootRunId = scope?.rootRunId ?? null
-  await tx.run(insert({ at, kind, subject, payload: JSON.stringify(payload), sessionId, rootRunId }))
+export async function recordEvent(tx: Tx, event: NewEvent): Promise<void> {
+  await tx.run(insert(columnsOf(event)))
   tx.hint('events')
+}
+
+/** Adds two events, in this order, in one statement: every turn ends with two. */
+export async function recordBoth(tx: Tx, first: NewEvent, second: NewEvent): Promise<void> {
+  const [a, b] = [columnsOf(first), columnsOf(second)]
+  await tx.run(
+    insertBoth({
+      ...a,
+      at2: b.at,
+      kind2: b.kind,
+      subject2: b.subject,
+      payload2: b.payload,
+      sessionId2: b.sessionId,
+      rootRunId2: b.rootRunId,
+    }),
+  )
+  tx.hint('events')
+}
+
+function columnsOf({ at, kind, subject, payload, scope }: NewEvent): EventColumns {
+  const { sessionId, rootRunId } = scope ?? { sessionId: null, rootRunId: null }
+  return { at, kind, subject, payload: JSON.stringify(payload), sessionId, rootRunId }
 }
 
 /** Next events after a cursor, or those about a principal's sessions, in a stable order; without a cursor from the oldest stored one. */
@@ -125,15 +145,31 @@ interface EventColumns {
   rootRunId: string | null
 }
 
-const insert = statement((db, arg: EventColumns) =>
-  db.insertInto('events').values({
-    at: arg.at,
-    kind: arg.kind,
-    subject: arg.subject,
-    payload_json: arg.payload,
-    session_id: arg.sessionId,
-    root_run_id: arg.rootRunId,
-  }),
+const rowOf = (arg: EventColumns) => ({
+  at: arg.at,
+  kind: arg.kind,
+  subject: arg.subject,
+  payload_json: arg.payload,
+  session_id: arg.sessionId,
+  root_run_id: arg.rootRunId,
+})
+
+const insert = statement((db, arg: EventColumns) => db.insertInto('events').values(rowOf(arg)))
+
+type Second = { [K in keyof EventColumns as `${K}2`]: EventColumns[K] }
+
+const insertBoth = statement((db, arg: EventColumns & Second) =>
+  db.insertInto('events').values([
+    rowOf(arg),
+    rowOf({
+      at: arg.at2,
+      kind: arg.kind2,
+      subject: arg.subject2,
+      payload: arg.payload2,
+      sessionId: arg.sessionId2,
+      rootRunId: arg.rootRunId2,
+    }),
+  ]),
 )
 
 const eventsAfter = statement((db, arg: Position & { limit: number }, { events }) => afterPosition(db, arg, events))
@@ -190,17 +226,19 @@ function cursorOf(position: Position, database: string | undefined): string {
   return Buffer.from(`${database}.${formatPosition(position)}`).toString('base64url')
 }
 
-/** Undefined for a cursor of another database: a restore invalidates old cursors. */
+/** Undefined for a cursor of another database: a restore invalidates old cursors. Throws for what never was a cursor. */
 function positionOf(cursor: string, database: string | undefined): Position | undefined {
-  const [owner, ...position] = Buffer.from(cursor, 'base64url').toString().split('.')
-  return owner === database ? parsePosition(position.join('.')) : undefined
+  const [, owner, xid = '0', seq] =
+    /^([^.]+)\.(\d{1,20})\.(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  if (owner === undefined)
+    throw new UsageError(
+      'this is not the cursor of an event',
+      'use the cursor of an event as it came, or none to begin with the oldest',
+      'bad_cursor',
+    )
+  return owner === database ? { xid, seq: Number(seq) } : undefined
 }
 
 function formatPosition({ xid, seq }: Position): string {
   return `${xid}.${seq}`
-}
-
-function parsePosition(text: string): Position | undefined {
-  const match = /^(\d{1,20})\.(\d{1,15})$/.exec(text)
-  return match ? { xid: match[1] ?? '0', seq: Number(match[2]) } : undefined
 }

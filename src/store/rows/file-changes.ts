@@ -5,6 +5,7 @@ import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
+import { expectFile } from './search/written-files.ts'
 
 /** A file change by a tool call or an undo. Hashes are of the whole content, null where there is no file. */
 interface FileChange {
@@ -49,6 +50,7 @@ export async function recordFileChange(tx: Tx, change: FileChange, content: Stor
       undone_at: null,
     }),
   )
+  await expectFile(tx, change)
 }
 
 /** Recorded change of a call to a file; undefined if the call did not get that far. */

@@ -28,4 +28,10 @@ export async function clearMeta(tx: Tx, key: MetaKey): Promise<void> {
   await tx.run(tx.build.deleteFrom('meta').where('key', '=', key))
 }
 
-export type MetaKey = 'database_id' | 'events_floor' | 'tails_before' | 'replaced_to_review' | 'jobs_held'
+export type MetaKey =
+  | 'database_id'
+  | 'events_floor'
+  | 'tails_before'
+  | 'replaced_to_review'
+  | 'jobs_held'
+  | 'policies_shipped'

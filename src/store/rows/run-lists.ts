@@ -34,12 +34,14 @@ interface RunListScope {
   live?: boolean
   /** Only runs in these sessions. */
   sessions?: SessionScope
+  /** Only runs of requests that were made in these sessions. */
+  requestsOf?: SessionScope
 }
 
 /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
 export async function listedRuns(
   rows: Reading,
-  { live, sessions = {} }: RunListScope,
+  { live, sessions = {}, requestsOf = {} }: RunListScope,
   { limit, after }: PageQuery<string>,
 ): Promise<ListedRun[]> {
   let page = rows.build.selectFrom('runs').selectAll().where('kind', '<>', 'import')
@@ -47,6 +49,11 @@ export async function listedRuns(
   // As a subquery, so that the index of unfinished runs is used and not the one that gives the order.
   if (live) page = page.where('id', 'in', rows.build.selectFrom('runs').select('id').where('finished_at', 'is', null))
   if (condition) page = page.where('session_id', 'in', rows.build.selectFrom('sessions').select('id').where(condition))
+  const asked = within(requestsOf)
+  if (asked) {
+    const roots = rows.build.selectFrom('runs as root').innerJoin('sessions', 'sessions.id', 'root.session_id')
+    page = page.where('root_run_id', 'in', roots.select('root.id').where(asked))
+  }
   if (after !== undefined) page = page.where('id', '<', after)
   // Ids begin with their time.
   const found = await rows.all(withFacts(rows, page.orderBy('id', 'desc').limit(limit)))

@@ -97,6 +97,17 @@ export async function sessionLabels(rows: Reading, ids: readonly string[]): Prom
 }
 
 /** Folders with sessions, archived ones included. */
+/** Label and folder of these sessions, by id. */
+export async function sessionPlaces(
+  rows: Reading,
+  ids: readonly string[],
+): Promise<Map<string, { label: string; folder: string }>> {
+  if (ids.length === 0) return new Map()
+  const sessions = rows.build.selectFrom('sessions').select(['id', 'label', 'folder'])
+  const found = await rows.all(sessions.where('id', 'in', [...new Set(ids)]))
+  return new Map(found.map(({ id, ...place }) => [id, place]))
+}
+
 export async function sessionFolders(rows: Reading): Promise<string[]> {
   return (await rows.all(folders({}))).map(({ folder }) => folder)
 }

@@ -6,6 +6,7 @@ import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import type { OwnedBy } from './access/own-sessions.ts'
+import { addDocument, type DocumentOwner } from './search/documents.ts'
 import { stepFrom } from './steps.ts'
 import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
 
@@ -19,12 +20,14 @@ interface TurnPosition {
   segmentId: string
   parent: Thread | null
   config: ThreadConfig
+  /** Who finds it by a search; undefined for a turn that is not searched. */
+  owner: DocumentOwner | undefined
 }
 
 /** Inserts a turn into the tree. Of two writers at one position the second violates the key (segment, depth). */
 export async function insertPlacedTurn(
   tx: Tx,
-  { segmentId, parent, config }: TurnPosition,
+  { segmentId, parent, config, owner }: TurnPosition,
   turn: TurnContent,
 ): Promise<Thread> {
   const depth = (parent?.depth ?? 0) + 1
@@ -43,11 +46,18 @@ export async function insertPlacedTurn(
   await insertTurn(tx, turn)
   await tx.run(insertThread(threadRow(thread)))
   if (parent && !parent.hasChildren) await tx.run(markParent({ turnId: parent.turnId }))
+  if (owner) await addDocument(tx, { ...owner, kind: 'turn', ref: turn.id, runId: turn.runId, at: turn.timestamp })
   return thread
 }
 
 export async function findThread(rows: Reading, turnId: string): Promise<Thread | undefined> {
   const row = await rows.first(threadByTurn({ turnId }))
+  return row && threadFrom(row)
+}
+
+/** The thread at a session's head; undefined while it has no turn. */
+export async function findHeadThread(rows: Reading, sessionId: string): Promise<Thread | undefined> {
+  const row = await rows.first(threadAtHead({ sessionId }))
   return row && threadFrom(row)
 }
 
@@ -165,6 +175,14 @@ const markParent = statement((db, arg: { turnId: string }) =>
 
 const threadByTurn = statement((db, arg: { turnId: string }) =>
   db.selectFrom('threads').selectAll().where('turn_id', '=', arg.turnId),
+)
+
+const threadAtHead = statement((db, arg: { sessionId: string }) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('threads', 'threads.turn_id', 'sessions.head_turn_id')
+    .selectAll('threads')
+    .where('sessions.id', '=', arg.sessionId),
 )
 
 const placedByTurn = statement((db, arg: { turnId: string }) =>

@@ -432,6 +432,26 @@ CREATE TABLE personas (
   updated_at                INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE policies (
+  resource_type TEXT NOT NULL CHECK (resource_type = 'policy' OR resource_type = 'profile'),
+  resource_id   TEXT NOT NULL,
+  version       INTEGER NOT NULL CHECK (version > 0),
+  value_json    TEXT NOT NULL,
+  updated_at    INTEGER NOT NULL,
+  updated_by    TEXT NOT NULL,
+  PRIMARY KEY (resource_type, resource_id)
+) STRICT;
+
+CREATE TABLE policy_versions (
+  resource_type TEXT NOT NULL,
+  resource_id   TEXT NOT NULL,
+  version       INTEGER NOT NULL,
+  value_json    TEXT,
+  at            INTEGER NOT NULL,
+  by_principal  TEXT NOT NULL,
+  PRIMARY KEY (resource_type, resource_id, version)
+) STRICT;
+
 CREATE TABLE projects (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   title       TEXT NOT NULL,
@@ -496,6 +516,57 @@ CREATE INDEX runs_unfinished ON runs (root_run_id) WHERE finished_at IS NULL;
 CREATE INDEX runs_waking ON runs (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE INDEX runs_with_deadline ON runs (deadline) WHERE deadline IS NOT NULL AND finished_at IS NULL;
+
+CREATE TABLE search_documents (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind       TEXT NOT NULL CHECK (kind = 'turn' OR kind = 'result' OR kind = 'file'),
+  ref        TEXT NOT NULL,
+  run_id     TEXT,
+  session_id TEXT,
+  principal  TEXT CHECK (principal <> 'owner'),
+  at         INTEGER NOT NULL,
+  indexed    INTEGER NOT NULL DEFAULT 0 CHECK (indexed IN (0, 1))
+) STRICT;
+
+CREATE INDEX search_documents_by_principal ON search_documents (principal) WHERE principal IS NOT NULL;
+
+CREATE INDEX search_documents_by_session ON search_documents (session_id, id) WHERE indexed = 1;
+
+CREATE INDEX search_documents_unindexed ON search_documents (id) WHERE indexed = 0;
+
+CREATE TABLE search_files (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  path       TEXT NOT NULL UNIQUE,
+  folder     TEXT NOT NULL,
+  size       INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  hash       TEXT NOT NULL,
+  look_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX search_files_due ON search_files (look_at);
+
+CREATE TABLE search_passages (
+  document_id INTEGER NOT NULL PRIMARY KEY,
+  file_id     INTEGER NOT NULL,
+  line        INTEGER NOT NULL,
+  heading     TEXT,
+  text        TEXT NOT NULL,
+  digest      TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX search_passages_by_file ON search_passages (file_id);
+
+CREATE TABLE search_words (
+  word        TEXT NOT NULL,
+  document_id INTEGER NOT NULL,
+  kind        INTEGER NOT NULL,
+  principal   TEXT,
+  PRIMARY KEY (word, document_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX search_words_by_principal ON search_words (principal, word, document_id, kind)
+WHERE principal IS NOT NULL;
 
 CREATE TABLE segments (
   id         TEXT PRIMARY KEY,

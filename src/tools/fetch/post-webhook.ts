@@ -14,6 +14,8 @@ interface WebhookRequest {
   id: string
   body: string
   timeoutMs: Millis
+  /** Aborted when the process stops. */
+  stopping: AbortSignal
 }
 
 /** The status that the receiver answered with, or why there was none. */
@@ -32,7 +34,7 @@ export function postWebhook(hook: WebhookRequest, clock: Clock): Promise<Webhook
     method: 'POST',
     agent: false,
     rejectUnauthorized: true,
-    signal: over.signal,
+    signal: AbortSignal.any([over.signal, hook.stopping]),
     headers: {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(hook.body),
@@ -55,7 +57,11 @@ export function postWebhook(hook: WebhookRequest, clock: Clock): Promise<Webhook
     // What else it has to say is of no use, and may be endless.
     response.once('data', () => over.abort())
   })
-  request.on('error', (error: NodeJS.ErrnoException) => resolve({ error: `it cannot be reached (${error.code})` }))
+  request.on('error', (error: NodeJS.ErrnoException) =>
+    resolve({
+      error: hook.stopping.aborted ? 'heddle stopped before it answered' : `it cannot be reached (${error.code})`,
+    }),
+  )
   request.end(hook.body)
   return promise.finally(() => answered.abort())
 }

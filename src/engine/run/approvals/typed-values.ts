@@ -2,10 +2,9 @@ import { isUntrusted, type Label } from '../../../domain/label.ts'
 import type { Source } from '../../../domain/message.ts'
 import { itemsOfRun } from '../../../store/rows/inbox.ts'
 import { findRun } from '../../../store/rows/runs.ts'
-import { readMessagesOnPath } from '../../../store/rows/threads.ts'
+import { findHeadThread, readMessagesOnPath } from '../../../store/rows/threads.ts'
 import type { Reading } from '../../../store/store.ts'
 import { contextDepth } from '../../turns/history.ts'
-import { routeToHead } from '../../turns/route.ts'
 import type { ActiveRun } from '../active-run.ts'
 
 /** A message, as far as it matters whether a trusted person typed it. */
@@ -29,7 +28,7 @@ export async function typedTexts({ engine, claimed, context, journal }: ActiveRu
 /** Messages of the conversation that a request belongs to, and its own. */
 async function messagesOfRequest(rows: Reading, rootRunId: string): Promise<Typed[]> {
   const root = await findRun(rows, rootRunId)
-  const head = root?.sessionId ? await routeToHead(rows, root.sessionId) : undefined
+  const head = root?.sessionId ? await findHeadThread(rows, root.sessionId) : undefined
   const path = head ? await readMessagesOnPath(rows, head, await contextDepth(rows, head)) : []
   return [...path.flatMap(({ queryMessages }) => queryMessages), ...(await itemsOfRun(rows, rootRunId))]
 }

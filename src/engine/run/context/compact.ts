@@ -4,6 +4,7 @@ import { linkMessages } from '../../../domain/message.ts'
 import type { ModelMessage } from '../../../domain/model.ts'
 import { noUsage } from '../../../domain/turn.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
+import { ownerIn } from '../../../store/rows/search/documents.ts'
 import { lockSession, moveHead } from '../../../store/rows/sessions.ts'
 import { findThread, insertPlacedTurn } from '../../../store/rows/threads.ts'
 import { settleUsage } from '../../../store/rows/usage.ts'
@@ -81,7 +82,7 @@ async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from
       model: last.reply.model,
       thinkingConfig: null,
     })
-    const spot = { segmentId: session.segmentId, parent, config: session }
+    const spot = { segmentId: session.segmentId, parent, config: session, owner: ownerIn(session) }
     const { depth } = await insertPlacedTurn(tx, spot, {
       id,
       type: 'compaction',

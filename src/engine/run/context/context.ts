@@ -5,14 +5,19 @@ import type { ModelMessage } from '../../../domain/model.ts'
 import type { Run } from '../../../domain/run.ts'
 import type { Session } from '../../../domain/session.ts'
 import type { Thread } from '../../../domain/turn.ts'
-import { bytesOnPath, findThread, readMessagesOnPath, readStepsOnPath } from '../../../store/rows/threads.ts'
+import {
+  bytesOnPath,
+  findHeadThread,
+  findThread,
+  readMessagesOnPath,
+  readStepsOnPath,
+} from '../../../store/rows/threads.ts'
 import type { Reading } from '../../../store/store.ts'
 import { userMessage } from '../../model/model-messages.ts'
 import { isBackground } from '../../model/role.ts'
 import { bytesOfMessage } from '../../model/weight.ts'
 import type { Engine } from '../../runtime.ts'
 import { contextDepth } from '../../turns/history.ts'
-import { routeToHead } from '../../turns/route.ts'
 import type { KnownPath, KnownPaths } from './known-paths.ts'
 import { type PathTurn, pathTurn } from './path-turn.ts'
 
@@ -30,7 +35,7 @@ export async function readContext(
 ): Promise<Context> {
   if (isBackground(run)) return { path: [], inputs: items }
   const path = await store.read(async (rows) => {
-    const head = await routeToHead(rows, session.id)
+    const head = await findHeadThread(rows, session.id)
     if (!head) return []
     const cached = paths.upTo(head)
     if (cached?.depth === head.depth) return cached.path

@@ -14,6 +14,8 @@ export interface DueSource {
   next(rows: Reading, now: Millis): Promise<Millis | undefined>
   /** Handles all that are due. Must be safe to call in several processes at once. */
   handle(now: Millis): Promise<void>
+  /** Ends what `handle` left under way. Must not throw. */
+  stop?(): Promise<void>
 }
 
 /** What `due` needs of its process. */
@@ -43,6 +45,7 @@ export async function watchDue(
     await context.clock.sleep(Math.min(lookEvery, Math.max(0, untilFirst)), AbortSignal.any([stopped, hinted.signal]))
   }
   stopListening()
+  await Promise.all(sources.map((source) => source.stop?.()))
 }
 
 /**

@@ -146,17 +146,17 @@ export async function endUnowned(
   const journal = new Journal(run.id, await readSteps(tx, run.id))
   const label = joinLabels([run.label, ...(await labelOfHead(tx, sessions.session)), ...journal.labels])
   const last = journal.lastReply
-  await endRun(
-    await beginSettlement(tx, engine, {
-      ...sessions,
-      run,
-      journal,
-      ending: { ...ending, said: last?.text ?? '' },
-      prompt: null,
-      model: last?.model ?? null,
-      label,
-    }),
-  )
+  const end = await beginSettlement(tx, engine, {
+    ...sessions,
+    run,
+    journal,
+    ending: { ...ending, said: last?.text ?? '' },
+    prompt: null,
+    model: last?.model ?? null,
+    label,
+  })
+  await endRun(end)
+  await engine.moments.afterSettle(end)
 }
 
 /** Label of the conversation before a run, if that is untrusted: the model was shown it. */

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Message } from '../../../domain/message.ts'
 import type { Step } from '../../../domain/run.ts'
 import type { Session } from '../../../domain/session.ts'
+import { isTombstone, tombstoneOf } from '../../../domain/text/tombstone.ts'
+import { turnText, turnWords } from '../../../domain/text/turn-text.ts'
 import { itemsOfRun } from '../../../store/rows/inbox.ts'
+import { removeTurnDocuments } from '../../../store/rows/search/documents.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
 import {
   readTexts,
@@ -19,8 +22,11 @@ import type { BegunStep, CompactStep, EndedStep, ReplyStep, SteerStep } from '..
  * Replaces everything that was said in a session by tombstones with the hash of each text. Runs, results, usage, changed
  * files and the shape of turns and steps stay, so that `why`, `log`, export and backup work as before.
  */
-export async function removeTranscript(tx: Tx, { segmentId }: Pick<Session, 'segmentId'>): Promise<void> {
-  for (const turn of await readTexts(tx, segmentId)) {
+export async function removeTranscript(tx: Tx, { id, segmentId }: Pick<Session, 'id' | 'segmentId'>): Promise<void> {
+  const turns = await readTexts(tx, segmentId)
+  const words = new Map(turns.map(({ id, query, response }) => [id, turnWords(turnText(query, response))]))
+  await removeTurnDocuments(tx, id, words)
+  for (const turn of turns) {
     await replaceTexts(tx, {
       id: turn.id,
       query: turn.query.map(withoutText),
@@ -33,12 +39,9 @@ export async function removeTranscript(tx: Tx, { segmentId }: Pick<Session, 'seg
   }
 }
 
-const isTombstone = /^\[removed: \d+ characters, sha256 [0-9a-f]{64}\]$/
-
 /** What stands in the place of a removed text; a tombstone stays as it is. */
 function tombstone(text: string): string {
-  if (isTombstone.test(text)) return text
-  return `[removed: ${text.length} characters, sha256 ${createHash('sha256').update(text).digest('hex')}]`
+  return isTombstone(text) ? text : tombstoneOf(text.length, createHash('sha256').update(text).digest('hex'))
 }
 
 function withoutText({ parts: _, ...message }: Message): Message {
@@ -79,6 +82,6 @@ function payloadOf({ kind, payload }: Step): unknown {
 
 function removedInput(input: unknown): { removed: string } {
   const before = (input as { removed?: unknown } | null)?.removed
-  if (typeof before === 'string' && isTombstone.test(before)) return { removed: before }
+  if (typeof before === 'string' && isTombstone(before)) return { removed: before }
   return { removed: tombstone(JSON.stringify(input ?? null)) }
 }

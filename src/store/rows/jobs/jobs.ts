@@ -73,13 +73,16 @@ export async function jobsAheadOf(rows: Reading, moment: Millis): Promise<Job[]>
   return (await rows.all(query)).map(jobFrom)
 }
 
-/** Number of jobs that were disabled by themselves. */
-export async function countStoppedJobs(rows: Reading, { principal }: { principal?: string } = {}): Promise<number> {
+/** Number of jobs that were not removed; `stoppedOnly`: of those that were disabled by themselves. */
+export async function countJobs(
+  rows: Reading,
+  { principal, stoppedOnly }: { principal?: string; stoppedOnly?: boolean } = {},
+): Promise<number> {
   let query = rows.build
     .selectFrom('cron_jobs')
     .select(sql<number>`count(*)`.as('count'))
-    .where('disabled_reason', 'is not', null)
     .where('removed_at', 'is', null)
+  if (stoppedOnly) query = query.where('disabled_reason', 'is not', null)
   if (principal !== undefined) query = query.where('principal', '=', principal)
   return Number((await rows.first(query))?.count ?? 0)
 }

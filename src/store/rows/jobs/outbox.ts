@@ -38,15 +38,18 @@ export async function insertMessage(tx: Tx, message: NewMessage): Promise<void> 
   tx.hint('due')
 }
 
-/** The first moment at which a message is to be sent. */
-export async function nextSendTime(rows: Reading): Promise<Millis | undefined> {
-  const at = (await rows.first(earliest({})))?.at
-  return at === null || at === undefined ? undefined : Number(at)
+/** The first and the last moment at which a message is to be sent. */
+export async function sendTimes(rows: Reading): Promise<{ first: Millis; last: Millis } | undefined> {
+  const times = await rows.first(span({}))
+  return times?.first == null ? undefined : { first: Number(times.first), last: Number(times.last) }
 }
 
-/** Messages that are due, the oldest first. */
-export async function dueMessages(rows: Reading, now: Millis, limit: number): Promise<OutboxMessage[]> {
-  return (await rows.all(due({ now, limit }))).map(messageFrom)
+/** Messages whose time has come, and those that wait for a time after `latest`; the oldest first. */
+export async function dueMessages(
+  rows: Reading,
+  until: { now: Millis; latest: Millis; limit: number },
+): Promise<OutboxMessage[]> {
+  return (await rows.all(due(until))).map(messageFrom)
 }
 
 export async function findMessage(rows: Reading, id: number): Promise<OutboxMessage | undefined> {
@@ -110,7 +113,8 @@ export async function endAttempt(
       .where('attempts', '=', attempts)
       .where('state', '=', 'sending'),
   )
-  if (end.state === 'queued') tx.hint('due')
+  // Another message may take the place of the one that has ended.
+  tx.hint('due')
   return ended === 1
 }
 
@@ -132,16 +136,19 @@ export function pruneMessages(tx: Tx, before: Millis): Promise<number> {
   return tx.run(tx.build.deleteFrom('outbox').where('state', '=', 'sent').where('sent_at', '<', before))
 }
 
-const earliest = statement((db, _arg: object) =>
-  db.selectFrom('outbox').select(sql<number | null>`min(next_at)`.as('at')).where('next_at', 'is not', null),
+const span = statement((db, _arg: object) =>
+  db
+    .selectFrom('outbox')
+    .select([sql<number | null>`min(next_at)`.as('first'), sql<number | null>`max(next_at)`.as('last')])
+    .where('next_at', 'is not', null),
 )
 
-const due = statement((db, arg: { now: number; limit: number }) =>
+const due = statement((db, arg: { now: number; latest: number; limit: number }) =>
   db
     .selectFrom('outbox')
     .selectAll()
     .where('next_at', 'is not', null)
-    .where('next_at', '<=', arg.now)
+    .where(({ or, eb }) => or([eb('next_at', '<=', arg.now), eb('next_at', '>', arg.latest)]))
     .orderBy('next_at')
     .orderBy('id')
     .limit(arg.limit),

@@ -1,0 +1,22 @@
+import type { AccessScope, Rank } from '../domain/access/actions.ts'
+
+/** Who a caller is, and within which limits. */
+interface AccountView {
+  /** `owner`, `user:mia`, and so on. */
+  principal: string
+  rank: Rank
+  /** What the token is limited to; null for all that the role allows. */
+  scopes: AccessScope[] | null
+  /** Whether the caller's words are trusted. */
+  trusted: boolean
+  /** The one folder of a user's sessions; null for callers who choose. */
+  folder: string | null
+  perDayUsd: number | null
+}
+
+/** The caller, and the settings of this home. */
+export interface AccountApp {
+  whoami(): Promise<AccountView>
+  /** One setting as it is in use, secrets redacted; null if it has no value. */
+  setting(key: string): Promise<{ key: string; value: unknown }>
+}

@@ -1,0 +1,84 @@
+import { tail } from '../domain/id.ts'
+import { defineCommand } from './command.ts'
+import { listed, said } from './outcome.ts'
+
+const maxListed = 20
+
+export const cronCommands = [
+  defineCommand({
+    name: 'cron',
+    usage: '/cron',
+    summary: 'jobs that start by themselves, the next one first',
+    example: '/cron',
+    action: 'job.list',
+    run: async ({ app }) =>
+      listed(await app.jobs(), {
+        columns: {
+          job: ({ id }) => id,
+          name: ({ name }) => name,
+          when: ({ spec, timezone }) => (timezone === undefined ? spec : `${spec} ${timezone}`),
+          next: ({ enabled, nextAt, disabledReason }) => (enabled ? nextAt : (disabledReason ?? 'disabled')),
+          last: ({ lastStatus }) => lastStatus,
+        },
+        wide: 'name',
+        empty: 'no jobs yet    heddle cron add --every "weekday at 08:30" --message "…"',
+      }),
+  }),
+  defineCommand({
+    name: 'cron run',
+    usage: '/cron run job',
+    summary: 'fire a job now, besides its times',
+    example: '/cron run 3',
+    action: 'job.change',
+    parse: (words) => words.number('job'),
+    async run({ app }, id) {
+      const { runId, outcome, reason } = await app.runJob(id)
+      if (outcome !== 'fired') return said(`job ${id} was not fired: ${reason ?? outcome}`)
+      return said(`job ${id} fires`, runId === undefined ? {} : { next: `/show run:${tail(runId)}` })
+    },
+  }),
+  defineCommand({
+    name: 'cron enable',
+    usage: '/cron enable job',
+    summary: 'let a job fire again from now on',
+    example: '/cron enable 3',
+    action: 'job.change',
+    parse: (words) => words.number('job'),
+    async run({ app }, id) {
+      const { nextAt } = await app.enableJob(id, true)
+      return said(`job ${id} is enabled${nextAt === null ? '' : `, next at ${nextAt}`}`)
+    },
+  }),
+  defineCommand({
+    name: 'cron disable',
+    usage: '/cron disable job',
+    summary: 'let a job fire no more',
+    example: '/cron disable 3',
+    action: 'job.change',
+    parse: (words) => words.number('job'),
+    async run({ app }, id) {
+      await app.enableJob(id, false)
+      return said(`job ${id} is disabled`, { next: `/cron enable ${id}` })
+    },
+  }),
+  defineCommand({
+    name: 'cron history',
+    usage: '/cron history [job]',
+    summary: 'what happened at the times of jobs, newest first',
+    example: '/cron history 3',
+    action: 'job.list',
+    parse: (words) => words.optionalNumber('job'),
+    run: async ({ app }, job) =>
+      listed(await app.fires({ limit: maxListed, ...(job !== undefined && { job }) }), {
+        columns: {
+          job: ({ jobId }) => jobId,
+          time: ({ scheduledAt }) => scheduledAt,
+          outcome: ({ outcome, status }) => status ?? outcome,
+          run: ({ runId }) => (runId === undefined ? '' : `run:${tail(runId)}`),
+          why: ({ reason }) => reason,
+        },
+        wide: 'why',
+        empty: 'no job has fired yet    /cron',
+      }),
+  }),
+]

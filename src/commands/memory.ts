@@ -1,0 +1,64 @@
+import type { MemoryLine } from '../api/views/memory.ts'
+import { defineCommand } from './command.ts'
+import { listed, said } from './outcome.ts'
+
+const maxListed = 20
+
+export const memoryCommands = [
+  defineCommand({
+    name: 'memory',
+    usage: '/memory',
+    summary: 'what is remembered, newest first',
+    example: '/memory',
+    action: 'memory.read',
+    run: async ({ app }) => listing(await app.memories({ limit: maxListed })),
+  }),
+  defineCommand({
+    name: 'memory find',
+    usage: '/memory find words',
+    summary: 'memories that fit these words, best first',
+    example: '/memory find which port',
+    action: 'memory.read',
+    parse: (words) => words.text('words to find'),
+    run: async ({ app }, question) => listing((await app.searchMemories(question, { limit: maxListed })).memories),
+  }),
+  defineCommand({
+    name: 'memory add',
+    usage: '/memory add statement',
+    summary: 'remember a statement',
+    example: '/memory add the staging server listens on port 8443',
+    action: 'memory.write',
+    parse: (words) => words.text('statement'),
+    async run({ app }, content) {
+      const { memory, isMerged } = await app.remember({ content })
+      return said(isMerged ? `memory:${memory.id} says so already` : `memory:${memory.id} is stored`, {
+        next: `/memory forget ${memory.id}`,
+      })
+    },
+  }),
+  defineCommand({
+    name: 'memory forget',
+    usage: '/memory forget id',
+    summary: 'forget a memory for good',
+    example: '/memory forget 12',
+    action: 'memory.write',
+    parse: (words) => words.number('memory'),
+    async run({ app }, id) {
+      await app.forgetMemory(id)
+      return said(`memory:${id} is forgotten`)
+    },
+  }),
+]
+
+function listing(memories: readonly MemoryLine[]) {
+  return listed(memories, {
+    columns: {
+      memory: ({ id }) => `memory:${id}`,
+      says: ({ content, trusted }) => (trusted ? content : `(untrusted) ${content}`),
+      tags: ({ tags }) => tags.join(', '),
+      stored: ({ createdAt }) => createdAt,
+    },
+    wide: 'says',
+    empty: 'no such memories    /memory add statement',
+  })
+}

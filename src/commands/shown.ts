@@ -1,0 +1,126 @@
+import type { OutcomeBlock } from '../api/commands.ts'
+import type { Shown } from '../api/turns.ts'
+import { tail } from '../domain/id.ts'
+import type { Message } from '../domain/message.ts'
+import { approvalBlocks } from './approvals.ts'
+import { factsBlock } from './outcome.ts'
+
+/** What /show tells of a thing: its facts, then its texts. `heddle show` and `why` tell more. */
+export function shownBlocks(shown: Shown): OutcomeBlock[] {
+  switch (shown.kind) {
+    case 'turn':
+      return [
+        factsBlock({
+          turn: `turn:${shown.id}`,
+          status: shown.type === 'compaction' ? `${shown.status}, compaction` : shown.status,
+          sessions: shown.sessions.join(', '),
+          model: shown.model.actual ?? shown.model.requested,
+          instead: shown.model.clamped && `of ${shown.model.clamped.from}: ${shown.model.clamped.why}`,
+          trust: shown.label.integrity === 'untrusted' ? `untrusted: ${shown.label.sources.join(', ')}` : undefined,
+          run: `run:${tail(shown.runId)}`,
+          calls: shown.toolCalls.map(({ name }) => name).join(', '),
+          at: shown.timestamp,
+        }),
+        ...shown.query.map(messageBlock),
+        messageBlock(shown.response),
+      ]
+    case 'run':
+      return [
+        factsBlock({
+          run: `run:${shown.id}`,
+          state: shown.state,
+          doing: shown.doing,
+          asked: shown.asked,
+          agent: shown.agent && `@${shown.agent}`,
+          session: shown.session,
+          model: shown.model.actual ?? shown.model.requested,
+          tokens: shown.tokens,
+          turn: shown.turnId === null ? undefined : `turn:${tail(shown.turnId)}`,
+          files: shown.files.map(({ path }) => path).join(', '),
+          error: shown.error && `${shown.error.message}; ${shown.error.remedy}`,
+          began: shown.createdAt,
+        }),
+      ]
+    case 'approval':
+      return approvalBlocks(shown)
+    case 'result':
+      return [
+        factsBlock({ result: `result:${shown.id}`, status: shown.status, agent: shown.skillUsed, at: shown.createdAt }),
+        text(shown.output),
+      ]
+    case 'plan':
+      return [
+        factsBlock({
+          plan: `plan:${shown.id} ${shown.title}`,
+          status: shown.status,
+          goal: shown.goal,
+          approval: shown.approvalId === undefined ? undefined : `approval:${shown.approvalId}`,
+          at: shown.createdAt,
+        }),
+        {
+          kind: 'table',
+          columns: ['task', 'status', 'agent', 'title'],
+          rows: shown.tasks.map(({ id, status, skill, title }) => [`task:${id}`, status, `@${skill}`, title]),
+          wide: 'title',
+        },
+      ]
+    case 'task':
+      return [
+        factsBlock({
+          task: `task:${shown.id} ${shown.title}`,
+          status: shown.status,
+          plan: `plan:${shown.planId} ${shown.plan}`,
+          agent: `@${shown.skill}`,
+          summary: shown.summary,
+          reason: shown.reason,
+        }),
+        text(shown.context),
+      ]
+    case 'memory':
+      return [
+        factsBlock({
+          memory: `memory:${shown.id}`,
+          trust: shown.trusted ? 'trusted' : 'untrusted',
+          tags: shown.tags.join(', '),
+          at: shown.createdAt,
+        }),
+        text(shown.content),
+      ]
+    case 'narrative':
+      return [
+        factsBlock({ narrative: `narrative:${shown.id}`, folder: shown.folder, at: shown.createdAt }),
+        text(shown.summary),
+      ]
+    case 'session':
+      return [
+        factsBlock({
+          session: shown.label,
+          folder: shown.folder,
+          turns: shown.depth,
+          head: shown.headTurnId === null ? undefined : `turn:${tail(shown.headTurnId)}`,
+          persona: shown.persona,
+          prompt: shown.ownSystemPrompt,
+          used: shown.updatedAt,
+        }),
+      ]
+    case 'persona':
+      return [
+        factsBlock({
+          persona: `persona:${shown.id}`,
+          name: shown.identity.name,
+          allow: shown.permissions.tools.allow?.join(', ') ?? 'every tool',
+          deny: shown.permissions.tools.deny?.join(', '),
+          model: shown.defaultModelConfig?.model,
+        }),
+        text(shown.identity.soul),
+      ]
+  }
+}
+
+function messageBlock({ role, content }: Message): OutcomeBlock {
+  return text(`${role}: ${content}`)
+}
+
+function text(content: string): OutcomeBlock {
+  return { kind: 'text', text: content }
+}

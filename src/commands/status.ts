@@ -1,0 +1,43 @@
+import type { StatusView } from '../api/views/status.ts'
+import type { Millis } from '../domain/clock.ts'
+import { defineCommand } from './command.ts'
+import { counted, factsBlock } from './outcome.ts'
+import { talks } from './sessions.ts'
+
+const day: Millis = 86_400_000
+
+export const statusCommands = [
+  defineCommand({
+    name: 'status',
+    usage: '/status',
+    summary: 'pending approvals, running work, cost',
+    example: '/status',
+    action: 'run.status',
+    async run({ app, folder, session, model, now }) {
+      const view = await app.status(folder, now - day)
+      const [found] = (await app.sessions({ folder, label: session, ...talks })).rows
+      const [first] = view.needsYou
+      const { running, queued, sinceLast } = view
+      return {
+        blocks: [
+          factsBlock({
+            folder: view.folder,
+            session: found ? `${found.label}, ${counted(found.depth, 'turn')}` : `${session}, new`,
+            model: model ?? view.model,
+            spend: spendWords(view),
+            'needs you': first === undefined ? undefined : `${view.needsYou.length}, first ${first}    /approvals`,
+            running: queued > 0 ? `${running}, ${queued} queued    /runs` : running > 0 ? `${running}    /runs` : '0',
+            'next job': view.nextFires[0] && `${view.nextFires[0].name} at ${view.nextFires[0].at}    /cron`,
+            'last day': sinceLast.length === 0 ? undefined : `${counted(sinceLast.length, 'new turn')}    /log`,
+          }),
+        ],
+      }
+    },
+  }),
+]
+
+function spendWords({ spentTodayUsd, estimatedTodayUsd, lostTodayUsd, dayLimitUsd }: StatusView): string {
+  const spent = `${estimatedTodayUsd > 0 ? '~' : ''}$${(spentTodayUsd + estimatedTodayUsd).toFixed(2)}`
+  const lost = lostTodayUsd > 0 ? ` + at most ~$${lostTodayUsd.toFixed(2)} lost` : ''
+  return `${spent}${lost} today${dayLimitUsd === null ? '' : ` of $${dayLimitUsd.toFixed(2)}`}`
+}

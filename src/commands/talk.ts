@@ -1,0 +1,76 @@
+import { tail } from '../domain/id.ts'
+import { defineCommand } from './command.ts'
+import { counted, listed, said } from './outcome.ts'
+
+/** Commands about the turn under way and the chat itself. */
+export const talkCommands = [
+  defineCommand({
+    name: 'help',
+    usage: '/help [command]',
+    summary: 'the commands, or one of them',
+    example: '/help fork',
+    action: 'command.list',
+    aliases: ['?'],
+    parse: (words) => words.optionalText()?.replace(/^\//, '').toLowerCase(),
+    async run({ app }, topic) {
+      const all = await app.commands()
+      const asked = all.filter(({ name }) => name === topic || name.startsWith(`${topic} `))
+      const shown = topic === undefined ? all.filter(({ name }) => !hasGroup(name, all)) : asked
+      const [only] = shown
+      if (topic !== undefined && shown.length === 1 && only)
+        return said(`${only.usage}    ${only.summary}`, { next: only.example })
+      return listed(shown, {
+        columns: {
+          command: ({ name, usage }) => (topic === undefined ? `/${name}` : usage),
+          does: ({ summary }) => summary,
+        },
+        wide: 'does',
+        empty: `there is no command "${topic}" for you    /help lists them`,
+        ...(topic === undefined && { next: '/help cron    explains one, with an example' }),
+      })
+    },
+  }),
+  defineCommand({
+    name: 'steer',
+    usage: '/steer message',
+    summary: 'pass a message to the running turn, at its next step',
+    example: '/steer use port 8443',
+    action: 'run.steer',
+    takesMessage: true,
+    isUrgent: true,
+    parse: (words) => words.text('message'),
+    run: async (_, content) => ({ blocks: [], say: { kind: 'steer', content } }),
+  }),
+  defineCommand({
+    name: 'stop',
+    usage: '/stop',
+    summary: 'stop the turn, with everything it started',
+    example: '/stop',
+    action: 'run.cancel',
+    aliases: ['cancel'],
+    isUrgent: true,
+    async run({ app, folder, session }) {
+      const { rows } = await app.runs({ folder, requestsOf: session })
+      const roots = [...new Set(rows.map(({ rootRunId }) => rootRunId))]
+      if (roots.length === 0) return said('nothing is running')
+      for (const root of roots) await app.cancel(`run:${root}`, 'stopped by /stop')
+      const names = roots.map((root) => `run:${tail(root)}`).join(', ')
+      return said(`stopping ${names}${rows.length > roots.length ? `, ${counted(rows.length, 'run')} in all` : ''}`)
+    },
+  }),
+  defineCommand({
+    name: 'quit',
+    usage: '/quit',
+    summary: 'leave the chat',
+    example: '/quit',
+    action: 'command.list',
+    aliases: ['exit', 'q'],
+    run: async () => ({ blocks: [], leave: true }),
+  }),
+]
+
+/** Whether a command is one of a group, which /help lists by its first word. */
+function hasGroup(name: string, all: readonly { name: string }[]): boolean {
+  const [first, second] = name.split(' ')
+  return second !== undefined && all.some((each) => each.name === first)
+}

@@ -1,0 +1,100 @@
+import { wordsIn } from './words.ts'
+
+/** Length of an excerpt, in characters. */
+const maxLength = 240
+/** Characters of a text that are looked through. */
+const maxSearched = 200_000
+
+/** A part of a text in which words of a query stand. */
+interface Excerpt {
+  /** On one line; `…` stands for what was left out. */
+  passage: string
+  /** Where the words stand: from and to, in UTF-16 units of the passage. */
+  marks: [from: number, to: number][]
+}
+
+interface Place {
+  from: number
+  to: number
+  words: string[]
+}
+
+/** The part of a text that has the most of these words, the first of several; its beginning if it has none. */
+export function excerptOf(text: string, words: readonly string[]): Excerpt {
+  const plain = text.slice(0, maxSearched).toWellFormed().replace(/\s+/g, ' ').trim()
+  const wanted = new Set(words)
+  const places = placesOf(plain, wanted)
+  const { first, last } = densest(places)
+  const start = places[first]?.from ?? 0
+  const end = places[last]?.to ?? 0
+  const before = Math.max(0, Math.min(start, Math.floor((maxLength - (end - start)) / 2)))
+  const from = start <= before ? 0 : boundary(plain, start - before, start)
+  const to = from + maxLength >= plain.length ? plain.length : boundary(plain, from + maxLength, plain.length, end)
+  const lead = from > 0 ? '… ' : ''
+  const marks = places
+    .filter((place) => place.from >= from && place.to <= to)
+    .map((place): [number, number] => [place.from - from + lead.length, place.to - from + lead.length])
+  return { passage: `${lead}${plain.slice(from, to)}${to < plain.length ? ' …' : ''}`, marks }
+}
+
+/** Places of the wanted words, in order. A word of a compound such as `camelCase` marks all of it. */
+function placesOf(text: string, wanted: ReadonlySet<string>): Place[] {
+  const places: Place[] = []
+  for (const { 0: token, index } of text.matchAll(/[\p{L}\p{N}\p{M}]+|\p{Extended_Pictographic}/gu)) {
+    if (withoutSpaces.test(token)) places.push(...pairPlaces(token, index, wanted))
+    else {
+      const words = wordsIn(token).filter((word) => wanted.has(word))
+      if (words.length > 0) places.push({ from: index, to: index + token.length, words })
+    }
+  }
+  return places
+}
+
+const withoutSpaces = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Hangul}]/u
+
+/** In scripts without spaces words are pairs of characters; overlapping ones are one place. */
+function pairPlaces(token: string, index: number, wanted: ReadonlySet<string>): Place[] {
+  const places: Place[] = []
+  const characters = [...token]
+  let at = index
+  for (const [number, character] of characters.entries()) {
+    const next = characters[number + 1] ?? ''
+    const to = at + character.length + next.length
+    const words = wordsIn(character + next).filter((word) => wanted.has(word))
+    const last = places.at(-1)
+    if (words.length > 0 && last && last.to >= at) {
+      last.to = to
+      last.words.push(...words)
+    } else if (words.length > 0) places.push({ from: at, to, words })
+    at += character.length
+  }
+  return places
+}
+
+/** First and last place of the stretch within the max length that has the most different words. */
+function densest(places: readonly Place[]): { first: number; last: number } {
+  let best = { first: 0, last: 0, words: 0 }
+  const inside = new Map<string, number>()
+  let first = 0
+  for (const [last, place] of places.entries()) {
+    for (const word of place.words) inside.set(word, (inside.get(word) ?? 0) + 1)
+    while (first < last && place.to - (places[first] as Place).from > maxLength) {
+      for (const word of (places[first] as Place).words) {
+        const left = (inside.get(word) ?? 1) - 1
+        if (left === 0) inside.delete(word)
+        else inside.set(word, left)
+      }
+      first++
+    }
+    if (inside.size > best.words) best = { first, last, words: inside.size }
+  }
+  return best
+}
+
+/** A place to cut: after the next space, if that is near and before the limit; never within a surrogate pair. */
+function boundary(text: string, at: number, limit: number, least = 0): number {
+  const near = text.slice(Math.max(at, least), Math.min(at + 20, limit)).indexOf(' ')
+  if (near !== -1) return Math.max(at, least) + near + (least > 0 ? 0 : 1)
+  const place = Math.max(at, least)
+  return /[\udc00-\udfff]/.test(text.charAt(place)) ? place + 1 : place
+}

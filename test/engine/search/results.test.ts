@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { findSessions } from '../../../src/store/rows/sessions.ts'
+import { databases } from '../../setup/places.ts'
+import { newSpawning, type Spawning, spawns } from '../spawning.ts'
+import { finder } from './finder.ts'
+
+describe.each(databases)('search in results on %s', (database) => {
+  let nest: Spawning
+  afterEach(() => nest.remove())
+
+  const spawned = async (input: object) => {
+    nest = await newSpawning(database, {
+      parent: spawns({ task: 'Look for the crimson vessel.', label: 'x', ...input }),
+      child: () => ({ text: 'The crimson vessel is in the harbour.' }),
+    })
+    await nest.ask('go')
+    const [run] = await nest.children()
+    return { run, search: finder(nest.engine, { folder: nest.folder }) }
+  }
+
+  test('a result stands for the turn that it was answered in', async () => {
+    const { search } = await spawned({})
+    expect(await search.refs('crimson harbour', { kind: 'result' })).toEqual(['result:1'])
+    expect(await search.found('crimson harbour', { kind: 'result' })).toEqual([
+      'The [crimson] vessel is in the [harbour].',
+    ])
+    const all = await search.refs('crimson harbour')
+    expect(all[0]).toBe('result:1')
+    expect(await search.refs('crimson harbour', { kind: 'turn' })).toContain(
+      `turn:${(await nest.engine.store.read((rows) => rows.first(rows.build.selectFrom('turns').select('turns.id').innerJoin('runs', 'runs.id', 'turns.run_id').where('runs.parent_run_id', 'is not', null))))?.id}`,
+    )
+  })
+
+  test.each(['before', 'after'])(
+    'a removed transcript is gone from the index, removed %s it was indexed',
+    async (when) => {
+      nest = await newSpawning(database, {
+        parent: spawns({ task: 'The code is qwertz.', label: 'x', cleanup: 'delete' }),
+        child: () => ({ text: 'I noted qwertz and asdfgh.' }),
+      })
+      const search = finder(nest.engine, { folder: nest.folder })
+      const isRemoved = async () => {
+        const [run] = await nest.children()
+        return nest.until(async (rows) => {
+          const [session] = await findSessions(rows, { id: run?.sessionId ?? '' })
+          return session?.removedAt !== null
+        })
+      }
+      if (when === 'after') {
+        const item = await nest.say('go')
+        await nest.until(
+          async (rows) => (await rows.all(rows.build.selectFrom('agent_results').select('id'))).length > 0,
+        )
+        await search.indexAll()
+        await nest.heard(item)
+      } else await nest.ask('go')
+      await isRemoved()
+      await search.indexAll()
+      expect(await search.refs('qwertz', { kind: 'turn' })).toEqual([])
+      expect(await search.refs('qwertz', { kind: 'result' })).toEqual(['result:1'])
+      const [run] = await nest.children()
+      const left = await nest.engine.store.read((rows) =>
+        rows.all(
+          rows.build
+            .selectFrom('search_words')
+            .select('word')
+            .where('document_id', 'not in', rows.build.selectFrom('search_documents').select('search_documents.id')),
+        ),
+      )
+      expect({ left, run: run?.state }).toEqual({ left: [], run: 'completed' })
+    },
+  )
+})
