@@ -56,7 +56,7 @@ describe('a process that is killed', () => {
 
   test.each(['sqlite', 'postgres'])(
     'while it removes the transcripts of its sub-agents on %s leaves every result told once, and each transcript whole or gone',
-    (name) => killed('tidy', name === 'sqlite' ? sqlite : postgres(), 'tidy.before_commit#1'),
+    (name) => killed('tidy', name === 'sqlite' ? sqlite : postgres(), { reached: 'tidy.before_commit#1' }),
     patience,
   )
 
@@ -125,14 +125,15 @@ describe.each(['sqlite', 'postgres'])('one of two processes that is killed on %s
   )
 })
 
-/** Plays a scenario once, then kills it at one of the places it passed, or the one that is named; it must be forgiven. */
-async function killed(scenario: ScenarioName, database: string, named?: string): Promise<void> {
+/** Plays a scenario once, then kills it at a named place or one of those that it passed, which must be forgiven. */
+async function killed(scenario: ScenarioName, database: string, { reached }: { reached?: string } = {}): Promise<void> {
   const undisturbed = await play({ scenario, database })
-  const places = placesOf(undisturbed.passes.first).filter(isAtWork)
-  if (named !== undefined) expect(places).toContain(named)
+  const passed = placesOf(undisturbed.passes.first).filter(isAtWork)
+  if (reached !== undefined) expect(passed).toContain(reached)
   // At the first place nothing has been done yet, which matters only where nothing is there yet.
+  const places = reached === undefined ? turns(scenario === 'fresh' ? passed : passed.slice(1)) : [reached]
   const results = [undisturbed]
-  for (const at of named === undefined ? turns(scenario === 'fresh' ? places : places.slice(1)) : [named]) {
+  for (const at of places) {
     results.push(await play({ scenario, database, at: [at] }))
     if (results.at(-1)?.killed) break
   }
