@@ -73,6 +73,7 @@ describe.each(databases)('search in turns on %s', (database) => {
     const { pageOf } = finder(runtime)
     const first = await pageOf({ query: 'apple', limit: 3 })
     await say('q', 'apple, meanwhile')
+    await finder(runtime).indexAll()
     const second = await pageOf({ query: 'apple', limit: 3, after: first.next ?? '' })
     const third = await pageOf({ query: 'apple', limit: 3, after: second.next ?? '' })
     const all = [first, second, third].map(({ rows }) => rows.map(({ passage }) => passage))
