@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../src/domain/text/nearest.ts'
 import { access } from './access.ts'
+import { commands } from './commands.ts'
 import type { Figure } from './figures.ts'
 import { measureMachine } from './machine.ts'
 import { memory } from './memory.ts'
@@ -28,6 +29,7 @@ const benchmarks: Record<string, Benchmark> = {
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   plans: { about: 'plans of many tasks: what coordinators are sent, claims, and size', run: plans },
   subagents: { about: 'spawns and announcements; lists and starts with ten thousand ended sub-agents', run: subagents },
+  commands: { about: 'each chat command by its example, in a home of a thousand sessions', run: commands },
   talk: { about: 'a talk of fifty turns with tools: what is sent, and how much of it was sent before', run: talk },
   memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
