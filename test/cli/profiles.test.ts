@@ -5,8 +5,9 @@ import { width } from '../../src/cli/terminal/screen.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 
 let heddle: TestHeddle
-beforeEach(() => {
-  heddle = newHeddle()
+beforeEach(async () => {
+  heddle = newHeddle({ agent: null })
+  await heddle.run('profiles')
 })
 afterEach(() => heddle.remove())
 
@@ -244,7 +245,7 @@ test('a backup has profiles, registry, pins and their history, and what was remo
 describe('agent.routing', () => {
   test('tags sends a message with a tag of an agent to that agent, says so, and run tells why', async () => {
     await heddle.run('config', 'set', 'agent.routing', 'tags')
-    const { err, out } = await heddle.run('ask', '--json', 'bring the docs up to date')
+    const { err, out } = await heddle.run('ask', 'bring the docs up to date', '--json')
     expect(err).toContain('@writer answers: the message has its tag "docs"')
     const { runId } = JSON.parse(out) as { runId: string }
     expect(await heddle.json('show', `run:${runId}`)).toMatchObject({
@@ -259,10 +260,10 @@ describe('agent.routing', () => {
       const { runId } = await heddle.json<{ runId: string }>('ask', ...words)
       return (await heddle.json<{ agent?: string }>('show', `run:${runId}`)).agent
     }
-    expect(await agentOf('bring the docs up to date')).toBe('general')
+    expect(await agentOf('bring the docs up to date')).toBe('coordinator')
     await heddle.run('config', 'set', 'agent.routing', 'tags')
     expect(await agentOf('@general bring the docs up to date')).toBe('general')
-    expect(await agentOf('hello')).toBe('general')
+    expect(await agentOf('hello')).toBe('coordinator')
   })
 })
 

@@ -1,7 +1,7 @@
 import { wordsIn } from '../text/words.ts'
 
 /** An agent with the words by which messages go to it. */
-export interface RoutableAgent {
+interface RoutableAgent {
   name: string
   /** Of its entry in the registry. */
   tags: readonly string[]
@@ -10,7 +10,7 @@ export interface RoutableAgent {
 }
 
 /** The agent that the words of a message choose, and by which of them. */
-export interface AgentRoute {
+interface AgentRoute {
   agent: string
   why: string
 }
