@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { width } from '../../src/cli/terminal/screen.ts'
@@ -121,6 +121,24 @@ describe('heddle agents', () => {
       source: 'built-in',
       tags: ['writing', 'docs'],
     })
+  })
+
+  test('show has the entry of an agent, with a file or without', async () => {
+    await registerPoet()
+    for (const args of [
+      ['agents', 'show', '@poet'],
+      ['agents', 'poet'],
+    ])
+      expect((await heddle.run(...args)).out).toBe(
+        '@poet\nwhat     Writes poems.\nprofile  profile:writer:v1\nfrom     the registry\n',
+      )
+    expect(await heddle.json('agents', 'show', 'poet')).toMatchObject({
+      agentId: '@poet',
+      profileId: 'profile:writer:v1',
+    })
+    expect((await heddle.run('agents', 'show', 'writer')).out).toMatch(
+      /^profile {2}profile:writer:v1\ntags {5}writing, docs$/m,
+    )
   })
 
   test('a registry of ten thousand is listed in part', async () => {
@@ -265,6 +283,23 @@ describe('agent.routing', () => {
     expect(await agentOf('@general bring the docs up to date')).toBe('general')
     expect(await agentOf('hello')).toBe('coordinator')
   })
+})
+
+test('the walk of the guide works as it stands there', async () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guide/profiles.md'), 'utf8')
+  const [, walk = ''] = /## A walk\n\n```\n(.*?)```/s.exec(guide) ?? []
+  const [, poet = ''] = /with `poet\.json`:\n\n```json\n(.*?)```/s.exec(guide) ?? []
+  write('poet.json', poet)
+  const lines = walk.trim().split('\n')
+  expect(lines.length).toBe(10)
+  for (const line of lines) {
+    const [command = ''] = line.split(/ {2,}/)
+    const [words = '', file] = command.split(' > ')
+    const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
+    const { code, out, err } = await heddle.run(...args.slice(1))
+    expect(`${line}: ${code} ${err}`).toBe(`${line}: 0 `)
+    if (file !== undefined) write(file, out)
+  }
 })
 
 test('help shows the commands in 80 columns', async () => {
