@@ -17,16 +17,9 @@ import { undo } from '../engine/files/undo.ts'
 import { chooseModel } from '../engine/model/choose-model.ts'
 import { resolvePlan, resolveTask } from '../engine/plans/plan-views.ts'
 import { cancelPlan, cancelTask, changeTask } from '../engine/plans/steer-plan.ts'
-import { readAgents } from '../engine/policies/run-policies.ts'
 import { answer } from '../engine/run/answer.ts'
 import { cancel } from '../engine/run/cancel.ts'
-import {
-  type AgentLookup,
-  assertAgentUsable,
-  assertPartSupported,
-  defaultAgentProblem,
-  parseAddress,
-} from '../engine/run/check-input.ts'
+import { assertAgentUsable, assertPartSupported, defaultAgentProblem, parseAddress } from '../engine/run/check-input.ts'
 import { retry } from '../engine/run/retry.ts'
 import type { Submission } from '../engine/run/submit.ts'
 import { routeToThread } from '../engine/turns/route.ts'
@@ -38,6 +31,7 @@ import type { Caller } from './caller.ts'
 import type { AppEngine } from './engine.ts'
 import { assertPermissions, type PermissionNames } from './permission-names.ts'
 import type { ProcessWorker } from './process-worker.ts'
+import { readEntries, withEntries } from './registered-agents.ts'
 
 /** Max characters of the reason for which an agent was chosen. */
 const maxReason = 200
@@ -86,10 +80,10 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
       ),
     agents: async (folder) => [
       ...builtInAgents.map((agent) => ({ ...agent, tags: [] })),
-      ...listAgents(await registered(engine), engine.agents.list(folder)),
+      ...listAgents(await readEntries(engine), engine.agents.list(folder)),
     ],
     checkAgent: async (folder, name) =>
-      assertAgentUsable(name, withEntries(agents.askable(folder), await registered(engine))),
+      assertAgentUsable(name, withEntries(agents.askable(folder), await readEntries(engine))),
   }
 }
 
@@ -102,7 +96,7 @@ async function toSubmission(
 ): Promise<Submission> {
   // A plain message needs no look at the registry.
   const isNamed = options.agent !== undefined || /^\s*@/.test(text)
-  const entries = isNamed || engine.routing === 'tags' ? await registered(engine) : []
+  const entries = isNamed || engine.routing === 'tags' ? await readEntries(engine) : []
   const askable = withEntries(agents.askable(folder), entries)
   const named = { ...options, ...parseAddress(text, options.agent, askable) }
   const { content, ...more } = { ...named, ...(named.agent === undefined && routeOf(engine, entries, folder, named)) }
@@ -128,17 +122,6 @@ async function toSubmission(
     ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
     ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }
-}
-
-function registered({ store, registry }: AppEngine): Promise<readonly AgentEntry[]> {
-  return store.read((rows) => readAgents(rows, registry))
-}
-
-/** Names of agents with those of the registry; an entry whose file cannot be used stays unusable. */
-function withEntries(files: AgentLookup, entries: readonly AgentEntry[]): AgentLookup {
-  if (entries.length === 0) return files
-  const names = entries.map(({ agentId }) => agentId.slice(1)).filter((name) => files.unusable(name) === undefined)
-  return { names: () => [...new Set([...files.names(), ...names])], unusable: files.unusable }
 }
 
 /** The agent that the words of a message choose, if the owner wants that. What steers a run is for that run. */

@@ -125,6 +125,7 @@ test('agents of registry and files are one list, and those of the registry can b
     tags: ['verse'],
   })
   await heddle.checkAgent(folder, 'poet')
+  await heddle.addJob(folder, { every: '1h', message: 'write one', agent: '@poet' })
   await expect(heddle.checkAgent(folder, 'nosuch')).rejects.toMatchObject({ code: 'agent_unknown' })
   const { itemId } = await heddle.submit(folder, { session: 'main', content: '@poet write one' })
   const { runId } = await heddle.answer(folder, itemId, never)
