@@ -12,6 +12,7 @@ import { subagents } from './migrations/0029-subagents.ts'
 import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
 import { searchTables } from './migrations/0031-search.ts'
 import { policies } from './migrations/0032-policies.ts'
+import { runProfiles } from './migrations/0033-run-profiles.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -67,6 +68,7 @@ export const migrations: readonly Migration[] = [
   sessionsByKind,
   searchTables,
   policies,
+  runProfiles,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

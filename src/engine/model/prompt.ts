@@ -1,8 +1,7 @@
-import type { Agent } from '../../domain/agent.ts'
 import type { Identity } from '../../domain/persona.ts'
 import { agentLine, type ListedAgent } from '../../domain/profiles/agent-index.ts'
 import type { ShareMode } from '../../domain/subagent.ts'
-import { type AgentRole, narratorName } from './role.ts'
+import { type AgentRole, narratorName, type WorkingAgent } from './role.ts'
 
 /** Inputs of a system prompt. */
 export interface PromptParts {
@@ -17,6 +16,8 @@ export interface PromptParts {
   files: readonly { name: string; text: string }[]
   /** Names of the tools that exist for this run. */
   tools: readonly string[]
+  /** The system prompt of the run's profile, unless it is its agent's own; null without one. */
+  profilePrompt: string | null
   /** The thread's own system prompt; null without one. */
   threadPrompt: string | null
   /** Agents to delegate to, for runs that are shown them. */
@@ -51,10 +52,14 @@ export function seesAgents({ role, isChild, tools }: Pick<PromptParts, 'role' | 
  * cache stays valid.
  */
 export function systemPrompt(parts: PromptParts): string {
-  const { role, threadPrompt } = parts
+  const { role, profilePrompt, threadPrompt } = parts
   // The narrator summarises the thread and has no part in it.
-  if (role.kind === narratorName || threadPrompt === null) return rolePrompt(parts)
-  return joinSections(rolePrompt(parts), `## This conversation\n${threadPrompt.trim()}`)
+  if (role.kind === narratorName) return rolePrompt(parts)
+  return joinSections(
+    rolePrompt(parts),
+    ...(profilePrompt === null ? [] : [`## Your profile\n${profilePrompt.trim()}`]),
+    ...(threadPrompt === null ? [] : [`## This conversation\n${threadPrompt.trim()}`]),
+  )
 }
 
 function rolePrompt(parts: PromptParts): string {
@@ -135,10 +140,11 @@ const narratorRules = `You are the narrator of heddle: you summarise the state o
 - Keep what is still true from the previous summary; drop what is finished.
 - Do not invent anything. If nothing has changed since, answer ${nothingNew}.`
 
-function workerParts(parts: PromptParts, agent: Agent): string[] {
+function workerParts(parts: PromptParts, agent: WorkingAgent): string[] {
   return [
     ...filesFor({ ...parts, isChild: true }),
-    `## Instructions\n${agent.body.trim()}`,
+    ...(agent.body.trim() === '' ? [] : [`## Instructions\n${agent.body.trim()}`]),
+    ...agent.skills.map(({ name, body }) => `## Skill ${name}\n${body.trim()}`),
     toolList(parts),
     ...agentIndex(parts),
   ]

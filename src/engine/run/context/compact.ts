@@ -49,8 +49,8 @@ export async function compactIfFull(run: ActiveRun): Promise<NoReply | undefined
 }
 
 /** Max tokens of a model request's input. */
-function maxInputTokens({ engine, model, claimed, settings }: ActiveRun): number {
-  return model.window - maxOutput(engine, model, claimed.run, settings)
+function maxInputTokens({ engine, window, claimed, settings }: ActiveRun): number {
+  return window - maxOutput(engine, window, claimed.run, settings)
 }
 
 async function compactPath(run: ActiveRun, maxTokens: number): Promise<NoReply | undefined> {
