@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../src/domain/text/nearest.ts'
 import { access } from './access.ts'
 import type { Figure } from './figures.ts'
+import { measureJobs } from './jobs.ts'
 import { measureMachine } from './machine.ts'
 import { memory } from './memory.ts'
 import type { EmbedderAsked } from './memory-embedder.ts'
@@ -10,6 +11,7 @@ import { plans } from './plans.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
+import { search } from './search.ts'
 import { subagents } from './subagents.ts'
 import { talk } from './talk.ts'
 import { tools } from './tools.ts'
@@ -27,9 +29,13 @@ const benchmarks: Record<string, Benchmark> = {
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   plans: { about: 'plans of many tasks: what coordinators are sent, claims, and size', run: plans },
-  subagents: { about: 'spawns and announcements; lists and starts with ten thousand ended sub-agents', run: subagents },
+  subagents: {
+    about: 'spawns and announcements; lists and starts with ten thousand ended sub-agents; a thousand jobs',
+    run: async (scratch) => [...(await subagents(scratch)), ...(await measureJobs(scratch))],
+  },
   talk: { about: 'a talk of fifty turns with tools: what is sent, and how much of it was sent before', run: talk },
   memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
+  search: { about: 'searching 100,000 turns by words on both databases, and what the index takes', run: search },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

@@ -40,8 +40,8 @@ export interface CommandOutcome {
   next?: string
   /** The chat goes on in this session; a new one starts with the next message. */
   go?: { session: string; isNew: boolean }
-  /** What this chat sends with its next messages. */
-  voice?: { model?: string; thinking?: ThinkingConfig['level'] }
+  /** What this chat sends with its next messages; `compact` with the next one only. */
+  voice?: { model?: string; thinking?: ThinkingConfig['level']; compact?: true }
   /** What the chat sends as an input now. */
   say?: { kind: 'steer'; content: string }
   /** The sender leaves the chat. */

@@ -4,7 +4,7 @@ import { storable } from '../domain/text/storable.ts'
 import type { Runtime } from '../engine/runtime.ts'
 import { deleteAudit, insertAudit, setAuditOutcome } from '../store/rows/access/audit.ts'
 import type { Caller } from './caller.ts'
-import { actionOf, isChange, type Rule } from './guard-rules.ts'
+import { actionOf, isChange, type Rule } from './guard/rule.ts'
 
 /** A resource is what the caller wrote: only its beginning is kept. */
 const maxResource = 200

@@ -1,50 +1,13 @@
 import type { App } from '../api/app.ts'
-import type { JobSettings } from '../api/views/job.ts'
 import { actionOfLine, nameOfLine } from '../commands/dispatch.ts'
-import { type Action, type ActionRow, actions } from '../domain/access/actions.ts'
-import type { Reach } from '../domain/access/authorize.ts'
-import { type PinScope, pinAction, pinRecordId } from '../domain/profiles/pin.ts'
-import { registryId } from '../domain/profiles/registry.ts'
+import type { Action } from '../domain/access/actions.ts'
 import { parseReference, type ReferenceKind } from '../domain/reference.ts'
-
-/** What a rule can check. Each refuses by throwing: another's thing as one that does not exist. */
-export interface Checks {
-  reach: Reach
-  /** Checks the right to what is named, and returns the reference as others name it. */
-  named(reference: string, folder: string, bare?: ReferenceKind): Promise<string>
-  /** The session that the caller names, as others name it: its stored label, or a turn or persona; refused if another's. */
-  session(target: string, folder: string): Promise<string>
-  /** Refuses a caller without the right to an action that this one needs as well. */
-  may(action: Action): void
-  label(label: string): string
-  /** The folder of a call: the one that the owner gave the user, whatever the caller says. An admin chooses. */
-  folder(folder: string): Promise<string>
-  /** Checks the right to an input. */
-  input(itemId: string): Promise<void>
-  /** Checks the right to a job, and returns its folder. */
-  job(id: number): Promise<string>
-  /** Checks the right to a message of a job. */
-  message(id: number): Promise<void>
-  refuse(): never
-}
-
-/** How one method of App is guarded. */
-export interface Rule<Args extends unknown[]> {
-  action: Action | ((...args: Args) => Action)
-  /** Checks what the call names, and returns its arguments as the caller means them. */
-  args?(checks: Checks, ...args: Args): Promise<Args>
-  /** The resource that the audit names. */
-  about?(...args: Args): string
-  /** Free text of the call: the audit keeps its length and hash. */
-  text?(...args: Args): string | undefined
-  /** Whether it changes who may do what: the owner's calls are audited then, too. */
-  audited?(...args: Args): boolean
-}
-
-const always = () => true
+import { jobRules } from './guard/job-rules.ts'
+import { profileRules } from './guard/profile-rules.ts'
+import { always, type Checks, inFolder, type RulesOf } from './guard/rule.ts'
 
 /** The rule of every method of App: a method without one does not compile. */
-export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
+export const rules: RulesOf<App> = {
   submit: {
     action: (_, { kind = 'message' }) => askActions[kind],
     async args(checks, folder, { session, from, ...question }) {
@@ -228,47 +191,7 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
     about: (task) => withKind('task', task),
   },
 
-  jobs: { action: 'job.list' },
-  previewJob: { action: 'job.list' },
-  addJob: {
-    action: 'job.change',
-    async args(checks, folder, settings) {
-      const at = await checks.folder(folder)
-      return [at, await asNamed(checks, at, settings)]
-    },
-    about: (_, { name = '' }) => `job:${name}`,
-    text: (_, { message, event }) => message ?? event,
-  },
-  editJob: {
-    action: 'job.change',
-    async args(checks, id, settings) {
-      const folder = await checks.job(id)
-      return [id, await asNamed(checks, folder, settings)]
-    },
-    about: (id) => `job:${id}`,
-    text: (_, { message, event }) => message ?? event,
-  },
-  enableJob: { action: 'job.change', args: ownJob, about: (id) => `job:${id}` },
-  removeJob: { action: 'job.change', args: ownJob, about: (id) => `job:${id}` },
-  runJob: { action: 'job.change', args: ownJob, about: (id) => `job:${id}` },
-  fires: {
-    action: 'job.list',
-    async args(checks, filter) {
-      if (filter?.job !== undefined) await checks.job(filter.job)
-      return [filter]
-    },
-  },
-  emitEvent: { action: 'job.emit', about: (name) => `event:${name}`, text: (_, data) => data },
-  resumeJobs: { action: 'job.resume' },
-  outbox: { action: 'job.list' },
-  retryMessage: {
-    action: 'job.change',
-    async args(checks, id) {
-      await checks.message(id)
-      return [id]
-    },
-    about: (id) => `message:${id}`,
-  },
+  ...jobRules,
 
   approvals: { action: 'approval.list' },
   decide: {
@@ -298,35 +221,7 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   agents: { action: 'agent.list', args: async (checks, folder) => [await checks.folder(folder)] },
   checkAgent: { action: 'agent.list', args: async (checks, folder, name) => [await checks.folder(folder), name] },
 
-  profiles: { action: 'profile.read' },
-  profile: { action: 'profile.read' },
-  setProfile: { action: 'profile.change', about: (id) => `profile:${id}`, audited: always },
-  deleteProfile: { action: 'profile.change', about: (id) => `profile:${id}`, audited: always },
-  profileHistory: { action: 'profile.read' },
-  agentRegistry: { action: 'agent.list' },
-  setAgentRegistry: { action: 'agent.register', about: () => registryId, audited: always },
-  registerAgent: { action: 'agent.register', about: ({ agentId }) => `agent:${agentId}`, audited: always },
-  unregisterAgent: { action: 'agent.register', about: (agentId) => `agent:${agentId}`, audited: always },
-  registryHistory: { action: 'profile.read' },
-  pins: {
-    action: 'pin.read',
-    async args(checks, folder, session) {
-      const at = await checks.folder(folder)
-      return [at, session === undefined ? session : await checks.session(session, at)]
-    },
-  },
-  setPin: {
-    action: (_, { scope }) => pinAction(scope),
-    args: ownPin,
-    about: (_, { scope, session }) => pinRecordId(scope, session ?? ''),
-    audited: (_, { scope }) => pinAction(scope) === 'pin.share',
-  },
-  removePin: {
-    action: (_, { scope }) => pinAction(scope),
-    args: ownPin,
-    about: (_, { scope, session }) => pinRecordId(scope, session ?? ''),
-    audited: (_, { scope }) => pinAction(scope) === 'pin.share',
-  },
+  ...profileRules,
 
   narratives: { action: 'memory.read' },
   memories: { action: 'memory.read' },
@@ -353,38 +248,6 @@ export const rules: { [K in keyof App]: Rule<Parameters<App[K]>> } = {
   audit: { action: 'audit.read' },
 }
 
-/** A pin of a session needs the right to that session. */
-async function ownPin<Pin extends { scope: PinScope; session?: string }>(
-  checks: Checks,
-  folder: string,
-  pin: Pin,
-): Promise<[string, Pin]> {
-  const at = await checks.folder(folder)
-  if (pin.scope !== 'session') return [at, pin]
-  return [at, { ...pin, session: await checks.session(pin.session ?? 'main', at) }]
-}
-
-async function ownJob<Rest extends unknown[]>(checks: Checks, id: number, ...rest: Rest): Promise<[number, ...Rest]> {
-  await checks.job(id)
-  return [id, ...rest]
-}
-
-/** A job's turn is checked as every other; labels are the principal's own when it fires. */
-async function asNamed(checks: Checks, folder: string, settings: JobSettings): Promise<JobSettings> {
-  const { session } = settings
-  if (!session?.startsWith('turn:')) return settings
-  return { ...settings, session: await checks.named(session, folder) }
-}
-
-export function actionOf(rule: Rule<unknown[]>, args: unknown[]): Action {
-  return typeof rule.action === 'function' ? rule.action(...args) : rule.action
-}
-
-/** Whether an action changes something. */
-export function isChange(action: Action): boolean {
-  return (actions[action] as ActionRow).changes === true
-}
-
 const askActions = {
   message: 'run.ask',
   steer: 'run.steer',
@@ -401,10 +264,6 @@ const readActions: Partial<Record<ReferenceKind, Action>> = {
 
 function isPrivate(reference: string): boolean {
   return readActions[parseReference(reference).kind ?? 'turn'] === 'memory.read'
-}
-
-async function inFolder<T extends { folder?: string }>(checks: Checks, filter: T | undefined): Promise<T | undefined> {
-  return filter?.folder === undefined ? filter : { ...filter, folder: await checks.folder(filter.folder) }
 }
 
 /** A label in a filter names the caller's own session, as everywhere. */

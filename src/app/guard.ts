@@ -14,7 +14,8 @@ import { findJob } from '../store/rows/jobs/jobs.ts'
 import { findMessage } from '../store/rows/jobs/outbox.ts'
 import { beginAudit } from './audit.ts'
 import type { Caller } from './caller.ts'
-import { actionOf, type Checks, type Rule, rules } from './guard-rules.ts'
+import { actionOf, type Checks, type Rule } from './guard/rule.ts'
+import { rules } from './guard-rules.ts'
 import { noMessage } from './job-app.ts'
 
 /** Methods that answer with a stream, which is checked before its first item. */

@@ -38,6 +38,7 @@ const commands: readonly CommandModule[] = [
   { names: ['subagent'], load: async () => (await import('./commands/subagent.ts')).registerSubagent },
   { names: ['append'], load: async () => (await import('./commands/append.ts')).registerAppend },
   { names: ['personas'], load: async () => (await import('./commands/personas.ts')).registerPersonas },
+  { names: ['profiles'], load: async () => (await import('./commands/profiles.ts')).registerProfiles },
   { names: ['users'], load: async () => (await import('./commands/access/users.ts')).registerUsers },
   { names: ['tokens'], load: async () => (await import('./commands/access/tokens.ts')).registerTokens },
   { names: ['audit'], load: async () => (await import('./commands/access/audit.ts')).registerAudit },

@@ -5,6 +5,7 @@ import type { ChatCommand } from './command.ts'
 import { cronCommands } from './cron.ts'
 import { memoryCommands } from './memory.ts'
 import { modelCommands } from './models.ts'
+import { searchCommands } from './search.ts'
 import { sessionCommands } from './sessions.ts'
 import { statusCommands } from './status.ts'
 import { talkCommands } from './talk.ts'
@@ -18,6 +19,7 @@ export const registry: readonly ChatCommand[] = [
   ...sessionCommands,
   ...modelCommands,
   ...turnCommands,
+  ...searchCommands,
   ...workCommands,
   ...agentCommands,
   ...approvalCommands,

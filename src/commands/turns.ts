@@ -1,8 +1,9 @@
 import type { UndoReport } from '../api/views/result.ts'
 import type { WhyLink, WhyView } from '../api/views/why.ts'
 import { tail } from '../domain/id.ts'
+import { minTurnsToCompact } from '../domain/run-options.ts'
 import { defineCommand } from './command.ts'
-import { factsBlock, listed, said } from './outcome.ts'
+import { counted, factsBlock, listed, said } from './outcome.ts'
 import { shownBlocks } from './shown.ts'
 
 const maxTurns = 20
@@ -62,6 +63,24 @@ export const turnCommands = [
       const turns = (ids: string[]) => ids.map((id) => `turn:${tail(id)}`).join(' ') || 'none'
       const shared = found.ancestor === null ? 'nothing' : `up to turn:${tail(found.ancestor)}`
       return { blocks: [factsBlock({ shared, [`only ${a}`]: turns(found.a), [`only ${b}`]: turns(found.b) })] }
+    },
+  }),
+  defineCommand({
+    name: 'compact',
+    usage: '/compact',
+    summary: 'summarise the turns so far, before your next message is answered',
+    example: '/compact',
+    action: 'turn.read',
+    async run({ app, folder, session }) {
+      const isNew = (await app.sessions({ folder, label: session })).rows.length === 0
+      const turns = isNew ? [] : await app.context(folder, session)
+      const covered = turns.find(({ type }) => type === 'compaction')?.depth ?? 0
+      const fresh = turns.filter(({ depth }) => depth > covered)
+      if (fresh.length < minTurnsToCompact) return said('there is nothing to summarise yet', { next: '/log' })
+      const tokens = turns.reduce((sum, each) => sum + each.tokens, 0)
+      return said(`your next message begins with a summary of ${counted(turns.length, 'turn')}, ${tokens} tokens`, {
+        voice: { compact: true },
+      })
     },
   }),
   defineCommand({

@@ -22,6 +22,8 @@ export const runOptions = z.strictObject({
   /** The moment at which the run ends, running or not. */
   deadline: z.int().exactOptional(),
   ...modelSettings.shape,
+  /** Summarises the turns so far before the first reply, however full the window is. */
+  compact: z.boolean().exactOptional(),
   /** The most that the run may have, given by whoever starts it for another, such as a job for its author. */
   ceiling: ceiling.exactOptional(),
   /** Permissions that came with its inputs: all of them hold, besides those of its personas. */
@@ -36,6 +38,9 @@ export const runOptions = z.strictObject({
     .exactOptional(),
 })
 export type RunOptions = z.infer<typeof runOptions>
+
+/** So many turns at least are worth a summary that was asked for. */
+export const minTurnsToCompact = 2
 
 /** Takes the run options out of an input. Refuses what no row can hold, since a run is made of them in another's end. */
 export function pickRunOptions(input: RunOptions): RunOptions {
@@ -65,10 +70,12 @@ export function clampRunOptions(asked: RunOptions, rank: Rank, maxTimeoutMs: num
 
 /**
  * The options of a run that answers these inputs: the last of each counts, the highest priority, all permissions,
- * and what all ceilings leave. `before` are those of the run that it continues, which hold where no input says otherwise.
+ * and what all ceilings leave. `before` are those of the run that it continues, which hold where no input says otherwise;
+ * that one has summarised already.
  */
 export function mergeRunOptions(inputs: readonly { options: RunOptions }[], before: RunOptions = {}): RunOptions {
-  const { timeoutMs, ...options }: RunOptions = Object.assign({}, before, ...inputs.map((input) => input.options))
+  const { compact: _, ...kept } = before
+  const { timeoutMs, ...options }: RunOptions = Object.assign({}, kept, ...inputs.map((input) => input.options))
   const floor = before.priority ?? 0
   const priorities = inputs.map((input) => input.options.priority ?? floor)
   const permissions = [before, ...inputs.map((input) => input.options)].flatMap((each) => each.permissions ?? [])
@@ -95,6 +102,7 @@ const isForRequest: Record<keyof RunOptions, boolean> = {
   thinking: false,
   maxTokens: false,
   temperature: false,
+  compact: false,
   // A child is limited by what its parent may delegate.
   ceiling: false,
   permissions: true,

@@ -24,6 +24,7 @@ export function withRealFolders(app: App, own: OwnFolders): App {
     context: async (folder, of) => app.context(await real(folder), of),
     show: async (folder, reference) => app.show(await real(folder), reference),
     why: async (folder, ...rest) => app.why(await real(folder), ...rest),
+    search: async (folder, query) => app.search(await real(folder), query),
     diff: async (folder, a, b) => app.diff(await real(folder), a, b),
     async *exportTurns(folder, session) {
       yield* app.exportTurns(await real(folder), session)

@@ -82,7 +82,7 @@ function quoteFiles(view: ScriptView, topic: string): ScriptStep {
   }
 }
 
-/** Presents what was announced since the last answer; undefined if nothing was. */
+/** Presents what sub-agents and jobs have told since the last answer; undefined if they told nothing. */
 export function presentAnnouncements({ messages }: Pick<ScriptView, 'messages'>): string | undefined {
   const end = messages.findLastIndex((message) => message.role === 'assistant' && message.calls.length === 0)
   const told = messages
@@ -91,25 +91,27 @@ export function presentAnnouncements({ messages }: Pick<ScriptView, 'messages'>)
   const [first] = told
   if (!first) return undefined
   if (told.length > 1) return told.map(({ label, outcome, said }) => `${label}: ${said || outcome}`).join('\n\n')
-  if (first.outcome !== 'Complete.')
-    return [`The sub-agent ${first.label}: ${first.outcome}`, first.said].join('\n').trim()
-  const opening = first.label.endsWith('-research') ? 'The research is complete!' : `${first.label} is complete.`
-  return `${opening} Here's what the sub-agent found:\n${first.said}`
+  const { from, label, outcome, said } = first
+  if (outcome !== 'Complete.') return [`The ${from} ${label}: ${outcome}`, said].join('\n').trim()
+  if (from === 'job') return [`The job ${label} is complete.`, said].join('\n').trim()
+  const opening = label.endsWith('-research') ? 'The research is complete!' : `${label} is complete.`
+  return `${opening} Here's what the sub-agent found:\n${said}`
 }
 
 interface Announcement {
+  from: 'sub-agent' | 'job'
   label: string
   outcome: string
   said: string
 }
 
-/** Reads the runtime's announcement of a sub-agent's end; undefined for every other message. */
+/** Reads the runtime's message about the end of a sub-agent or of a job; undefined for every other message. */
 function readAnnouncement(content: string): Announcement | undefined {
-  const [, label, outcome] = /^\[Subagent: ([^\]]+)\] (.+)$/m.exec(content.split('\n')[0] ?? '') ?? []
+  const [, who, label, outcome] = /^\[(Subagent|Cron): ([^\]]+)\] (.+)$/m.exec(content.split('\n')[0] ?? '') ?? []
   if (label === undefined || outcome === undefined) return undefined
-  const boundary = /^\[agent_result:\d+\] run:\w+\. Between the two lines (\S+) is/m.exec(content)?.[1]
+  const boundary = /^(?:\[agent_result:\d+\] run:\w+\. )?Between the two lines (\S+) is/m.exec(content)?.[1]
   const said = boundary === undefined ? '' : (content.split(`\n${boundary}\n`)[1] ?? '').split(`\n${boundary}`)[0]
-  return { label, outcome, said: stripLabel((said ?? '').trim()) }
+  return { from: who === 'Cron' ? 'job' : 'sub-agent', label, outcome, said: stripLabel((said ?? '').trim()) }
 }
 
 /** The topic of a question: `What's the history of XFS` asks for `the history of XFS`. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -79,6 +79,20 @@ test('what the user changes in a file that an agent wrote for another is the own
   writeFileSync(join(folder, 'shared.txt'), 'The crimson vessel is sold in secret.')
   expect(await found(admin, 'crimson')).toEqual([])
   expect(await found(heddle, 'crimson')).toEqual(['file: The crimson vessel is sold in secret.'])
+})
+
+test('a folder may be named by a link to it', async () => {
+  await ask(heddle, 'I am here')
+  const link = `${folder}-link`
+  const draft = { query: [{ content: 'q' }], response: { content: 'another vessel' } }
+  await heddle.append('/elsewhere', { session: 'main', draft })
+  symlinkSync(folder, link)
+  try {
+    const { rows } = await heddle.search(link, { query: 'vessel', session: 'main' })
+    expect(rows.map(({ passage }) => passage)).toEqual(['heard of the vessel: I am here'])
+  } finally {
+    rmSync(link)
+  }
 })
 
 test('memories and notes of the home are not found', async () => {

@@ -44,6 +44,9 @@ export const maxParameters = { most: 4, folder: 'src/engine/run/' }
 /** Max files directly in a folder of src. */
 export const maxFiles = 32
 
+/** Folders of numbered steps that only grow: a reader looks for a number, and finds it in any number of files. */
+export const numberedFolders: readonly string[] = ['src/store/migrations']
+
 /** Files whose exports are for users of the package. */
 export const publicFiles = ['src/index.ts', 'src/testing.ts']
 

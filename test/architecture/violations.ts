@@ -13,6 +13,7 @@ import {
   maxParameters,
   mayImport,
   network,
+  numberedFolders,
   processOnly,
   publicFiles,
   sql,
@@ -136,7 +137,7 @@ function isProgram(path: string): boolean {
 /** A folder shows one subject; a long list hides it. */
 function crowdedFolders(source: readonly Facts[]): string[] {
   return [...Map.groupBy(source, ({ path }) => posix.dirname(path))]
-    .filter(([, files]) => files.length > maxFiles)
+    .filter(([folder, files]) => files.length > maxFiles && !numberedFolders.includes(folder))
     .map(
       ([folder, files]) =>
         `${folder}: has ${files.length} files, more than ${maxFiles}; make a folder for a part of them`,

@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { untilSo } from '../setup/until.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
 /** Looks at its folder once, and answers with what it saw. */
@@ -37,9 +38,11 @@ test('a job whose agent or model is gone fails, says why, and is disabled with a
   try {
     await up.says('running')
     for (const id of ['1', '2', '3']) await run('cron', 'run', id)
-    let fires: Fire[]
-    do fires = (await json<{ fires: Fire[] }>('cron', 'history')).fires
-    while (fires.some(({ status }) => status === undefined))
+    let fires: Fire[] = []
+    await untilSo(async () => {
+      fires = (await json<{ fires: Fire[] }>('cron', 'history')).fires
+      return fires.every(({ status }) => status !== undefined)
+    })
     expect(fires.sort((a, b) => a.jobId - b.jobId)).toMatchObject([
       { status: 'failed', reason: expect.stringContaining('there is no agent "scout"') },
       { status: 'failed', reason: expect.stringContaining('there is no model "other"') },

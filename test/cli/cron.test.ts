@@ -1,5 +1,7 @@
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { databases, newPlace } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 import { heddleWithModel } from './heddle-with-model.ts'
 
@@ -20,6 +22,7 @@ test('a job is added with its next five runs shown before, listed, changed, disa
   )
   expect(added.err.match(/ 08:30:00/g)).toHaveLength(5)
   expect(added.out).toContain('added job 1 "briefing"')
+  expect(added.out).toContain('Jobs fire only while heddle is up, and it is not.    heddle up')
   expect(await heddle().json('cron', 'list')).toMatchObject({
     jobs: [
       {
@@ -65,6 +68,7 @@ test('the daemon fires a job at its time and by hand, and tells what came of it'
   const up = heddle().start('up')
   try {
     await up.says('running')
+    expect((await heddle().run('cron', 'edit', '2', '--name', 'later')).out).not.toContain('heddle up')
     const run = await heddle().json('cron', 'run', '2')
     expect(run).toMatchObject({ ok: true, jobId: 2, outcome: 'fired' })
     type Fires = { fires: { outcome: string; status?: string }[] }
@@ -88,15 +92,23 @@ test('the daemon fires a job at its time and by hand, and tells what came of it'
   expect(messages).toMatchObject([{ to: 'session:main', state: 'sent', title: '[Cron: later] Complete.' }])
 })
 
-test('a restored backup holds all jobs until the owner says go', async () => {
+test.each(databases)('a restored backup holds all jobs until the owner says go, on %s', async (database) => {
+  const { place, remove } = newPlace(database)
+  onTestFinished(remove)
+  if (place.kind === 'postgres') appendFileSync(join(heddle().home, 'heddle.yaml'), `database: ${place.url}\n`)
   const file = join(heddle().folder, 'monday.backup')
-  await heddle().run('cron', 'add', '--name', 'soon', '--every', '1h', '--message', 'look')
+  await heddle().run('cron', 'add', '--name', 'soon', '--every', '1s', '--message', 'look')
   await heddle().run('backup', file)
   await heddle().run('restore', file, '--yes')
   expect((await heddle().run('status')).out).toContain('jobs are held')
   expect((await heddle().run('cron')).out).toContain('heddle cron resume')
   const refused = await heddle().run('cron', 'run', '1')
   expect([refused.code === 0, refused.err.includes('heddle cron resume')]).toEqual([false, true])
+  const up = heddle().start('up')
+  await up.says('running')
+  expect((await heddle().json('cron', 'history'))['fires']).toEqual([])
+  up.stop('SIGTERM')
+  await up.ended
   expect(await heddle().json('cron', 'resume')).toEqual({ ok: true, jobs: 1 })
   expect((await heddle().run('status')).out).not.toContain('jobs are held')
 })

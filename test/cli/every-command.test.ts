@@ -43,6 +43,7 @@ const calls: Record<string, string[]> = {
   subagent: ['subagent', 'history'],
   append: ['append', '--user', 'one', '--assistant', 'two'],
   personas: ['personas'],
+  profiles: ['profiles'],
   users: ['users'],
   tokens: ['tokens'],
   audit: ['audit'],

@@ -17,6 +17,9 @@ const elsewhere: Record<string, string> = {
   'cron history --limit': 'the job has not fired',
   'subagent history --limit': 'there are no sub-agents',
   'memory export --all': 'the archive is empty',
+  '--expect': 'it is at that version',
+  'agents pin --session': 'without a scope the session main is meant',
+  'agents unpin --session': 'without a scope the session main is meant',
   '--today': 'everything in this home is of today',
 }
 

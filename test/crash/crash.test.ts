@@ -40,9 +40,23 @@ describe('a process that is killed', () => {
     patience,
   )
 
-  test(
-    'while it removes the transcripts of its sub-agents leaves every result told once, and each transcript whole or gone',
-    () => killed('tidy', sqlite),
+  test.each<[what: string, scenario: ScenarioName, at: string]>([
+    ['one sub-agent', 'one', 'settle.before_commit#2'],
+    ['a hundred sub-agents', 'hundred', 'settle.after_commit#50'],
+    ['sub-agents that wait for theirs', 'deep', 'settle.before_commit#5'],
+    ['sub-agents that go on with the results of theirs', 'deep', 'settle.after_commit#7'],
+  ])(
+    'with %s at work leaves every result announced once and none lost',
+    async (_, scenario, at) => {
+      const { killed, problems } = await play({ scenario, at: [at] })
+      expect({ killed, problems }).toEqual({ killed: 1, problems: [] })
+    },
+    patience,
+  )
+
+  test.each(['sqlite', 'postgres'])(
+    'while it removes the transcripts of its sub-agents on %s leaves every result told once, and each transcript whole or gone',
+    (name) => killed('tidy', name === 'sqlite' ? sqlite : postgres(), { reached: 'tidy.before_commit#1' }),
     patience,
   )
 
@@ -111,13 +125,15 @@ describe.each(['sqlite', 'postgres'])('one of two processes that is killed on %s
   )
 })
 
-/** Plays a scenario once, then kills it at one of the places it passed, which must be forgiven. */
-async function killed(scenario: ScenarioName, database: string): Promise<void> {
+/** Plays a scenario once, then kills it at a named place or one of those that it passed, which must be forgiven. */
+async function killed(scenario: ScenarioName, database: string, { reached }: { reached?: string } = {}): Promise<void> {
   const undisturbed = await play({ scenario, database })
-  const places = placesOf(undisturbed.passes.first).filter(isAtWork)
+  const passed = placesOf(undisturbed.passes.first).filter(isAtWork)
+  if (reached !== undefined) expect(passed).toContain(reached)
   // At the first place nothing has been done yet, which matters only where nothing is there yet.
+  const places = reached === undefined ? turns(scenario === 'fresh' ? passed : passed.slice(1)) : [reached]
   const results = [undisturbed]
-  for (const at of turns(scenario === 'fresh' ? places : places.slice(1))) {
+  for (const at of places) {
     results.push(await play({ scenario, database, at: [at] }))
     if (results.at(-1)?.killed) break
   }

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { newHeddle, type Started, type TestHeddle } from '../cli/heddle.ts'
 import { heddleWithModel } from '../cli/heddle-with-model.ts'
 import { type Database, databases, newPlace } from '../setup/places.ts'
+import { untilSo } from '../setup/until.ts'
 
 const parts = ['one', 'two', 'three']
 
@@ -74,9 +75,9 @@ const runs = async (...more: string[]) => (await heddle().json<{ runs: { via: st
 
 /** Resolves when so many fires are over, all runs have ended and all messages were sent; the job fires no more. */
 async function stopAfter(count: number): Promise<void> {
-  for (;;) if ((await fires()).filter(({ status }) => status !== undefined).length >= count) break
+  await untilSo(async () => (await fires()).filter(({ status }) => status !== undefined).length >= count)
   await heddle().run('cron', 'disable', '1')
-  for (;;) if ((await runs()).length === 0 && (await messages()).every(({ state }) => state === 'sent')) break
+  await untilSo(async () => (await runs()).length === 0 && (await messages()).every(({ state }) => state === 'sent'))
 }
 
 /** Each fire started three agents, once, and was delivered once, with the words of all three. */

@@ -48,7 +48,9 @@ const slowly = { pieceBytes: 24, pause: 20 }
 // Slow enough for word from another process, which looks once a second.
 const verySlowly = { pieceBytes: 24, pause: 30 }
 
-const errands = Array.from({ length: 10 }, (_, at) => `errand of child-${at + 1 < 10 ? '0' : ''}${at + 1}`)
+const errandsFor = (count: number) =>
+  Array.from({ length: count }, (_, at) => `errand of child-${String(at + 1).padStart(2, '0')}`)
+const errands = errandsFor(10)
 
 const chores = {
   project: { title: 'Chores' },
@@ -140,6 +142,34 @@ export const scenarios = {
       if (await me.sees('errand of child-01')) await me.ask('question in between')
     },
     config: withChildren(errands.length),
+  },
+
+  one: {
+    rules: [spawns('one question', errandsFor(1))],
+    ends: ['completed'],
+    first: (me) => me.ask('one question'),
+  },
+
+  hundred: {
+    rules: [spawns('hundred question', errandsFor(100))],
+    ends: ['completed'],
+    first: (me) => me.ask('hundred question'),
+    config: withChildren(100),
+  },
+
+  deep: {
+    // Two sub-agents, each of which starts two more and goes on with their results.
+    rules: [
+      spawns('deep question', ['outer errand 1', 'outer errand 2']),
+      spawns('outer errand 1', ['inner errand 1', 'inner errand 2']),
+      spawns('outer errand 2', ['inner errand 3', 'inner errand 4']),
+    ],
+    ends: ['completed'],
+    first: (me) => me.ask('deep question'),
+    config: (usual) => ({
+      ...usual,
+      tools: { ...usual.tools, subagents: { ...usual.tools.subagents, maxSpawnDepth: 2 } },
+    }),
   },
 
   disown: {
@@ -246,8 +276,10 @@ export function scenarioNamed(name: ScenarioName): Scenario {
   return scenarios[name]
 }
 
-/** All but the stall, which is no place to be killed at: it takes longer than a lease each time. */
-export const crashScenarios = (Object.keys(scenarios) as ScenarioName[]).filter((name) => name !== 'stall')
+/** All but the stall, which takes longer than a lease each time, and the hundred, which pass the places of ten. */
+export const crashScenarios = (Object.keys(scenarios) as ScenarioName[]).filter(
+  (name) => name !== 'stall' && name !== 'hundred',
+)
 
 async function receiveGuest(me: Person): Promise<void> {
   await me.admit('guest')
@@ -290,6 +322,6 @@ function call(name: string, number = 1) {
 function withChildren(most: number): (usual: Config) => Config {
   return (usual) => ({
     ...usual,
-    tools: { ...usual.tools, subagents: { ...usual.tools.subagents, maxChildrenPerAgent: most } },
+    tools: { ...usual.tools, subagents: { ...usual.tools.subagents, maxChildrenPerAgent: most, maxPerTurn: most } },
   })
 }

@@ -6,6 +6,7 @@ import { startNarrator } from '../../src/engine/knowledge/narrator.ts'
 import { type AllowedModels, chooseModel } from '../../src/engine/model/choose-model.ts'
 import { narratorName } from '../../src/engine/model/role.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
+import type { EndedStep } from '../../src/engine/run/context/journal.ts'
 import { submit } from '../../src/engine/run/submit.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { putPersona } from '../../src/store/rows/personas.ts'
@@ -29,7 +30,11 @@ describe.each(databases)('models.allow on %s', (database) => {
     const main = scriptedModel(
       ({ messages }) =>
         messages.at(-1)?.content === 'delegate'
-          ? { calls: [{ name: 'spawn_agent', input: { task: 'do it', skill: 'writer', model: 'big' } }] }
+          ? {
+              calls: [{ model: 'big' }, { model: 'small' }, {}].map((more) => ({
+                ...{ name: 'spawn_agent', input: { task: 'do it', skill: 'writer', ...more } },
+              })),
+            }
           : { text: 'from main' },
       { name: 'main', ...(options.window !== undefined && { window: options.window }) },
     )
@@ -78,11 +83,18 @@ describe.each(databases)('models.allow on %s', (database) => {
     const { runId } = await office.ask('delegate')
     const [steps, child] = await office.engine.store.read(async (rows) => [
       await readSteps(rows, runId ?? ''),
-      (await runsOf(rows, { rootRunId: runId ?? '' })).find(({ depth }) => depth === 1),
+      (await runsOf(rows, { rootRunId: runId ?? '' })).find(({ modelRequested }) => modelRequested === 'big'),
     ])
-    const answered = steps.find(({ kind }) => kind === 'ended')?.payload
-    expect(answered).toMatchObject({ output: { model: 'main', clamped: { from: 'big', why } } })
-    expect(child?.modelRequested).toBe('big')
+    const answers = steps.filter(({ kind }) => kind === 'ended').map(({ payload }) => (payload as EndedStep).output)
+    const begun = { status: 'accepted', run_id: expect.any(String), session_key: expect.any(String) }
+    expect(answers).toEqual(
+      expect.arrayContaining([
+        { ...begun, model: 'main', clamped: { from: 'big', why } },
+        { ...begun, model: 'small' },
+        { ...begun, model: 'main' },
+      ]),
+    )
+    expect(child?.depth).toBe(1)
     expect(never.requests).toEqual([])
   })
 

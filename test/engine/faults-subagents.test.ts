@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { ModelRequest } from '../../src/domain/model.ts'
 import { cancel } from '../../src/engine/run/cancel.ts'
+import { append } from '../../src/engine/turns/append.ts'
+import { fork } from '../../src/engine/turns/fork.ts'
 import { listResults } from '../../src/store/rows/results.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
@@ -121,4 +124,108 @@ describe.each(databases)('sub-agents on %s', patience, (database) => {
     await nest.until(async (rows) => (await runsOf(rows, { live: true })).length === 0)
     expect(await undelivered()).toMatchObject([{ status: 'completed', output: 'nobody is told of this' }])
   })
+
+  test('a requester that compacts its conversation when a result arrives is told of it once, afterwards', async () => {
+    const [child, summing] = [gate(), gate()]
+    const isSummary = ({ system }: ModelRequest) => system.startsWith('This conversation is too long')
+    nest = await newSpawning(
+      database,
+      {
+        parent: (last, request) =>
+          isSummary(request)
+            ? { text: 'they spoke at length', gate: summing }
+            : spawns({ task: 'Read.', label: 'slow' })(last, request),
+        child: () => ({ text: 'done', gate: child }),
+      },
+      { window: 60_000 },
+    )
+    const asked = await nest.say('go')
+    await child.reached
+    await nest.until(async (rows) => (await findSessions(rows, { label: 'main' }))[0]?.headTurnId ?? undefined)
+    const draft = { query: [{ content: 'And?' }], response: { content: 'long answer '.repeat(3000) } }
+    for (let turn = 0; turn < 8; turn++) await append(nest.engine, { folder: nest.folder, label: 'main', draft })
+    const other = await nest.say('next question')
+    await summing.reached
+    child.open()
+    await nest.until(async (rows) => (await listResults(rows, {})).length === 1)
+    summing.open()
+    await Promise.all([nest.heard(asked), nest.heard(other)])
+    const told = nest
+      .parentRequests()
+      .filter((request) => !isSummary(request))
+      .map(({ messages }) => messages.filter(({ content }) => content.startsWith('[Subagent: slow] Complete.')).length)
+    expect(told.slice(-2)).toEqual([0, 1])
+    expect(nest.parentRequests().filter(isSummary).length).toBeGreaterThan(0)
+  })
+
+  test('a fork of the requester is told nothing of what the requester started, which is told once', async () => {
+    const hold = gate()
+    nest = await newSpawning(database, {
+      parent: spawns({ task: 'Read.', label: 'slow' }),
+      child: () => ({ text: 'done', gate: hold }),
+    })
+    const asked = await nest.say('go')
+    await hold.reached
+    const head = await nest.until(
+      async (rows) => (await findSessions(rows, { label: 'main' }))[0]?.headTurnId ?? undefined,
+    )
+    await fork(nest.engine, { folder: nest.folder, turnId: head, label: 'branch' })
+    hold.open()
+    await nest.heard(asked)
+    const before = nest.parentRequests().length
+    await nest.ask('what now?', { label: 'branch' })
+    const heard = (requests: ModelRequest[]) =>
+      requests.flatMap(({ messages }) => messages.filter(({ content }) => content.startsWith('[Subagent: slow]')))
+    expect(heard(nest.parentRequests().slice(0, before))).toHaveLength(1)
+    expect(heard(nest.parentRequests().slice(before))).toEqual([])
+  })
+
+  test('sub-agents beyond the model calls that a request may make fail with a reason, and each result is announced', async () => {
+    const tasks = ['a', 'b', 'c', 'd', 'e', 'f']
+    nest = await newSpawning(
+      database,
+      {
+        parent: spawns(...tasks.map((task) => ({ task, label: task }))),
+        child: (last) => ({ text: `did ${last}` }),
+      },
+      {
+        config(config) {
+          deep(config)
+          config.budgets.perRequest.steps = 5
+        },
+      },
+    )
+    const { status, text } = await nest.ask('go')
+    expect(status).toBe('failed')
+    expect(text).toContain('heddle config set budgets.perRequest.steps NUMBER')
+    const results = await nest.engine.store.read((rows) => listResults(rows, {}))
+    const refused = results.filter((result) => result.status === 'failed').map(({ output }) => output)
+    expect([results.length, refused.length > 1]).toEqual([tasks.length, true])
+    for (const output of refused) expect(output).toContain('the request has made 5 model calls')
+    const items = await nest.engine.store.read((rows) =>
+      rows.all(rows.build.selectFrom('inbox').select('result_id').where('kind', '=', 'system')),
+    )
+    expect(items.map(({ result_id }) => result_id).sort()).toEqual(results.map(({ id }) => id).sort())
+  })
+})
+
+test('a thousand queued sub-agents all end, and one wake announces each of them once', patience, async () => {
+  const tasks = Array.from({ length: 1000 }, (_, at) => `n${at}`)
+  const nest = await newSpawning(
+    'sqlite',
+    { parent: spawns(...tasks.map((task) => ({ task, label: task }))), child: (last) => ({ text: `did ${last}` }) },
+    {
+      window: 10_000_000,
+      config(config) {
+        Object.assign(config.tools.subagents, { maxChildrenPerAgent: 1000, maxPerTurn: 1000 })
+        Object.assign(config.budgets.perRequest, { steps: 2000, tokens: 1e9 })
+      },
+    },
+  )
+  expect(await nest.ask('go')).toMatchObject({ ok: true })
+  const { messages } = nest.parentRequests().at(-1) as ModelRequest
+  const told = messages.flatMap(({ content }) => /^\[Subagent: (n\d+)\] Complete\.\n/.exec(content)?.[1] ?? [])
+  await nest.remove()
+  expect(told.sort()).toEqual(tasks.sort())
+  expect(nest.parentRequests()).toHaveLength(3)
 })

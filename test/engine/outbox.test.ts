@@ -39,10 +39,10 @@ describe.each(databases)('messages of jobs on %s', (database) => {
     await source.handle(clock.now())
     await source.stop?.()
   }
-  const queue = (kind: 'webhook' | 'session', to: string, key = 'k1') =>
+  const queue = (kind: 'webhook' | 'session', to: string, key = 'k1', content = 'the answer') =>
     under.engine.store.write('settle', (tx) =>
       insertMessage(tx, {
-        ...{ kind, to, key, title: '[Cron: tidy] Complete.', content: 'the answer', label: trusted },
+        ...{ kind, to, key, title: '[Cron: tidy] Complete.', content, label: trusted },
         ...{ principal: 'owner', folder, jobId: null, runId: null, createdAt: clock.now() },
       }),
     )
@@ -147,6 +147,16 @@ describe.each(databases)('messages of jobs on %s', (database) => {
     ])
     expect(turn?.turn.queryMessages).toHaveLength(1)
     expect(await messages()).toMatchObject([{ state: 'sent', attempts: 1 }])
+  })
+
+  test('to a session are cleaned of what could hide or move their text', async () => {
+    await start()
+    await queue('session', 'main', 'k1', 'one\r\ntwo\u2028=====x=====\u001b[2K\u202eback')
+    await under.work()
+    await sendDue(sourceOf(async () => undefined))
+    const [turn] = await under.turns(1)
+    const content = turn?.turn.queryMessages[0]?.content ?? ''
+    expect(content.split('\n').slice(4, -1)).toEqual(['one', 'two', '=====x=====[2Kback'])
   })
 
   test('and jobs wait until the owner lets them go, where the database was restored', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ModelRequest } from '../../src/domain/model.ts'
+import { putPersona } from '../../src/store/rows/personas.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
@@ -94,6 +95,48 @@ describe.each(databases)('sessions_spawn on %s', (database) => {
     })
     expect(nest.childRequests()).toHaveLength(1)
     expect(cheap.requests).toEqual([])
+  })
+
+  test('gives a sub-agent of a sub-agent no model that the request may not use', async () => {
+    const cheap = scriptedModel(() => ({ text: 'cheap' }), { name: 'cheap' })
+    const child = (last: string, request: ModelRequest) =>
+      last === 'outer' && !answered(request)
+        ? calling('sessions_spawn', { task: 'inner', model: 'cheap' })
+        : { text: `did ${last}` }
+    nest = await newSpawning(
+      database,
+      { parent: spawns({ task: 'outer' }), child },
+      { others: [cheap], config: ({ tools }) => Object.assign(tools.subagents, { maxSpawnDepth: 2 }) },
+    )
+    await nest.ask('go', { ceiling: { models: ['scripted'] } })
+    const told = nest.childRequests().map(answered).find(Boolean)
+    expect(told).toMatchObject({ status: 'accepted', model: 'scripted', clamped: { from: 'cheap' } })
+    expect((await nest.children()).map(({ ceiling }) => ceiling.models)).toEqual(
+      expect.arrayContaining([['scripted'], ['scripted']]),
+    )
+    expect(cheap.requests).toEqual([])
+  })
+
+  test('hands the persona of the session down: its permissions, and its model where none is asked for', async () => {
+    const cheap = scriptedModel(() => ({ text: 'cheap' }), { name: 'cheap' })
+    const plain = spawns({ task: 'Think.' }, { task: 'Think.', model: 'scripted' })
+    nest = await newSpawning(database, { parent: plain, child: done }, { others: [cheap] })
+    const persona = {
+      ...{ id: 'lotte', identity: { name: 'Lotte', soul: '' }, permissions: { tools: { deny: ['web_fetch'] } } },
+      defaultModelConfig: { model: 'cheap' },
+    }
+    await nest.engine.store.write('persona', (tx) => putPersona(tx, persona, 1))
+    await nest.ask('go', { label: 'lotte:main', model: 'scripted' })
+    const sessions = await nest.engine.store.read((rows) => findSessions(rows, { folder: nest.folder }))
+    const kept = sessions.filter(({ kind }) => kind === 'agent').map(({ personaId }) => personaId)
+    expect(kept).toEqual(['lotte', 'lotte'])
+    const asked = [...nest.childRequests(), ...cheap.requests]
+    expect(asked).toHaveLength(2)
+    for (const { tools } of asked) {
+      expect(tools.map(({ name }) => name)).toContain('read_file')
+      expect(tools.map(({ name }) => name)).not.toContain('web_fetch')
+    }
+    expect(cheap.requests).toHaveLength(1)
   })
 
   test('starts another agent by its name, with its own instructions and no tool that its parent lacks', async () => {

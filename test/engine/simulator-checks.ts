@@ -36,6 +36,7 @@ export async function violations(simulation: Simulation): Promise<string[]> {
     ...children(simulation, rows),
     ...plans(rows),
     ...fires(rows, simulation.arrived),
+    ...transcripts(rows),
     ...cancelled(simulation, rows),
     ...(await unanswered(simulation)),
     ...budgets(simulation, rows),
@@ -65,6 +66,29 @@ function inputs({ told }: Simulation, { inbox, turns, sessions }: Rows): string[
       .map(({ id, kind }) => `${kind} ${id} is consumed by a turn that does not tell it`),
     ...inbox.filter(({ id }) => times(id) > 1).map(({ id, kind }) => `${kind} ${id} was heard twice`),
   ]
+}
+
+/** A transcript is whole, or all of it is gone, and only after its result was read; the result stays. */
+function transcripts({ sessions, runs, turns, steps, inbox, agent_results: results }: Rows): string[] {
+  return runs
+    .filter(({ cleanup }) => cleanup === 'delete')
+    .flatMap((run) => {
+      const isRemoved = sessions.some(({ id, removed_at }) => id === run.session_id && removed_at !== null)
+      const texts = [
+        ...turns.filter(({ run_id }) => run_id === run.id).map((turn) => turn.response_message_json),
+        ...steps.filter(({ run_id }) => run_id === run.id).map(({ payload_json }) => payload_json),
+        ...inbox.filter(({ run_id }) => run_id === run.id).map(({ payload_json }) => payload_json),
+      ]
+      const isPartly = texts.some((text) => text.includes('[removed: ') !== isRemoved)
+      const result = results.find(({ run_id }) => run_id === run.id)
+      return [
+        ...(isPartly ? [`the transcript of run ${run.id} is gone in part`] : []),
+        ...(isRemoved && result?.processed === 0
+          ? [`the transcript of run ${run.id} went before its result was read`]
+          : []),
+        ...(result?.output.startsWith('[removed: ') ? [`the result of run ${run.id} went with its transcript`] : []),
+      ]
+    })
 }
 
 /** Of two messages, one accepted before the other was sent, the first is told first. */

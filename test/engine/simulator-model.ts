@@ -8,11 +8,12 @@ import { providerRequestOf, toScriptedReply } from '../../src/testing/hall-model
 import { hallRule, mediocreNames } from '../../src/testing.ts'
 import type { Life } from './simulator-schedule.ts'
 
-/** What can be asked of the simulated model; `spawn X` gives X to two children. */
+/** What can be asked of the simulated model; `spawn X` gives X to two children, `tidy X` to two whose transcripts go. */
 export const tasks = [
   ...['plain', 'look', 'put', 'push', 'all', 'later', 'never', 'loop', 'chain', 'spawn plain', 'spawn all'],
   ...['press', 'all press', 'spawn press'],
   ...['spawn later', 'spawn never', 'spawn push', 'spawn spawn plain'],
+  ...['tidy plain', 'tidy all', 'tidy never', 'tidy tidy plain', 'spawn tidy plain'],
 ]
 
 /** Jobs for a coordinator: plans that models of the hall carry out, alone or together, and a word in between. */
@@ -55,8 +56,8 @@ export function thinker(life: Life, outside: Outside, maxOutputTokens: number): 
       if (task === 'all') return { calls: ['look', 'put', 'push'].map((name) => ({ name })), usage }
       if (task === 'all press') return { calls: ['look', 'press', 'push', 'press'].map((name) => ({ name })), usage }
       if (['look', 'put', 'push', 'press'].includes(task)) return { calls: [{ name: task }], usage }
-      if (task.startsWith('spawn '))
-        return { calls: [1, 2].map(() => ({ name: 'spawn', input: task.slice('spawn '.length) })), usage }
+      const [, name, given] = /^(spawn|tidy) (.*)$/.exec(task) ?? []
+      if (name !== undefined) return { calls: [1, 2].map(() => ({ name, input: given })), usage }
       return { text: 'done', usage }
     },
     { price: { input: 1, output: 1 } },
@@ -83,6 +84,15 @@ export function toolsOf(life: Life, outside: Outside, engine: Engine): Tool[] {
       effect: 'transactional',
       write: (tx, task, call) =>
         spawnChild(tx as Tx, engine, call, { content: task as string, via: 'spawn_agent', agent: 'general' }),
+    },
+    {
+      ...described('tidy'),
+      effect: 'transactional',
+      write: (tx, task, call) =>
+        spawnChild(tx as Tx, engine, call, {
+          ...{ content: task as string, via: 'sessions_spawn', agent: 'general' },
+          subagent: { title: 'tidy', cleanup: 'delete', shareMode: 'handoff' },
+        }),
     },
   ]
 }

@@ -11,7 +11,7 @@ import { newOffice, type Office, type OfficeOptions } from './test-team.ts'
 /** What someone answers, by the newest message and the whole request. */
 type Answers = (last: string, request: ModelRequest) => ScriptedReply
 
-export interface SpawningOptions extends Pick<OfficeOptions, 'config' | 'tools' | 'clock'> {
+export interface SpawningOptions extends Pick<OfficeOptions, 'config' | 'tools' | 'clock' | 'window'> {
   agents?: Agent[]
   others?: ScriptedModel[]
   tools?: Tool[]
@@ -54,11 +54,11 @@ export function spawns(...inputs: object[]): Answers {
 export async function newSpawning(
   database: Database,
   { parent, child }: { parent: Answers; child: Answers },
-  { config: configure, others = [], ...options }: SpawningOptions = {},
+  { config: configure, others = [], window, ...options }: SpawningOptions = {},
 ): Promise<Spawning> {
   const answer = (request: ModelRequest) =>
     (isSubagent(request) ? child : parent)(request.messages.at(-1)?.content ?? '', request)
-  const model = scriptedModel(answer)
+  const model = scriptedModel(answer, window === undefined ? {} : { window })
   const office = await newOffice(
     database,
     {},

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -121,6 +121,21 @@ describe('the tool cron', () => {
     expect(answer?.content).toContain('a job starts no jobs')
   })
 
+  test('starts no job from a sub-agent', async () => {
+    const { app } = gateway
+    const add = { name: 'cron', input: { action: 'add', every: '1h', message: 'more' } }
+    script = (said) => {
+      if (said === 'delegate') return { calls: [{ name: 'sessions_spawn', input: { task: 'multiply' } }] }
+      return said.startsWith('multiply') ? { calls: [add] } : undefined
+    }
+    await ask(app, 'delegate')
+    expect(await app.jobs()).toEqual([])
+    const answers = model.requests.flatMap(({ messages }) => messages).filter(({ role }) => role === 'tool')
+    expect(answers.map(({ content }) => content)).toContainEqual(
+      expect.stringContaining('an agent that works for another starts no jobs'),
+    )
+  })
+
   test('gives a reminder to the session that asked for it, and lists, runs and removes only its own', async () => {
     const { app } = gateway
     await app.addJob(folder, { every: '1h', message: 'of the owner' })
@@ -218,6 +233,28 @@ describe('an answer is delivered', () => {
       })
     } finally {
       server.close()
+    }
+  })
+
+  test('to the program notify.command, with the first 200 characters on one line', async () => {
+    const place = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-notify-')))
+    try {
+      const [program, told] = [join(place, 'notify'), join(place, 'told')]
+      writeFileSync(program, `#!/bin/sh\nprintf '%s' "$1" >> ${told}\n`, { mode: 0o755 })
+      await start((config) => {
+        config.notify = { command: program }
+      })
+      const { app } = gateway
+      script = () => ({ text: `all is\nwell ${'x'.repeat(300)}` })
+      const { id } = await app.addJob(folder, { name: 'site', on: 'go', message: 'x', deliver: ['notify'] })
+      await app.emitEvent('go')
+      await over(id)
+      while ((await app.outbox())[0]?.state !== 'sent') await new Promise(setImmediate)
+      expect(readFileSync(told, 'utf8')).toBe(
+        `heddle: [Cron: site] Complete. all is well ${'x'.repeat(300)}`.slice(0, 200),
+      )
+    } finally {
+      rmSync(place, { recursive: true, force: true })
     }
   })
 

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Question } from '../../src/api/views/question.ts'
+import type { TurnView } from '../../src/api/views/turn.ts'
 import { rehearsalModel } from '../../src/rehearsal/rehearsal.ts'
 import { systemClock } from '../../src/system.ts'
 import { openTestApp } from '../../src/testing.ts'
+import { untilSo } from '../setup/until.ts'
 
 const request = 'survey this folder and write a report with a summary per part'
 
@@ -42,7 +44,7 @@ async function newPerson() {
       }
     }
   }
-  return { app, say, read: (path: string) => readFileSync(join(folder, path), 'utf8') }
+  return { app, folder, say, read: (path: string) => readFileSync(join(folder, path), 'utf8') }
 }
 
 test('a small request is done by one agent of the real engine, and told by the coordinator', async () => {
@@ -63,4 +65,24 @@ test('a report is planned, refused, planned anew, fails, is mended, written and 
   expect(told).toMatch(/\b(\d+) numbers counted again from the files, \1 agree\./)
   expect(read('REPORT.md')).toContain('- src/api: 1 file, 2 lines, 1 export, 1 TODO (first src/api/cart.ts:1). result:')
   expect(read('REPORT.md')).not.toContain('src/web')
+})
+
+test('a job of the rehearsal starts three agents, and the main session presents their joint answer', async () => {
+  const { app, folder } = await newPerson()
+  const { id } = await app.addJob(folder, {
+    ...{ name: 'trio', every: '1h', agent: '@general', deliver: ['session:main'] },
+    message: 'use sub-agents: count files in src; find "TODO"; outline package.json',
+  })
+  await app.runJob(id)
+  const presented = async () => (await app.log(folder, { of: 'session:main' }).catch(() => [])).at(-1)
+  await untilSo(async () => (await presented()) !== undefined)
+  expect(await app.fires({ job: id })).toMatchObject([{ outcome: 'fired', status: 'completed' }])
+  const shown = (await app.show(folder, `turn:${(await presented())?.id}`)) as TurnView
+  const [opening, ...parts] = shown.response.content.split(/(?<=complete\.)\n|\n\n/)
+  expect(opening).toBe('REHEARSAL: The job trio is complete.')
+  expect(parts.sort()).toEqual([
+    'count files in src: src: 3 files.',
+    'find "TODO": "TODO": 1 in 1 file.\nsrc/api/cart.ts:1: export const cart = [] // TODO price',
+    expect.stringMatching(/^outline package.json: package.json: /),
+  ])
 })

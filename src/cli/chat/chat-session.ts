@@ -275,7 +275,7 @@ export class ChatSession {
     if (message.isShown) this.#echo(message)
     try {
       this.#idle = Promise.withResolvers()
-      const options = { session: this.#session, ...this.#modelChoice.options }
+      const options = { session: this.#session, ...this.#modelChoice.optionsFor(how) }
       const sending = this.#outbox.send(message, options)
       this.#draw()
       await sending

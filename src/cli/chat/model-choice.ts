@@ -1,12 +1,15 @@
 import type { CommandInput, CommandOutcome } from '../../api/commands.ts'
 import type { Question } from '../../api/views/question.ts'
 import type { ChatSettings } from './chat-settings.ts'
+import type { OutgoingMessage } from './outbox.ts'
 
 /** Model and thinking level of a chat. */
 export class ModelChoice {
   readonly #settings: ChatSettings
   /** What commands are told of this chat. */
   voice: Pick<CommandInput, 'model' | 'thinking'>
+  /** The next message asks for a summary of what was before it. */
+  #isToCompact = false
 
   constructor(settings: ChatSettings) {
     this.#settings = settings
@@ -17,15 +20,18 @@ export class ModelChoice {
     return this.voice.model
   }
 
-  /** Options sent with each message. */
-  get options(): Pick<Question, 'agent' | 'attended' | 'model' | 'thinking'> {
+  /** Options to send with a message; one that is steered into a turn begins none. */
+  optionsFor(how: OutgoingMessage['how']): Pick<Question, 'agent' | 'attended' | 'model' | 'thinking' | 'compact'> {
     const { agent, isAttended } = this.#settings
     const { model, thinking } = this.voice
+    const compact = this.#isToCompact && how !== 'steer'
+    if (compact) this.#isToCompact = false
     return {
       ...(agent !== undefined && { agent }),
       ...(isAttended && { attended: true }),
       ...(model !== undefined && { model }),
       ...(thinking && { thinking: { level: thinking } }),
+      ...(compact && { compact }),
     }
   }
 
@@ -34,7 +40,8 @@ export class ModelChoice {
   }
 
   /** Takes over what a command chose. */
-  set(voice: NonNullable<CommandOutcome['voice']>): void {
+  set({ compact, ...voice }: NonNullable<CommandOutcome['voice']>): void {
+    if (compact) this.#isToCompact = true
     this.voice = { ...this.voice, ...voice }
   }
 }

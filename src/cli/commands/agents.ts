@@ -4,21 +4,32 @@ import { type Agents, type AgentsHere, agentsInDirectories, hasNotedFolders, ope
 import { type Config, loadConfig } from '../../config/config.ts'
 import type { Agent } from '../../domain/agent.ts'
 import { UsageError } from '../../domain/errors.ts'
+import type { AgentEntry } from '../../domain/profiles/registry.ts'
 import { nearest } from '../../domain/text/nearest.ts'
 import { homePaths } from '../../home/home.ts'
 import { secretReader } from '../../home/secrets.ts'
 import type { CommandContext, CommandResult, Register } from '../command.ts'
-import { agentCounts, agentFacts, agentList, agentRow, findingLines, findingPages } from '../pages/agents-page.ts'
+import {
+  agentCounts,
+  agentFacts,
+  agentList,
+  agentRow,
+  allAgentRows,
+  findingLines,
+  findingPages,
+} from '../pages/agents-page.ts'
 import { printable } from '../terminal/screen.ts'
 import { editAgent, newAgent, trustAgent } from './agents/agents-keep.ts'
 import { findAgent, matchingAgents, noSuchAgent } from './agents/agents-named.ts'
+import { addPinCommands } from './agents/pins.ts'
+import { addRegistryCommands } from './agents/registry.ts'
 
 export const registerAgents: Register = (program, run) => {
   const agents = program
     .command('agents')
     .alias('skills')
     .helpGroup('SET UP')
-    .description('agents: list, add, edit, test, trust')
+    .description('agents: list, add, edit, test, trust, register, pin')
   agents
     .command('list [name]', { isDefault: true })
     .alias('ls')
@@ -65,6 +76,8 @@ export const registerAgents: Register = (program, run) => {
     .description('trust this version of an agent file, by name or path')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(run(async (here, [name = ''], options) => trustAgent(here, await openHere(here), name, options)))
+  addRegistryCommands(agents, run)
+  addPinCommands(agents, run)
 }
 
 const testHelp = `
@@ -77,16 +90,35 @@ Example: heddle agents test coder -m local`
 async function list(here: CommandContext): Promise<CommandResult> {
   const known = await agentsHere(here)
   const { agents, diagnostics } = openAgents(known).look(here.folder)
+  const entries = await registeredHere(here, known)
   const counts = agentCounts(agents, diagnostics.length)
   const next = counts === '' ? 'heddle agents show NAME    heddle agents new NAME' : `${counts}    heddle agents check`
   // Directories that could not be read are in no list of agents.
   const aboutDirectories =
     diagnostics.length === 0 ? [] : [findingLines(here.screen, diagnostics, { paths: true }).join('\n')]
   const text =
-    agents.length === 0
+    agents.length + entries.length === 0
       ? 'none yet    heddle agents new NAME'
-      : [agentList(here.screen, agents), ...aboutDirectories, defaultAgentLine(known.config), next].join('\n\n')
-  return { json: { agents: agents.map(agentRow), diagnostics }, text }
+      : [agentList(here.screen, agents, entries), ...aboutDirectories, defaultAgentLine(known.config), next].join(
+          '\n\n',
+        )
+  return { json: { agents: allAgentRows(agents, entries), diagnostics }, text }
+}
+
+/** Agents of the registry; none before there is a database, or if it cannot be read. */
+async function registeredHere(here: CommandContext, { config }: { config: Config }): Promise<AgentEntry[]> {
+  if (!mayHaveDatabase(here, config)) return []
+  try {
+    return (await (await here.client()).agentRegistry()).registry.agents
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    here.tell(`cannot read the registry, so only agent files are listed: ${printable(why)}`)
+    return []
+  }
+}
+
+function mayHaveDatabase(here: CommandContext, { database }: Config): boolean {
+  return database !== 'sqlite' || existsSync(homePaths(here.home).database)
 }
 
 /** The default agent. @coordinator and @general have no file, so the list does not show them. */
@@ -160,8 +192,7 @@ async function openHere(here: CommandContext): Promise<Agents> {
 /** Settings for agents. Opens the engine once if session folders, which decide about trust, are not recorded yet. */
 async function agentsHere(here: CommandContext): Promise<AgentsHere & { config: Config }> {
   const found = await settingsHere(here)
-  const mayHaveSessions = found.config.database !== 'sqlite' || existsSync(homePaths(here.home).database)
-  if (mayHaveSessions && !hasNotedFolders(found.paths))
+  if (mayHaveDatabase(here, found.config) && !hasNotedFolders(found.paths))
     await here.heddle().catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error)
       here.tell(`cannot read the folders of your sessions, so agent files in them are shown as trusted: ${why}`)

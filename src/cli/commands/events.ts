@@ -5,6 +5,7 @@ import { type CommandContext, type Register, rareGroup } from '../command.ts'
 import { wholeNumber } from '../input/counts.ts'
 import { wholeInput } from '../input/piped.ts'
 import { ago, printable } from '../terminal/screen.ts'
+import { waitsForUp, withUpHint } from './jobs/up-hint.ts'
 import { countLabel } from './status.ts'
 
 export const registerEvents: Register = (program, run) => {
@@ -65,7 +66,11 @@ export const registerEvents: Register = (program, run) => {
         const busy = skipped.length > 0 ? `, ${skipped.length} skipped: ${skipped[0]?.reason}` : ''
         const text =
           fires.length > 0
-            ? `${countLabel(fires.length - skipped.length, 'job')} fired${busy}    heddle cron history`
+            ? await withUpHint(
+                here,
+                `${countLabel(fires.length - skipped.length, 'job')} fired${busy}    heddle cron history`,
+                waitsForUp,
+              )
             : `no job waits for ${printable(name)}    heddle cron add --on ${printable(name)} --message "…"`
         return { json: { ok: true, fires }, text }
       }),
@@ -74,7 +79,7 @@ export const registerEvents: Register = (program, run) => {
   program
     .command('gc')
     .helpGroup(rareGroup)
-    .description('delete events older than retention.eventDays; turns are never deleted')
+    .description('delete events, ended fires and sent messages older than retention.eventDays; never turns')
     .action(
       run(async (here) => {
         const pruned = await (await here.client()).prune()

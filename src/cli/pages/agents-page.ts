@@ -1,4 +1,5 @@
 import { type Agent, type AgentDiagnostic, isLive } from '../../domain/agent.ts'
+import type { AgentEntry } from '../../domain/profiles/registry.ts'
 import { cut, paint, printable, type Screen, width, wrapped } from '../terminal/screen.ts'
 
 const maxNameWidth = 24
@@ -8,24 +9,87 @@ export function agentRow({ body: _body, extra: _extra, ...row }: Agent): Omit<Ag
   return row
 }
 
+/** Entries without a file that the list shows; of more it tells the number. */
+const maxEntries = 60
+
+/** Rows of all agents in one namespace: files with the profile of their entry, then entries without a file. */
+export function allAgentRows(agents: readonly Agent[], entries: readonly AgentEntry[]): object[] {
+  const byName = entriesByName(entries)
+  return [
+    ...agents.map((agent) => {
+      const entry = isLive(agent) ? byName.get(agent.name) : undefined
+      return { ...agentRow(agent), ...(entry && { profileId: entry.profileId, tags: entry.tags }) }
+    }),
+    ...withoutFile(agents, entries).map(({ agentId, description, profileId, tags }) => ({
+      ...{ name: agentId.slice(1), description, triggers: [], tools: [], model: null, path: null },
+      ...{ source: 'registry', status: 'ready', promptTokens: 0, diagnostics: [], profileId, tags },
+    })),
+  ]
+}
+
+function entriesByName(entries: readonly AgentEntry[]): ReadonlyMap<string, AgentEntry> {
+  return new Map(entries.map((entry) => [entry.agentId.slice(1), entry]))
+}
+
+function withoutFile(agents: readonly Agent[], entries: readonly AgentEntry[]): AgentEntry[] {
+  const files = new Set(agents.filter(isLive).map(({ name }) => name))
+  return entries.filter(({ agentId }) => !files.has(agentId.slice(1)))
+}
+
 /** Two lines for each agent: name and description; source, size and tools. */
-export function agentList(screen: Screen, agents: readonly Agent[]): string {
-  const room = Math.min(maxNameWidth, Math.max(...agents.map(({ name }) => width(printable(name)))))
-  return agents
-    .map((agent) => {
-      const name = cut(printable(agent.name), room)
-      const state = stateOf(agent)
-      const left = screen.columns - room - 2 - (state === '' ? 0 : state.length + 2)
-      const description = cut(printable(oneLineOf(agent)), left)
-      const weight = `${agent.promptTokens} tokens`
-      const more = [agent.source, weight, ...(agent.model === null ? [] : [agent.model]), toolsOf(agent)].join(' · ')
-      const indent = ' '.repeat(room + 2)
-      return [
-        `${paint(screen, 'bold', name)}${' '.repeat(room - width(name) + 2)}${painted(screen, agent, state)}${description}`,
-        ...wrapped(indent + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
-      ].join('\n')
-    })
-    .join('\n')
+export function agentList(screen: Screen, agents: readonly Agent[], entries: readonly AgentEntry[]): string {
+  const byName = entriesByName(entries)
+  const alone = withoutFile(agents, entries)
+  const shown = alone.slice(0, maxEntries)
+  const names = [...agents.map(({ name }) => name), ...shown.map(({ agentId }) => agentId.slice(1))]
+  const room = Math.min(maxNameWidth, Math.max(...names.map((name) => width(printable(name)))))
+  const more = alone.length - shown.length
+  return [
+    ...fileLines(screen, agents, byName, room),
+    ...shown.map((entry) => entryLines(screen, entry, room)),
+    ...(more > 0 ? [`… and ${more} more    heddle agents export`] : []),
+  ].join('\n')
+}
+
+function entryLines(screen: Screen, { agentId, description, profileId, tags }: AgentEntry, room: number): string {
+  const name = cut(printable(agentId.slice(1)), room)
+  const more = ['registry', profileId, ...(tags.length > 0 ? [tags.join(', ')] : [])].join(' · ')
+  return [
+    `${paint(screen, 'bold', name)}${' '.repeat(room - width(name) + 2)}${cut(printable(description), screen.columns - room - 2)}`,
+    ...wrapped(' '.repeat(room + 2) + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
+  ].join('\n')
+}
+
+function fileLines(
+  screen: Screen,
+  agents: readonly Agent[],
+  entries: ReadonlyMap<string, AgentEntry>,
+  room: number,
+): string[] {
+  return agents.map((agent) => {
+    const name = cut(printable(agent.name), room)
+    const state = stateOf(agent)
+    const left = screen.columns - room - 2 - (state === '' ? 0 : state.length + 2)
+    const description = cut(printable(oneLineOf(agent)), left)
+    const weight = `${agent.promptTokens} tokens`
+    const more = [
+      agent.source,
+      weight,
+      ...(agent.model === null ? [] : [agent.model]),
+      toolsOf(agent),
+      ...profileOf(agent, entries),
+    ].join(' · ')
+    const indent = ' '.repeat(room + 2)
+    return [
+      `${paint(screen, 'bold', name)}${' '.repeat(room - width(name) + 2)}${painted(screen, agent, state)}${description}`,
+      ...wrapped(indent + paint(screen, 'dim', printable(more)), screen.columns, hanging(room + 2)),
+    ].join('\n')
+  })
+}
+
+function profileOf(agent: Agent, entries: ReadonlyMap<string, AgentEntry>): string[] {
+  const entry = isLive(agent) ? entries.get(agent.name) : undefined
+  return entry ? [entry.profileId] : []
 }
 
 /** Counts of agents that are not simply ready, by state. */

@@ -10,6 +10,7 @@ import { plansOfRequest } from '../../store/rows/plans.ts'
 import { findRun, hasUnfinished } from '../../store/rows/runs.ts'
 import { findTurn } from '../../store/rows/threads.ts'
 import type { Reading, Tx } from '../../store/store.ts'
+import { oneLine } from '../run/delimit.ts'
 import type { RunEnd } from '../run/moments.ts'
 import type { DueSource } from '../run/worker/due.ts'
 import type { Engine } from '../runtime.ts'
@@ -72,7 +73,7 @@ export async function closeFire(tx: Tx, engine: Engine, fire: Fire, now: Millis)
   if (tally.isRemoved) await removeJob(tx, tally.job, now)
   else await updateJob(tx, tally.job)
   const common = { principal: job.principal, folder: job.folder, jobId: job.id, runId: fire.rootRunId, createdAt: now }
-  const title = `[Cron: ${job.name}] ${statusLine(end)}`
+  const title = `[Cron: ${oneLine(job.name)}] ${statusLine(end)}`
   for (const [index, target] of job.deliver.entries())
     await insertMessage(tx, {
       ...common,
@@ -89,7 +90,7 @@ export async function closeFire(tx: Tx, engine: Engine, fire: Fire, now: Millis)
 export function noticeFor(job: Job, notice: string, { scheduledAt }: Pick<Fire, 'scheduledAt'>) {
   const label: Label = { integrity: 'trusted', sources: [] }
   const key = `notice:${job.id}:${scheduledAt}`
-  return { kind: 'session' as const, to: 'main', title: notice, content: '', label, key }
+  return { kind: 'session' as const, to: 'main', title: oneLine(notice), content: '', label, key }
 }
 
 interface FireEnd {
@@ -118,5 +119,5 @@ async function endOf(tx: Tx, engine: Engine, { rootRunId }: Fire): Promise<FireE
 }
 
 function statusLine({ status, error }: FireEnd): string {
-  return status === 'completed' ? 'Complete.' : `${outcomeWord[status]}: ${error ?? 'the reason is unknown'}`
+  return status === 'completed' ? 'Complete.' : `${outcomeWord[status]}: ${oneLine(error ?? 'the reason is unknown')}`
 }

@@ -44,8 +44,14 @@ export async function registerAgent(tx: Tx, entry: AgentEntryInput, change: Poli
       `${entry.agentId} is registered already`,
       `to change it: heddle agents export > FILE, edit it, heddle agents apply FILE; or first heddle agents unregister ${entry.agentId}`,
     )
-  // What is stored was checked; what is new alone shows what is wrong with it.
-  await checked(tx, { version: 1, agents: [entry] })
+  const { problems } = checkRegistry({ version: 1, agents: [entry] }, await policyIds(tx, 'profile'))
+  if (problems.length > 0)
+    throw badPolicy(
+      'this agent',
+      'bad_registry',
+      problems.map(({ path, message }) => ({ path: path.replace(/^agents\[0\]\.?/, ''), message })),
+      'correct it and try again; heddle profiles lists profiles',
+    )
   return replaceRegistry(tx, { ...registry, agents: [...registry.agents, entry] }, change)
 }
 

@@ -2,13 +2,10 @@ import { tail } from '../../domain/id.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import { type Ending, type Outcome, outcomeWord, type Run } from '../../domain/run.ts'
 import type { Subagent } from '../../domain/subagent.ts'
-import { delimit } from './delimit.ts'
+import { delimit, oneLine } from './delimit.ts'
 
 /** Max characters of a sub-agent's output in its requester's turn; the store has all of it. */
 const maxAnnounced = 20_000
-
-/** Max characters of a reason in the first line of an announcement. */
-const maxReason = 300
 
 /** A stored result, as far as its announcement needs it. */
 export interface StoredResult {
@@ -73,12 +70,4 @@ function outcomeSentence({ state, error }: Ending, { activeMs }: Pick<Run, 'acti
   if (state === 'completed') return 'Complete.'
   if (state === 'timeout') return `Timed out after ${Math.round(activeMs / 1000)}s.`
   return `${outcomeWord[state]}: ${oneLine(error?.message ?? 'the reason is unknown')}`
-}
-
-function oneLine(text: string): string {
-  const line = text
-    .toWellFormed()
-    .replace(/[\p{C}\p{Z}]+/gu, ' ')
-    .trim()
-  return line.length > maxReason ? `${line.slice(0, maxReason - 1).toWellFormed()}…` : line
 }

@@ -22,3 +22,15 @@ export function delimit(
     boundary,
   ].join('\n')
 }
+
+/** Max characters of a reason or a name in a line of the runtime. */
+const maxLine = 300
+
+/** A text as a part of one line of the runtime's own: no part of it can pass for another line. */
+export function oneLine(text: string): string {
+  const line = text
+    .toWellFormed()
+    .replace(/[\p{C}\p{Z}]+/gu, ' ')
+    .trim()
+  return line.length > maxLine ? `${line.slice(0, maxLine - 1).toWellFormed()}…` : line
+}

@@ -49,7 +49,7 @@ function lineOf(record: SubagentRecord): SubagentLine {
     sessionKey: record.sessionKey,
     requesterKey: record.requesterKey,
     label: record.label ?? tail(record.runId),
-    task: record.task,
+    task: record.isRemoved ? '(transcript removed)' : record.task,
     model: record.model,
     status: isWorking || !isTerminal(state) ? 'running' : (result?.status ?? state),
     startedAt: new Date(startedAt).toISOString(),

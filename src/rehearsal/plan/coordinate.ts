@@ -1,6 +1,6 @@
 import { findPiece, refusalText, type Skill } from '../repertoire.ts'
 import type { ScriptedCall, ScriptStep, ScriptView } from '../script-view.ts'
-import { tasksIn, tasksRequest } from '../subagents.ts'
+import { presentAnnouncements, tasksIn, tasksRequest } from '../subagents.ts'
 import { formatCount } from '../survey/format-count.ts'
 import { isPartsSurvey } from '../survey/survey-parts.ts'
 import { reportPath } from '../write.ts'
@@ -25,7 +25,7 @@ export function coordinate(view: ScriptView): ScriptStep {
   const text = texts.join('\n')
   // A wait in the same reply ends the turn with this text: saves a request.
   const startsWork = calls.some(({ name }) => name === 'spawn_agent' || name === 'run_project')
-  if (calls.length === 0) return { text: text || 'nothing is left to do.' }
+  if (calls.length === 0) return { text: text || (presentAnnouncements(view) ?? 'nothing is left to do.') }
   return { text, calls: [...calls, ...(startsWork ? [{ name: 'wait', input: {} }] : [])] }
 }
 

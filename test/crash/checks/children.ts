@@ -67,7 +67,7 @@ function checkJoin(evidence: Evidence, parent: Row, expect: Expect): void {
   expect(joins.length === 1, 'I4', `${name} has ${joins.length} joins, and should have 1`)
   if (!join) return
   const members = rows.join_members.filter(({ join_id }) => join_id === join['id']).map(({ run_id }) => run_id)
-  const all = children.map(({ id }) => id)
+  const all = children.map((child) => firstRunOf(evidence, child))
   expect(
     `${members}` === `${all.sort()}`,
     'I4',
@@ -111,7 +111,7 @@ export function checkFamilies(evidence: Evidence, expect: Expect): void {
       ({ parent_run_id, tool_call_id }) => parent_run_id === end.runId && tool_call_id === end.id,
     )
     const told = end.output.runId ?? end.output.run_id
-    const isThat = begun.length === 1 && begun[0]?.['id'] === told
+    const isThat = begun.length === 1 && begun.every((child) => firstRunOf(evidence, child) === told)
     expect(isThat, 'I7', `call ${end.runId}/${end.id} was told of child ${told}: there are ${begun.length}`)
   }
 }
@@ -150,6 +150,12 @@ export function checkOrphans(moment: Moment, expect: Expect): void {
 function childrenIn(moment: Moment): Row[] {
   const runs = runsIn(moment).filter(({ parent_run_id }) => parent_run_id !== null)
   return [...Map.groupBy(runs, ({ session_id }) => session_id).values()].flatMap((ofSession) => ofSession.slice(-1))
+}
+
+/** The run with which a child began: its requester knows it by that. */
+function firstRunOf(moment: Moment, child: Row): string | number | null | undefined {
+  const isOfChild = (run: Row) => run['session_id'] === child['session_id'] && run['parent_run_id'] !== null
+  return runsIn(moment).find(isOfChild)?.['id']
 }
 
 /** Whoever was asked to stop hears nothing more of what it began, even if it was done before it heard of that. */

@@ -9,6 +9,7 @@ import { secondsFrom, wholeNumber } from '../../input/counts.ts'
 import { momentText, nextWords } from '../../pages/job-words.ts'
 import { paint, printable, table } from '../../terminal/screen.ts'
 import { numberOf } from '../plans-number.ts'
+import { waitsForUp, withUpHint } from './up-hint.ts'
 
 const timesHelp = [
   '',
@@ -86,7 +87,8 @@ export const registerCron: Register = (program, run) => {
     .action(
       run(async (here, [id = '']) => {
         const fire = await (await here.client()).runJob(numberOf(id, 'job'))
-        return { json: { ok: fire.outcome === 'fired', ...fire }, text: fireWords(fire), ...codeOf(fire) }
+        const text = fire.outcome === 'fired' ? await withUpHint(here, fireWords(fire), waitsForUp) : fireWords(fire)
+        return { json: { ok: fire.outcome === 'fired', ...fire }, text, ...codeOf(fire) }
       }),
     )
   cron
@@ -216,10 +218,13 @@ async function showTimes(here: CommandContext, client: Client, settings: JobSett
   return preview
 }
 
-function saved(here: CommandContext, job: JobView, done: string): CommandResult {
+async function saved(here: CommandContext, job: JobView, done: string): Promise<CommandResult> {
   const next = job.nextAt === null ? '' : `, ${nextWords(job, here.clock.now())}`
   const text = `${done} "${printable(job.name)}"${next}    heddle cron history ${job.id}`
-  return { json: { ok: true, ...job }, text }
+  return {
+    json: { ok: true, ...job },
+    text: job.enabled ? await withUpHint(here, text, 'Jobs fire only while heddle is up, and it is not.') : text,
+  }
 }
 
 function jobTable(here: CommandContext, jobs: JobView[]): string {

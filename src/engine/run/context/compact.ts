@@ -2,6 +2,7 @@ import { HeddleError } from '../../../domain/errors.ts'
 import { joinLabels } from '../../../domain/label.ts'
 import { linkMessages } from '../../../domain/message.ts'
 import type { ModelMessage } from '../../../domain/model.ts'
+import { minTurnsToCompact } from '../../../domain/run-options.ts'
 import { noUsage } from '../../../domain/turn.ts'
 import { recordEvent } from '../../../store/rows/events.ts'
 import { ownerIn } from '../../../store/rows/search/documents.ts'
@@ -39,13 +40,28 @@ const minCompactedPart = 0.2
 const maxUselessSummaries = 3
 
 /**
- * Compacts when the model's window is nearly full. Before a run's first reply, the conversation before it is summarised
+ * Compacts when the model's window is nearly full, or its input asks for it. Before a run's first reply, the conversation before it is summarised
  * into a compaction turn; later, the run's own steps into a step. History is never rewritten.
  */
 export async function compactIfFull(run: ActiveRun): Promise<NoReply | undefined> {
   const maxTokens = maxInputTokens(run)
+  if (isAsked(run)) return compactPath(run, maxTokens, run.context.path)
   if (tokensOf(run.modelInput) <= maxTokens * fullAt) return undefined
-  return run.journal.replies === 0 ? compactPath(run, maxTokens) : compactSteps(run, maxTokens)
+  if (run.journal.replies > 0) return compactSteps(run, maxTokens)
+  const old = oldTurns(run.context.path, maxTokens * keptPart)
+  const isWorthIt = isWorthCompacting(messagesOf(old), maxTokens)
+  return isWorthIt ? compactPath(run, maxTokens, old) : undefined
+}
+
+/** Whether the sender wants a summary, and there is something that none covers yet. */
+function isAsked({ claimed, journal, context }: ActiveRun): boolean {
+  if (claimed.run.options.compact !== true || journal.replies > 0) return false
+  const covered = context.path.find(({ type }) => type === 'compaction')?.depth ?? 0
+  return context.path.filter(({ depth }) => depth > covered).length >= minTurnsToCompact
+}
+
+function messagesOf(turns: readonly PathTurn[]): ModelMessage[] {
+  return turns.flatMap((turn) => turn.messages)
 }
 
 /** Max tokens of a model request's input. */
@@ -53,11 +69,8 @@ function maxInputTokens({ engine, window, claimed, settings }: ActiveRun): numbe
   return window - maxOutput(engine, window, claimed.run, settings)
 }
 
-async function compactPath(run: ActiveRun, maxTokens: number): Promise<NoReply | undefined> {
-  const old = oldTurns(run.context.path, maxTokens * keptPart)
-  const messages = old.flatMap((turn) => turn.messages)
-  if (!isWorthCompacting(messages, maxTokens)) return undefined
-  const summary = await summarise(run, messages, maxTokens)
+async function compactPath(run: ActiveRun, maxTokens: number, old: readonly PathTurn[]): Promise<NoReply | undefined> {
+  const summary = await summarise(run, messagesOf(old), maxTokens)
   if (typeof summary === 'string') return summary
   await writeCompactionTurn(run, old, summary)
   run.context = await readContext(run.engine, run.claimed, run.journal.steeredItemIds)
@@ -65,7 +78,11 @@ async function compactPath(run: ActiveRun, maxTokens: number): Promise<NoReply |
 }
 
 /** Writes the summary as the session's new head; every later context begins there. */
-async function writeCompactionTurn(run: ActiveRun, old: PathTurn[], { text, from, to, last }: Summary): Promise<void> {
+async function writeCompactionTurn(
+  run: ActiveRun,
+  old: readonly PathTurn[],
+  { text, from, to, last }: Summary,
+): Promise<void> {
   const { engine, claimed } = run
   const now = engine.clock.now()
   const id = engine.newId()

@@ -18,6 +18,8 @@ export interface SubagentRecord {
   label: string | null
   agent: string | null
   task: string
+  /** Its transcript was removed, and its task with it. */
+  isRemoved: boolean
   /** The model of its last call, else the one it shall use; null for the default. */
   model: string | null
   /** It has an unfinished run, or waits for sub-agents of its own. */
@@ -142,6 +144,7 @@ interface RecordRow {
   working: number | boolean
   started_at: number
   finished_at: number | null
+  removed_at: number | null
   result_id: number | null
   result_status: Outcome | null
 }
@@ -163,7 +166,7 @@ async function records(
                       (SELECT payload_json FROM inbox WHERE inbox.session_id = ends.session_id
                          AND consumed_by_turn IS NULL ORDER BY seq LIMIT 1)) AS payload_json,
              CASE WHEN ${isWorking} THEN 1 ELSE 0 END AS working,
-             first.created_at AS started_at, last.finished_at,
+             first.created_at AS started_at, last.finished_at, sessions.removed_at,
              agent_results.id AS result_id, agent_results.status AS result_status
       FROM (SELECT session_id, min(id) AS first_id, max(id) AS last_id FROM runs
             WHERE parent_run_id IS NOT NULL AND ${which} GROUP BY session_id) AS ends
@@ -189,6 +192,7 @@ function recordFrom(row: RecordRow): SubagentRecord {
     label: row.title,
     agent: row.agent,
     task: row.payload_json === null ? '' : ((JSON.parse(row.payload_json) as { content: string }).content ?? ''),
+    isRemoved: row.removed_at !== null,
     model: row.model,
     isWorking: Number(row.working) === 1,
     state: row.state,
