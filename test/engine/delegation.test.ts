@@ -110,9 +110,9 @@ describe.each(databases)('delegation on %s', (database) => {
 
   test('an agent with a file has no more than its file and its profile, whatever is forwarded to it', async () => {
     await desk.open(
-      { agentId: '@writer', task: 'a page', forwardSkills: ['shell'] },
+      { agentId: '@writer', task: 'a page', forwardSkills: ['rhymes'] },
       {
-        entry: { agentId: '@writer', allowedForwardSkills: ['shell'] },
+        entry: { agentId: '@writer', allowedForwardSkills: ['rhymes'] },
         profile: { limits: { permissions: { tools: { deny: ['read_file'] } } } },
       },
     )
@@ -120,7 +120,7 @@ describe.each(databases)('delegation on %s', (database) => {
     expect(child.effectiveTools).toEqual(['write_file', 'read_result'])
     const [request] = desk.requestsTo('writer')
     expect(request?.system).toContain('## Instructions\nBODY-OF-writer')
-    expect(request?.system).toContain('## Skill shell\nBODY-OF-shell')
+    expect(request?.system).toContain('## Skill rhymes\nBODY-OF-rhymes')
   })
 
   test('an agent with a file alone works with the default profile', async () => {
