@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { engineOf } from '../src/app/engine.ts'
 import { loadConfig } from '../src/config/config.ts'
-import { pinRecordId, pinScopes } from '../src/domain/profiles/pin.ts'
+import { type PinScope, pinRecordId, pinScopes } from '../src/domain/profiles/pin.ts'
 import { registryId } from '../src/domain/profiles/registry.ts'
 import { newRun } from '../src/domain/run.ts'
 import { resolveActor } from '../src/engine/run/actor.ts'
@@ -26,7 +26,7 @@ const profileId = 'profile:bench:v1'
 
 /** What profiles, a large registry and pins cost a claim and a plain turn. */
 export async function profiles(scratch: Scratch): Promise<Figure[]> {
-  return [await measureClaims(scratch), await measureTurns(scratch), await measureStatements(scratch)]
+  return [await measureClaims(scratch), ...(await measureTurns(scratch)), await measureStatements(scratch)]
 }
 
 /** Who a run is: every other run is of a registered agent, the others have a pinned profile. */
@@ -53,16 +53,23 @@ async function measureClaims(scratch: Scratch): Promise<Figure> {
   return quantileFigure('who a run is, with pins and profile, p99', 'ms', { atMost: 1 }, times, 0.99, detail)
 }
 
-/** A plain turn where there are a thousand agents and a pinned profile, against one where there is nothing of it. */
-async function measureTurns(scratch: Scratch): Promise<Figure> {
+/** A plain turn beside a large registry, and one with a pinned profile, each against one where there is nothing of it. */
+async function measureTurns(scratch: Scratch): Promise<Figure[]> {
   scratch.say('plain turns with and without profiles')
-  const [ours, floor] = [await openTalk(scratch, 'with-profiles'), await openTalk(scratch, 'without-profiles')]
-  await writePolicies(ours.runtime, ours.folder)
-  const pairs = await measurePairs({ ours: ours.ask, floor: floor.ask }, { pairs: 300, warmUp: 30 })
-  await ours.close()
-  await floor.close()
+  const talks = ['without', 'registry', 'pinned'] as const
+  const [without, registry, pinned] = await Promise.all(talks.map((name) => openTalk(scratch, `turns-${name}`)))
+  if (!without || !registry || !pinned) throw new Error('a talk is missing')
+  await writePolicies(registry.runtime, registry.folder, [])
+  await writePolicies(pinned.runtime, pinned.folder)
+  const rounds = { pairs: 300, warmUp: 30 }
+  const plain = await measurePairs({ ours: registry.ask, floor: without.ask }, rounds)
+  const limited = await measurePairs({ ours: pinned.ask, floor: without.ask }, rounds)
+  await Promise.all([without, registry, pinned].map((talk) => talk.close()))
   const goal = { atMost: 1.03 }
-  return ratio('plain turn with profiles / without', goal, pairs, ['with a registry and pins', 'without'])
+  return [
+    ratio('plain turn with a registry / without', goal, plain, [`${agents} agents`, 'none']),
+    ratio('turn with a pinned profile / without', null, limited, [`${agents} agents and four pins`, 'none']),
+  ]
 }
 
 async function openTalk(scratch: Scratch, name: string) {
@@ -101,8 +108,12 @@ async function openOffice(scratch: Scratch, name: string) {
   return { runtime, engine, folder, paths }
 }
 
-/** A thousand registered agents with one profile, which is pinned in every scope. */
-async function writePolicies({ store }: Pick<Runtime, 'store'>, folder: string): Promise<void> {
+/** A thousand registered agents with one profile, which is pinned in these scopes. */
+async function writePolicies(
+  { store }: Pick<Runtime, 'store'>,
+  folder: string,
+  scopes: readonly PinScope[] = pinScopes,
+): Promise<void> {
   const shared = { version: 1, updatedAt: 1, updatedBy: 'owner' }
   const lists = { defaultForwardSkills: [], allowedForwardSkills: [], defaultMcpServers: [], allowedMcpServers: [] }
   const entries = Array.from({ length: agents }, (_, number) => ({
@@ -113,7 +124,7 @@ async function writePolicies({ store }: Pick<Runtime, 'store'>, folder: string):
     const value = { model: {}, contextWindow: 100_000, allowedSkills: ['writer'] }
     await putPolicy(tx, { type: 'profile', id: profileId, value, ...shared })
     await putPolicy(tx, { type: 'policy', id: registryId, value: { version: 1, agents: entries }, ...shared })
-    for (const scope of pinScopes) {
+    for (const scope of scopes) {
       const id = pinRecordId(scope, ids[scope])
       await putPolicy(tx, { type: 'policy', id, value: { profileId }, ...shared })
     }
