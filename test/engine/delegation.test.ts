@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { setRegistry } from '../../src/engine/policies/registry.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
@@ -162,6 +163,19 @@ describe.each(databases)('delegation on %s', (database) => {
       error: expect.stringContaining('there is no agent "@pet"; did you mean @poet?'),
       known: ['@poet', '@writer', '@rhymes', '@shell'],
     })
+  })
+
+  test('of a large registry the refusal of an unknown agent lists some', async () => {
+    await desk.open({ agentId: '@nobody', task: 'a poem' })
+    const agents = Array.from({ length: 500 }, (_, number) => ({
+      ...{ agentId: `@agent-${number}`, profileId, description: 'Does it.' },
+    }))
+    const value = { version: 1, agents }
+    await desk.office.engine.store.write('policy', (tx) => setRegistry(tx, value, { by: 'owner', now: 1 }))
+    const { runId } = await desk.office.ask('go')
+    const { error, known } = (await desk.answerOf(runId)) as { error: string; known: string[] }
+    expect(known).toHaveLength(60)
+    expect(error).toMatch(/@agent-59, and 443 more$/)
   })
 
   test('MCP servers are narrowed like skills, and the answer says that they cannot be used yet', async () => {

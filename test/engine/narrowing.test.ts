@@ -60,6 +60,7 @@ describe.each(databases)('random trees of runs on %s', (database) => {
 })
 
 function wide(config: Parameters<NonNullable<Parameters<typeof newOffice>[2]>['config'] & object>[0]): void {
+  config.agent.fallbacks.push('big', 'small')
   config.engine.maxRunning = 100_000
   config.agents.maxConcurrent = 100_000
   config.tools.subagents = { ...config.tools.subagents, maxConcurrent: 100_000, maxSpawnDepth: 3 }

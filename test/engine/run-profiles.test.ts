@@ -111,6 +111,26 @@ describe.each(databases)('profiles of runs on %s', (database) => {
     expect(never.requests).toEqual([])
   })
 
+  test('a run whose profile lists skills starts no other agent file, by whatever tool', async () => {
+    await desk.open({})
+    const { engine, folder } = desk.office
+    await writeProfile(engine, 'profile:few:v1', { model: { model: 'small' }, allowedSkills: ['skill:rhymes'] })
+    await pin(engine, ['workspace', folder], 'profile:few:v1')
+    desk.plays['coordinator'] = (_, last) =>
+      last === 'go' ? { calls: [{ name: 'spawn_agent', input: { task: 'x', skill: 'writer' } }] } : { text: 'ok' }
+    const { runId } = await desk.office.ask('go')
+    expect(await desk.answerOf(runId)).toMatchObject({
+      error: 'there is no agent "writer"',
+      remedy: 'there are: poet, rhymes',
+    })
+    const given = { ceiling: { skills: ['rhymes'] }, agent: 'writer', label: 'given' }
+    expect(await desk.office.ask('hello', given)).toMatchObject({
+      status: 'failed',
+      error: { code: 'agent_not_allowed', remedy: 'its profile allows: rhymes' },
+    })
+    delete desk.plays['coordinator']
+  })
+
   test('a run lasts no longer than its profile says', async () => {
     const clock = manualClock()
     const held = gate()
