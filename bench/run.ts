@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../src/domain/text/nearest.ts'
 import { access } from './access.ts'
+import { commands } from './commands.ts'
 import type { Figure } from './figures.ts'
 import { measureJobs } from './jobs.ts'
 import { measureMachine } from './machine.ts'
@@ -30,6 +31,7 @@ const benchmarks: Record<string, Benchmark> = {
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   plans: { about: 'plans of many tasks: what coordinators are sent, claims, and size', run: plans },
+  commands: { about: 'each chat command by its example, in a home of a thousand sessions', run: commands },
   subagents: {
     about: 'spawns and announcements; lists and starts with ten thousand ended sub-agents; a thousand jobs',
     run: async (scratch) => [...(await subagents(scratch)), ...(await measureJobs(scratch))],
