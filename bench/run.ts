@@ -9,6 +9,7 @@ import { memory } from './memory.ts'
 import type { EmbedderAsked } from './memory-embedder.ts'
 import { models } from './models.ts'
 import { plans } from './plans.ts'
+import { profiles } from './profiles.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
@@ -38,6 +39,7 @@ const benchmarks: Record<string, Benchmark> = {
   talk: { about: 'a talk of fifty turns with tools: what is sent, and how much of it was sent before', run: talk },
   memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
   search: { about: 'searching 100,000 turns by words on both databases, and what the index takes', run: search },
+  profiles: { about: 'a claim and a plain turn with a thousand registered agents, pins and profiles', run: profiles },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

@@ -1,4 +1,4 @@
--- Schema 32
+-- Schema 33
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -41,7 +41,8 @@ CREATE TABLE runs (
   created_at  INTEGER NOT NULL,
   finished_at INTEGER, via TEXT NOT NULL DEFAULT 'import', root_run_id TEXT NOT NULL DEFAULT '', parent_run_id TEXT, depth INTEGER NOT NULL DEFAULT 0, tool_call_id TEXT, requester_session_id TEXT, agent TEXT, model_requested TEXT, priority INTEGER NOT NULL DEFAULT 0, requested_at INTEGER NOT NULL DEFAULT 0, owner_id TEXT CHECK ((state = 'running') = (owner_id IS NOT NULL)), epoch INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, active_ms INTEGER NOT NULL DEFAULT 0, deadline INTEGER, waiting_for TEXT CHECK ((state = 'waiting') = (waiting_for IS NOT NULL)), wake_at INTEGER, cancel_reason TEXT, effective_tools_json TEXT NOT NULL DEFAULT '[]', integrity TEXT NOT NULL DEFAULT 'trusted' CHECK (integrity = 'trusted' OR integrity = 'untrusted'), sources_json TEXT NOT NULL DEFAULT '[]', error_json TEXT, task_id INTEGER REFERENCES tasks (id) DEFERRABLE, crashes_alone INTEGER NOT NULL DEFAULT 0, options_json TEXT NOT NULL DEFAULT '{}', lane TEXT NOT NULL DEFAULT 'main'
   CHECK (lane = 'main' OR lane = 'agents' OR lane = 'subagents' OR lane = 'cron' OR lane = 'background'), principal TEXT NOT NULL DEFAULT 'owner', ceiling_json TEXT NOT NULL DEFAULT '{}', title TEXT, cleanup TEXT CHECK (cleanup = 'delete' OR cleanup = 'keep'), share_mode TEXT
-  CHECK (share_mode = 'isolated' OR share_mode = 'handoff' OR share_mode = 'inherit-readonly'),
+  CHECK (share_mode = 'isolated' OR share_mode = 'handoff' OR share_mode = 'inherit-readonly'), profile_id TEXT, profile_version INTEGER
+  CHECK ((profile_id IS NULL) = (profile_version IS NULL)), model_clamp_json TEXT,
   CHECK ((finished_at IS NULL) = (state = 'queued' OR state = 'running' OR state = 'waiting'))
 ) STRICT, WITHOUT ROWID;
 
