@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import type { Label } from '../../src/domain/label.ts'
 import { findMemory, insertMemory } from '../../src/store/knowledge/memories.ts'
 import { raw } from '../../src/store/raw.ts'
-import { recordFileChange } from '../../src/store/rows/file-changes.ts'
 import { untrustedFilesIn } from '../../src/store/rows/untrusted-files.ts'
 import { migrations } from '../../src/store/schema-version.ts'
 import { databases } from '../setup/places.ts'
@@ -28,7 +27,6 @@ describe.each(databases)('a home of an earlier version on %s', (database) => {
         )
       await insertRun('strange', stranger)
       await insertRun('own', own)
-      const change = { callId: 'c', folder: '/here', before: null, mode: null, at: 5 }
       for (const [runId, path, after] of [
         ['strange', 'notes.md', 'aa'],
         ['strange', 'notes.md', 'bb'],
@@ -36,7 +34,13 @@ describe.each(databases)('a home of an earlier version on %s', (database) => {
         ['own', 'own.md', 'cc'],
         ['strange', 'gone.md', null],
       ] as const)
-        await recordFileChange(tx, { ...change, runId, path, after }, undefined)
+        await tx.run(
+          raw(
+            tx.build,
+            sql`INSERT INTO file_changes (run_id, call_id, folder, path, after_hash, at)
+                VALUES (${runId}, 'c', '/here', ${path}, ${after}, 5)`,
+          ),
+        )
       for (const label of [stranger, own]) await insertMemory(tx, { content: 'x', source: 'agent', label }, 1)
       await tx.run(tx.build.updateTable('memories').set({ score: 370 }))
     })
