@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
+import { packageRoot } from '../../package-root.ts'
 import type { FileJob, JobResult, ThreadMessage } from './file-job.ts'
 import type { FileMatches } from './search.ts'
 
@@ -92,10 +94,13 @@ function runJob(
   return ended.finally(() => over.abort())
 }
 
+/** The build puts this file into others, but keeps the thread's program where it is. */
+const threadProgram = import.meta.filename.endsWith('.ts')
+  ? 'src/tools/files/file-thread.ts'
+  : 'dist/tools/files/file-thread.js'
+
 function newThread(): Thread {
-  // Sources end with .ts, the build with .js.
-  const program = import.meta.url.endsWith('.ts') ? './file-thread.ts' : './file-thread.js'
-  const worker = new Worker(new URL(program, import.meta.url), {
+  const worker = new Worker(join(packageRoot, threadProgram), {
     name: 'heddle files',
     // Threads must not see the environment.
     env: {},
