@@ -28,6 +28,8 @@ export type OutcomeCell = string | number | null
 /** A part of what a command shows. Times are ISO 8601 UTC; a door writes them as it likes. */
 export type OutcomeBlock =
   | { kind: 'text'; text: string }
+  /** Words of a person, a model or a file: a door marks each line, so that none is taken for Heddle's own. */
+  | { kind: 'quote'; text: string }
   /** Rows with a cell for each column; `wide` is the column that gets what room is left. */
   | { kind: 'table'; columns: string[]; rows: OutcomeCell[][]; wide: string }
   /** Names with their values. */

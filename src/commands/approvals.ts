@@ -95,7 +95,7 @@ export function approvalBlocks(approval: ApprovalView): OutcomeBlock[] {
   })
   return [
     { kind: 'facts', facts: [...what.facts, ...facts, ...around.facts] },
-    { kind: 'text', text: change },
+    { kind: 'quote', text: change },
     ...(answer === undefined
       ? [
           {

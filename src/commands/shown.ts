@@ -21,8 +21,7 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
           calls: shown.toolCalls.map(({ name }) => name).join(', '),
           at: shown.timestamp,
         }),
-        ...shown.query.map(messageBlock),
-        messageBlock(shown.response),
+        ...[...shown.query, shown.response].flatMap(messageBlocks),
       ]
     case 'run':
       return [
@@ -46,7 +45,7 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
     case 'result':
       return [
         factsBlock({ result: `result:${shown.id}`, status: shown.status, agent: shown.skillUsed, at: shown.createdAt }),
-        text(shown.output),
+        quote(shown.output),
       ]
     case 'plan':
       return [
@@ -74,7 +73,7 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
           summary: shown.summary,
           reason: shown.reason,
         }),
-        text(shown.context),
+        quote(shown.context),
       ]
     case 'memory':
       return [
@@ -84,12 +83,12 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
           tags: shown.tags.join(', '),
           at: shown.createdAt,
         }),
-        text(shown.content),
+        quote(shown.content),
       ]
     case 'narrative':
       return [
         factsBlock({ narrative: `narrative:${shown.id}`, folder: shown.folder, at: shown.createdAt }),
-        text(shown.summary),
+        quote(shown.summary),
       ]
     case 'session':
       return [
@@ -112,15 +111,15 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
           deny: shown.permissions.tools.deny?.join(', '),
           model: shown.defaultModelConfig?.model,
         }),
-        text(shown.identity.soul),
+        quote(shown.identity.soul),
       ]
   }
 }
 
-function messageBlock({ role, content }: Message): OutcomeBlock {
-  return text(`${role}: ${content}`)
+function messageBlocks({ role, content }: Message): OutcomeBlock[] {
+  return [{ kind: 'text', text: role }, quote(content)]
 }
 
-function text(content: string): OutcomeBlock {
-  return { kind: 'text', text: content }
+function quote(text: string): OutcomeBlock {
+  return { kind: 'quote', text }
 }

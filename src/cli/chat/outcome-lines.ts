@@ -14,6 +14,7 @@ export function outcomeLines(screen: Screen, { blocks, next }: CommandOutcome, n
 
 function blockLines(screen: Screen, block: OutcomeBlock, now: Millis): string {
   if (block.kind === 'text') return fitted(screen, block.text)
+  if (block.kind === 'quote') return quoted(screen, block.text)
   if (block.kind === 'facts') return factLines(screen, block, now)
   const rows = block.rows.map((row) => row.map((cell) => cellText(cell, now)))
   const names = block.columns.map((name) => paint(screen, 'dim', name))
@@ -36,6 +37,14 @@ function fitted(screen: Screen, text: string): string {
   return screen.isTerminal ? wrapped(safe, screen.columns, { words: true }).join('\n') : safe
 }
 
+/** Each line has a mark before it that no text can forge. */
+function quoted(screen: Screen, text: string): string {
+  const safe = printable(text, { lines: true })
+  const rows = screen.isTerminal ? wrapped(safe, screen.columns - mark.length, { words: true }) : safe.split('\n')
+  return rows.map((row) => `${mark}${row}`).join('\n')
+}
+
+const mark = '  │ '
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 /** A cell in one line; a past time as how long ago it was. */
