@@ -6,7 +6,7 @@ import { approvalId, listApprovals, revoke, viewGrants } from '../engine/views/q
 import { itemsOfRun } from '../store/rows/inbox.ts'
 import { findRun } from '../store/rows/runs.ts'
 import { findSessions } from '../store/rows/sessions.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './guard/caller.ts'
 
 export function approvalApp(runtime: Runtime, caller: Caller): ApprovalApp {
   const { store } = runtime

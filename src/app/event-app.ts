@@ -7,8 +7,8 @@ import { followEvents, newestCursor, pruneEvents, readEvents } from '../store/ro
 import { pruneFires } from '../store/rows/jobs/fires.ts'
 import { pruneMessages } from '../store/rows/jobs/outbox.ts'
 import type { Store, StoreContext } from '../store/store.ts'
-import type { Caller } from './caller.ts'
-import { withoutPrivateDetails } from './private-views.ts'
+import type { Caller } from './guard/caller.ts'
+import { withoutPrivateDetails } from './guard/private-views.ts'
 
 /** The event log; `keepMs` is how long events are kept. */
 export function eventApp(store: Store, context: StoreContext, keepMs: Millis, caller: Caller): EventApp {

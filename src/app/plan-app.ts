@@ -4,7 +4,7 @@ import { resolveTask, viewPlans, viewResults, viewTasks } from '../engine/plans/
 import { changeTask } from '../engine/plans/steer-plan.ts'
 import type { Engine } from '../engine/runtime.ts'
 import { viewSubagent, viewSubagents } from '../engine/views/subagents.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './guard/caller.ts'
 
 export function planApp(engine: Engine, caller: Caller): PlanApp & SubagentApp {
   const { store, clock, agents } = engine

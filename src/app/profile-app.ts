@@ -17,8 +17,8 @@ import { readRunPolicies } from '../engine/policies/run-policies.ts'
 import { assertMayWritePrompt, resolvePrincipal } from '../engine/run/sender.ts'
 import { listPolicyVersions, type PolicyVersion, type ResourceType } from '../store/rows/policies/policies.ts'
 import type { Tx } from '../store/store.ts'
-import type { Caller } from './caller.ts'
 import type { AppEngine } from './engine.ts'
+import type { Caller } from './guard/caller.ts'
 import { assertModelKnown, assertPermissions, type PermissionNames } from './permission-names.ts'
 
 /** Versions of a record that its history shows. */

@@ -6,7 +6,7 @@ import { routeSmart } from '../engine/turns/route-smart.ts'
 import { archive, listSessions, rename, setPersona, setSystemPrompt } from '../engine/turns/sessions.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { countSessions } from '../store/rows/session-lists.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './guard/caller.ts'
 import { assertPersona, type PermissionNames } from './permission-names.ts'
 
 export function sessionApp(runtime: Runtime, known: PermissionNames, caller: Caller): SessionApp {

@@ -11,8 +11,8 @@ import { exportTurns, importTurns } from '../engine/turns/transfer.ts'
 import { show } from '../engine/views/show.ts'
 import { why } from '../engine/why/why.ts'
 import type { Store } from '../store/store.ts'
-import type { Caller } from './caller.ts'
-import { withoutPrivate, withoutPrivateLinks } from './private-views.ts'
+import type { Caller } from './guard/caller.ts'
+import { withoutPrivate, withoutPrivateLinks } from './guard/private-views.ts'
 
 /** Context of the turn views. */
 interface TurnAppContext {

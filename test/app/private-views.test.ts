@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { WhyLink, WhyView } from '../../src/api/views/why.ts'
-import { withoutPrivateLinks } from '../../src/app/private-views.ts'
+import { withoutPrivateLinks } from '../../src/app/guard/private-views.ts'
 
 test('an explanation for anyone but the owner has no memory and no narrative in it', () => {
   const link = (kind: WhyLink['kind'], id: string): WhyLink => ({

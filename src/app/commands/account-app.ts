@@ -6,7 +6,7 @@ import { actingFor } from '../../domain/access/principal.ts'
 import { isUntrusted } from '../../domain/label.ts'
 import { senderLabel, userOf } from '../../engine/run/sender.ts'
 import type { Runtime } from '../../engine/runtime.ts'
-import type { Caller } from '../caller.ts'
+import type { Caller } from '../guard/caller.ts'
 
 export function accountApp({ store }: Pick<Runtime, 'store'>, config: ShownConfig, caller: Caller): AccountApp {
   return {

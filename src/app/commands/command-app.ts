@@ -3,7 +3,7 @@ import type { CommandApp } from '../../api/commands.ts'
 import { dispatch } from '../../commands/dispatch.ts'
 import { registry } from '../../commands/registry.ts'
 import type { Clock } from '../../domain/clock.ts'
-import type { Caller } from '../caller.ts'
+import type { Caller } from '../guard/caller.ts'
 
 /** Chat commands. `guardedApp` is the caller's own App: a command can do nothing that its sender cannot. */
 export function commandApp(caller: Caller, clock: Clock, guardedApp: () => App): CommandApp {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { isOwner } from '../domain/access/principal.ts'
-import { storable } from '../domain/text/storable.ts'
-import type { Runtime } from '../engine/runtime.ts'
-import { deleteAudit, insertAudit, setAuditOutcome } from '../store/rows/access/audit.ts'
+import { isOwner } from '../../domain/access/principal.ts'
+import { storable } from '../../domain/text/storable.ts'
+import type { Runtime } from '../../engine/runtime.ts'
+import { deleteAudit, insertAudit, setAuditOutcome } from '../../store/rows/access/audit.ts'
 import type { Caller } from './caller.ts'
-import { actionOf, isChange, type Rule } from './guard/rule.ts'
+import { actionOf, isChange, type Rule } from './rule.ts'
 
 /** A resource is what the caller wrote: only its beginning is kept. */
 const maxResource = 200

@@ -1,8 +1,8 @@
-import type { Shown } from '../api/turns.ts'
-import type { WhyView } from '../api/views/why.ts'
-import type { Event } from '../domain/event.ts'
-import { isMemoryTool } from '../domain/tools/tool-names.ts'
-import type { ToolCall } from '../domain/turn.ts'
+import type { Shown } from '../../api/turns.ts'
+import type { WhyView } from '../../api/views/why.ts'
+import type { Event } from '../../domain/event.ts'
+import { isMemoryTool } from '../../domain/tools/tool-names.ts'
+import type { ToolCall } from '../../domain/turn.ts'
 
 const hidden = '(private to the owner)'
 

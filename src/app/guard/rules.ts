@@ -1,10 +1,10 @@
-import type { App } from '../api/app.ts'
-import { actionOfLine, nameOfLine } from '../commands/dispatch.ts'
-import type { Action } from '../domain/access/actions.ts'
-import { parseReference, type ReferenceKind } from '../domain/reference.ts'
-import { jobRules } from './guard/job-rules.ts'
-import { profileRules } from './guard/profile-rules.ts'
-import { always, type Checks, inFolder, type RulesOf } from './guard/rule.ts'
+import type { App } from '../../api/app.ts'
+import { actionOfLine, nameOfLine } from '../../commands/dispatch.ts'
+import type { Action } from '../../domain/access/actions.ts'
+import { parseReference, type ReferenceKind } from '../../domain/reference.ts'
+import { jobRules } from './job-rules.ts'
+import { profileRules } from './profile-rules.ts'
+import { always, type Checks, inFolder, type RulesOf } from './rule.ts'
 
 /** The rule of every method of App: a method without one does not compile. */
 export const rules: RulesOf<App> = {

@@ -1,8 +1,8 @@
-import type { App } from '../api/app.ts'
-import type { Action } from '../domain/access/actions.ts'
-import { type Reach, rankOf, reachOf } from '../domain/access/authorize.ts'
-import { actingFor, type Principal, principalText } from '../domain/access/principal.ts'
-import type { OwnedBy } from '../store/rows/access/own-sessions.ts'
+import type { App } from '../../api/app.ts'
+import type { Action } from '../../domain/access/actions.ts'
+import { type Reach, rankOf, reachOf } from '../../domain/access/authorize.ts'
+import { actingFor, type Principal, principalText } from '../../domain/access/principal.ts'
+import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 
 /** Who uses an App. */
 export interface Caller {
