@@ -60,8 +60,7 @@ describe('a room imports only what the table allows', () => {
     ['the type of a module', "type Engine = typeof import('../engine/run.ts')"],
   ])('%s counts as an import', (_, text) => {
     const found = violations([file('src/store/writer.ts', text), file('src/engine/run.ts')])
-    const allowed = mayImport['store']?.join(', ')
-    expect(found).toEqual([`src/store/writer.ts: imports src/engine/run.ts, but store may import ${allowed}`])
+    expect(found).toEqual([expect.stringMatching(/^src\/store\/writer.ts: imports src\/engine\/run.ts, but store may/)])
   })
 
   test('a folder of the engine imports only the layers below it', () => {
