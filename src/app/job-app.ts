@@ -18,8 +18,8 @@ import { listMessages, requeueMessage } from '../store/rows/jobs/outbox.ts'
 import { clearMeta } from '../store/rows/meta.ts'
 import type { AppAgents } from './agents.ts'
 import type { Caller } from './caller.ts'
+import { readEntries, withEntries } from './engine/registered-agents.ts'
 import type { AppEngine } from './engine.ts'
-import { readEntries, withEntries } from './registered-agents.ts'
 import type { JobSenders } from './senders.ts'
 
 const shownTimes = 5
