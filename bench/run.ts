@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../src/domain/text/nearest.ts'
 import { access } from './access.ts'
+import { commands } from './commands.ts'
 import type { Figure } from './figures.ts'
 import { measureJobs } from './jobs.ts'
 import { measureMachine } from './machine.ts'
@@ -8,6 +9,7 @@ import { memory } from './memory.ts'
 import type { EmbedderAsked } from './memory-embedder.ts'
 import { models } from './models.ts'
 import { plans } from './plans.ts'
+import { profiles } from './profiles.ts'
 import { report } from './report.ts'
 import { runs } from './runs.ts'
 import { openScratch, type Scratch } from './scratch.ts'
@@ -29,6 +31,7 @@ const benchmarks: Record<string, Benchmark> = {
   tools: { about: 'file tools and sandboxed commands against the bare operations', run: tools },
   models: { about: 'our layer over a provider package, first word, start of commands, size', run: models },
   plans: { about: 'plans of many tasks: what coordinators are sent, claims, and size', run: plans },
+  commands: { about: 'each chat command by its example, in a home of a thousand sessions', run: commands },
   subagents: {
     about: 'spawns and announcements; lists and starts with ten thousand ended sub-agents; a thousand jobs',
     run: async (scratch) => [...(await subagents(scratch)), ...(await measureJobs(scratch))],
@@ -36,6 +39,7 @@ const benchmarks: Record<string, Benchmark> = {
   talk: { about: 'a talk of fifty turns with tools: what is sent, and how much of it was sent before', run: talk },
   memory: { about: 'finding 300 facts in 100,000 memories; remembering one more; why at a million turns', run: memory },
   search: { about: 'searching 100,000 turns by words on both databases, and what the index takes', run: search },
+  profiles: { about: 'a claim and a plain turn with a thousand registered agents, pins and profiles', run: profiles },
   runs: { about: 'runs of a model that takes no time, against a bare program and peers', run: runs },
 }
 

@@ -13,7 +13,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commandsFor } from '../src/cli/commands.ts'
 import { installPackage } from './setup/install-package.ts'
 import { oldNodes } from './setup/old-nodes.ts'
 
@@ -40,25 +42,29 @@ describe('the packed package, installed elsewhere', () => {
   })
 
   // What a project installs beside it is the project's: its agents may write there.
-  test('brings all that it runs along, so that nothing beside it in node_modules is its own', () => {
+  test('brings all that it runs along, in few files, so that nothing beside it in node_modules is its own', () => {
     expect(readdirSync(join(project, 'node_modules'))).toEqual(['.bin', 'heddle'])
-    const loaded = `import { registerHooks } from 'node:module'
-      const seen = new Set()
-      registerHooks({ load: (url, context, next) => (seen.add(url), next(url, context)) })
-      await import('heddle')
-      await Promise.all(['@ai-sdk/anthropic', 'pg', 'pino', 'hono'].map((name) =>
-        import(import.meta.resolve(name, import.meta.resolve('heddle')))))
-      console.log(JSON.stringify([...seen].filter((url) => url.startsWith('file:'))))`
-    const { stdout } = run([
-      process.execPath,
-      '--experimental-import-meta-resolve',
-      '--input-type=module',
-      '--eval',
-      loaded,
-    ])
-    const files = (JSON.parse(stdout) as string[]).map((url) => fileURLToPath(url))
-    expect(files.length).toBeGreaterThan(100)
-    expect(files.filter((file) => !file.startsWith(`${realpathSync(installed)}/`))).toEqual([])
+    const most = { status: 15, ask: 30 }
+    for (const [command, files] of [
+      ['status', loadedBy('status')],
+      ['ask', loadedBy('ask', 'hello')],
+    ] as const) {
+      expect(files.length, files.join('\n')).toBeLessThanOrEqual(most[command])
+      const own = ['bin', 'dist'].map((part) => join(realpathSync(installed), part))
+      expect(files.filter((file) => !own.some((part) => file.startsWith(`${part}/`)))).toEqual([])
+    }
+  })
+
+  test('can load every command', async () => {
+    const names = await commandNames()
+    const program = `const { main } = await import('${installed}/dist/cli/main.js')
+      for (const name of ${JSON.stringify(names)}) {
+        const code = await main([name, '--help'], process.env)
+        if (code !== 0) console.error(name, code)
+      }`
+    const { stdout, stderr } = run([process.execPath, '--input-type=module', '--eval', program])
+    expect(stderr).toBe('')
+    expect(stdout.match(/^Usage: /gm)).toHaveLength(names.length)
   })
 
   test('holds every file that the sources keep beside their code', () => {
@@ -109,6 +115,28 @@ describe('the packed package, installed elsewhere', () => {
     expect(run([process.execPath, tsc, '-p', project])).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 })
+
+async function commandNames(): Promise<string[]> {
+  const program = new Command('heddle')
+  for (const register of await commandsFor([])) register(program, () => async () => undefined)
+  return program.commands.map((command) => command.name())
+}
+
+/** The files of a command that works without a daemon. */
+function loadedBy(...words: string[]): string[] {
+  const hooks = `import { registerHooks } from 'node:module'
+    import { writeFileSync } from 'node:fs'
+    const seen = new Set()
+    registerHooks({ load: (url, context, next) => (seen.add(url), next(url, context)) })
+    process.on('exit', () => writeFileSync(process.env.LOADED, JSON.stringify([...seen])))`
+  writeFileSync(join(place, 'hooks.mjs'), hooks)
+  const list = join(place, 'loaded.json')
+  const started = [process.execPath, '--import', join(place, 'hooks.mjs'), join(installed, 'bin/heddle'), ...words]
+  const { code, stderr } = run(started, { LOADED: list })
+  expect(code, stderr).toBe(0)
+  const urls = (JSON.parse(readFileSync(list, 'utf8')) as string[]).filter((url) => url.startsWith('file:'))
+  return urls.map((url) => fileURLToPath(url))
+}
 
 function publicNames(module: string): string[] {
   const door = module === 'heddle' ? 'index: ' : 'testing: '

@@ -10,6 +10,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { AgentLookup } from '../engine/run/check-input.ts'
 import type { AgentIndex } from '../engine/runtime.ts'
 import type { HomePaths } from '../home/home.ts'
+import { packageRoot } from '../package-root.ts'
 
 export { agentName } from '../agents/agent-name.ts'
 export { agentTemplate } from '../agents/agent-template.ts'
@@ -117,7 +118,6 @@ function workFoldersFile(home: string): string {
   return join(home, 'work-folders.jsonl')
 }
 
-/** Beside `src` in the sources and beside `dist` in the package. */
 function builtIn(): string {
-  return join(import.meta.dirname, '../../agents')
+  return join(packageRoot, 'agents')
 }

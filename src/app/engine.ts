@@ -7,6 +7,7 @@ import { cronTool } from '../engine/jobs/cron-tool.ts'
 import { memoryTools } from '../engine/knowledge/memory-tools.ts'
 import { narrativeTools } from '../engine/knowledge/narrative-tools.ts'
 import type { PromptParts } from '../engine/model/prompt.ts'
+import { delegate } from '../engine/plans/delegate-tool.ts'
 import { planTasks } from '../engine/plans/plan-tasks.ts'
 import { projectTools } from '../engine/plans/project-tools.ts'
 import { listAgentsTool, readResult } from '../engine/plans/result-tools.ts'
@@ -139,6 +140,7 @@ export function engineOf(
     subagentsTool(engine),
     agentsList(engine, subagents),
     spawnAgent(engine),
+    delegate(engine),
     planTasks(engine),
     ...projectTools(engine, config),
     readResult(engine),

@@ -145,7 +145,10 @@ function limitedTo({ timeoutMs, ...options }: ClampedOptions): NonNullable<Submi
 
 /** The model that will answer; throws if the one that is asked for is unknown, although another would take its place. */
 function modelToAsk(engine: AppEngine, requested: string | undefined): Model {
-  const { name, clamped } = chooseModel(engine, { requested: requested ?? null, allow: engine.policy.models })
+  const { name, clamped } = chooseModel(engine, {
+    requested: requested ?? null,
+    allow: { owner: engine.policy.models },
+  })
   const isUnknown = clamped && requested !== undefined && !engine.knowsModel(requested)
   return engine.model(isUnknown || name === null ? (requested ?? engine.defaultModel) : name)
 }

@@ -7,6 +7,7 @@ import { commandsFor } from './commands.ts'
 import type { CommandIo } from './io.ts'
 import { guardOptions, refuseOptionsOfParents } from './option-guard.ts'
 import { processIo } from './process-io.ts'
+import { sourceStack } from './source-stack.ts'
 import { printable, wrapped } from './terminal/screen.ts'
 import { excessWords } from './unknown-command.ts'
 
@@ -105,7 +106,7 @@ function report(io: CommandIo, failure: unknown, json: boolean): number {
   if (!(failure instanceof HeddleError)) {
     const message = failure instanceof Error ? failure.message : String(failure)
     if (json) io.stdout.write(failureJson({ code: 'bug', message, remedy: 'please report this with its output' }))
-    io.stderr.write(`this is a bug in heddle: ${failure instanceof Error ? failure.stack : message}\n`)
+    io.stderr.write(`this is a bug in heddle: ${failure instanceof Error ? sourceStack(failure) : message}\n`)
     return 1
   }
   if (json) io.stdout.write(failureJson(failure))

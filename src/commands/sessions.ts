@@ -1,5 +1,4 @@
 import type { App } from '../api/app.ts'
-import { maxPage } from '../api/views/page.ts'
 import type { SessionView } from '../api/views/session.ts'
 import { UsageError } from '../domain/errors.ts'
 import { tail } from '../domain/id.ts'
@@ -11,8 +10,8 @@ import { counted, listed, said } from './outcome.ts'
 /** Conversations of the user: not archived, and not an agent's own session. */
 export const talks = { kind: 'person', archived: false } as const
 
-/** Sessions that /sessions lists: the last used ones. */
-const maxListed = 30
+/** Sessions that /sessions lists, and that a mistyped label is compared with: the last used ones. */
+const [maxListed, maxCompared] = [30, 100]
 
 export const sessionCommands = [
   defineCommand({
@@ -94,7 +93,7 @@ function wayBack({ session }: ChatContext): string {
 async function findChatSession({ app, folder }: ChatContext, label: string): Promise<SessionView> {
   const [found] = (await app.sessions({ folder, label: label.normalize('NFC'), ...talks })).rows
   if (found) return found
-  const { rows: others } = await app.sessions({ folder, limit: maxPage, ...talks })
+  const { rows: others } = await app.sessions({ folder, limit: maxCompared, ...talks })
   const close = nearest(
     label,
     others.map((session) => session.label),

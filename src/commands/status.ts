@@ -1,10 +1,7 @@
 import type { StatusView } from '../api/views/status.ts'
-import type { Millis } from '../domain/clock.ts'
 import { defineCommand } from './command.ts'
 import { counted, factsBlock } from './outcome.ts'
 import { talks } from './sessions.ts'
-
-const day: Millis = 86_400_000
 
 export const statusCommands = [
   defineCommand({
@@ -14,10 +11,11 @@ export const statusCommands = [
     example: '/status',
     action: 'run.status',
     async run({ app, folder, session, model, now }) {
-      const view = await app.status(folder, now - day)
+      // No news: /log has them, and a busy day is long to read.
+      const view = await app.status(folder, now)
       const [found] = (await app.sessions({ folder, label: session, ...talks })).rows
       const [first] = view.needsYou
-      const { running, queued, sinceLast } = view
+      const { running, queued } = view
       return {
         blocks: [
           factsBlock({
@@ -28,7 +26,6 @@ export const statusCommands = [
             'needs you': first === undefined ? undefined : `${view.needsYou.length}, first ${first}    /approvals`,
             running: queued > 0 ? `${running}, ${queued} queued    /runs` : running > 0 ? `${running}    /runs` : '0',
             'next job': view.nextFires[0] && `${view.nextFires[0].name} at ${view.nextFires[0].at}    /cron`,
-            'last day': sinceLast.length === 0 ? undefined : `${counted(sinceLast.length, 'new turn')}    /log`,
           }),
         ],
       }

@@ -30,6 +30,14 @@ export const runOptions = z.strictObject({
   ceiling: ceiling.exactOptional(),
   /** Permissions that came with its inputs: all of them hold, besides those of its personas. */
   permissions: z.array(permissions).exactOptional(),
+  /** For a run that `delegate` starts: its profile, and the names that are forwarded to it. */
+  delegation: z
+    .strictObject({
+      profileId: name(),
+      skills: z.array(name()),
+      mcpServers: z.array(name()),
+    })
+    .exactOptional(),
 })
 export type RunOptions = z.infer<typeof runOptions>
 
@@ -101,6 +109,7 @@ const isForRequest: Record<keyof RunOptions, boolean> = {
   // A child is limited by what its parent may delegate.
   ceiling: false,
   permissions: true,
+  delegation: false,
 }
 
 /** A run that continues another one has the permissions of both, which are mostly the same. */

@@ -4,11 +4,10 @@ import type { Label } from './label.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Subagent } from './subagent.ts'
 
-// Not yet produced: 'delegate'.
 export const runKinds = ['turn', 'task', 'spawn', 'delegate', 'cron', 'import'] as const
 export type RunKind = (typeof runKinds)[number]
 
-/** Origin of a run. Not yet produced: 'delegate', 'webhook', 'channel'. */
+/** Origin of a run. Not yet produced: 'webhook', 'channel'. */
 export const runOrigins = [
   'user',
   'spawn_agent',
@@ -155,6 +154,22 @@ export interface Run {
   principal: string
   /** Null unless `sessions_spawn` started it. */
   subagent: Subagent | null
+  /** Id and version of its profile, from its first claim on; null without one. */
+  profile: ProfileVersion | null
+  /** Why its last claim chose another model than the one that was asked for. */
+  modelClamp: ModelClamp | null
+}
+
+/** The model that was asked for, and why another one answers. */
+export interface ModelClamp {
+  from: string
+  why: string
+}
+
+/** A profile as it was when a run took it. */
+export interface ProfileVersion {
+  id: string
+  version: number
 }
 
 /** A new queued run without a parent: its own request. */
@@ -200,6 +215,8 @@ export function newRun(begin: {
     taskId: null,
     principal: begin.principal,
     subagent: null,
+    profile: null,
+    modelClamp: null,
   }
 }
 

@@ -2,7 +2,7 @@ import type { Millis } from './clock.ts'
 import type { Label } from './label.ts'
 import type { Message, ThinkingConfig } from './message.ts'
 import type { ModelSettings, Permissions } from './persona.ts'
-import type { Outcome } from './run.ts'
+import type { ModelClamp, Outcome } from './run.ts'
 
 export const turnTypes = ['normal', 'compaction'] as const
 export type TurnType = (typeof turnTypes)[number]
@@ -56,12 +56,6 @@ export interface Usage extends Partial<UnreportedUsage> {
   isEstimate?: true
   /** Of a single call: the provider reported the tokens, but the price is assumed. */
   isPriceAssumed?: true
-}
-
-/** The model that was asked for, and why another one answers. */
-export interface ModelClamp {
-  from: string
-  why: string
 }
 
 /** The model that was asked for, and the one that answered, as its provider names it. */

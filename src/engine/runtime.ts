@@ -11,6 +11,7 @@ import type { SemanticIndex } from '../memory/semantic-index.ts'
 import type { Store } from '../store/store.ts'
 import type { KnownModels } from './model/choose-model.ts'
 import type { KnownRegistry } from './policies/run-policies.ts'
+import type { ModelProviders } from './policies/run-profile.ts'
 import type { ClaimedRun } from './run/claimed-run.ts'
 import type { KnownPaths } from './run/context/known-paths.ts'
 import type { RunMoments } from './run/moments.ts'
@@ -59,7 +60,7 @@ export interface AgentIndex {
 }
 
 /** Dependencies of executing runs: models, tools, agents, policy and limits. */
-export interface Engine extends Runtime, KnownModels {
+export interface Engine extends Runtime, KnownModels, ModelProviders {
   limits: Limits
   /** Cache of conversations that this process has read. */
   paths: KnownPaths

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { ProtectedPlaces } from '../domain/tools/path-handle.ts'
 import { userGitOf } from '../domain/tools/user-git.ts'
 import { isWithin } from '../domain/tools/within.ts'
+import { packageRoot } from '../package-root.ts'
 import { type HomePaths, userHomeOf } from './home.ts'
 import { runtimeFolder } from './socket-folder.ts'
 
@@ -67,8 +68,8 @@ export function trustedPlaces({ paths, config, env, program = ownProgram() }: Tr
 }
 
 function ownProgram(): OwnProgram {
-  const root = join(import.meta.dirname, '../..')
-  return { root, node: process.execPath, launcher: launcherOf(root), codeCache: getCompileCacheDir() }
+  const launcher = launcherOf(packageRoot)
+  return { root: packageRoot, node: process.execPath, launcher, codeCache: getCompileCacheDir() }
 }
 
 /** A link in `node_modules/.bin`, for example; undefined if another program uses this package as a library. */

@@ -1,3 +1,4 @@
+import { presentResults } from './delegate.ts'
 import { failOnRequest } from './fail.ts'
 import { isNarrator, narrate } from './narrate.ts'
 import { coordinate } from './plan/coordinate.ts'
@@ -18,7 +19,7 @@ export function playStep(view: ScriptView): ScriptStep {
 
 /** Presents results of sub-agents, and goes on with what a user said in the same turn. */
 function answerAnnouncements(view: ScriptView): ScriptStep | undefined {
-  const presented = presentAnnouncements(view)
+  const presented = presentAnnouncements(view) ?? presentResults(view)
   if (presented === undefined) return undefined
   if (!view.isAsked) return { text: presented }
   const step = work(view)

@@ -1,4 +1,5 @@
 import { checkReport } from './check.ts'
+import { delegateRequest, delegateTask } from './delegate.ts'
 import { failOnRequest } from './fail.ts'
 import { findText } from './find.ts'
 import { textInPathPattern, textOfPathPattern } from './place-words.ts'
@@ -52,6 +53,15 @@ export const repertoire: readonly Skill[] = [
     by: [],
     matches: (prompt) => tasksRequest.exec(prompt),
     run: spawnTasks,
+  },
+  {
+    name: 'delegate',
+    example: 'delegate to @writer: TASK',
+    does: 'hands the task to that agent; also on a model and with skills: delegate to @writer on big with style: TASK',
+    needs: ['delegate'],
+    by: [],
+    matches: (prompt) => delegateRequest.exec(prompt),
+    run: delegateTask,
   },
   {
     name: 'research',

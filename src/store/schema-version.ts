@@ -1,25 +1,5 @@
 import { HeddleError } from '../domain/errors.ts'
 import type { Migration } from './migration.ts'
-import { tree } from './migrations/0001-tree.ts'
-import { runs } from './migrations/0002-runs.ts'
-import { compaction } from './migrations/0003-compaction.ts'
-import { inboxOrder } from './migrations/0004-inbox-order.ts'
-import { approvalsAndFileChanges } from './migrations/0005-approvals-and-file-changes.ts'
-import { plans } from './migrations/0006-plans.ts'
-import { memory } from './migrations/0007-memory.ts'
-import { requestTotals } from './migrations/0008-request-totals.ts'
-import { narrator } from './migrations/0009-narrator.ts'
-import { lookupIndexes } from './migrations/0010-lookup-indexes.ts'
-import { homeFileTables } from './migrations/0011-home-files.ts'
-import { memoryVectorTables } from './migrations/0012-memory-vectors.ts'
-import { approvals } from './migrations/0013-approvals.ts'
-import { clientKeys } from './migrations/0014-client-keys.ts'
-import { replacedMemories } from './migrations/0015-replaced-memories.ts'
-import { money } from './migrations/0016-money.ts'
-import { crashesAlone } from './migrations/0017-crashes-alone.ts'
-import { assumedPrices } from './migrations/0018-assumed-prices.ts'
-import { runOptionsAndLanes } from './migrations/0019-run-options-and-lanes.ts'
-import { kindsAndScopes } from './migrations/0020-kinds-and-scopes.ts'
 import { principals } from './migrations/0021-principals.ts'
 import { idempotency } from './migrations/0022-idempotency.ts'
 import { ceilings } from './migrations/0023-ceilings.ts'
@@ -32,6 +12,27 @@ import { subagents } from './migrations/0029-subagents.ts'
 import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
 import { searchTables } from './migrations/0031-search.ts'
 import { policies } from './migrations/0032-policies.ts'
+import { runProfiles } from './migrations/0033-run-profiles.ts'
+import { tree } from './migrations/first/0001-tree.ts'
+import { runs } from './migrations/first/0002-runs.ts'
+import { compaction } from './migrations/first/0003-compaction.ts'
+import { inboxOrder } from './migrations/first/0004-inbox-order.ts'
+import { approvalsAndFileChanges } from './migrations/first/0005-approvals-and-file-changes.ts'
+import { plans } from './migrations/first/0006-plans.ts'
+import { memory } from './migrations/first/0007-memory.ts'
+import { requestTotals } from './migrations/first/0008-request-totals.ts'
+import { narrator } from './migrations/first/0009-narrator.ts'
+import { lookupIndexes } from './migrations/first/0010-lookup-indexes.ts'
+import { homeFileTables } from './migrations/first/0011-home-files.ts'
+import { memoryVectorTables } from './migrations/first/0012-memory-vectors.ts'
+import { approvals } from './migrations/first/0013-approvals.ts'
+import { clientKeys } from './migrations/first/0014-client-keys.ts'
+import { replacedMemories } from './migrations/first/0015-replaced-memories.ts'
+import { money } from './migrations/first/0016-money.ts'
+import { crashesAlone } from './migrations/first/0017-crashes-alone.ts'
+import { assumedPrices } from './migrations/first/0018-assumed-prices.ts'
+import { runOptionsAndLanes } from './migrations/first/0019-run-options-and-lanes.ts'
+import { kindsAndScopes } from './migrations/first/0020-kinds-and-scopes.ts'
 
 /** All migrations, in order. */
 export const migrations: readonly Migration[] = [
@@ -67,6 +68,7 @@ export const migrations: readonly Migration[] = [
   sessionsByKind,
   searchTables,
   policies,
+  runProfiles,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

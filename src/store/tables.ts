@@ -90,6 +90,10 @@ export interface Tables extends JobTables, KnowledgeTables, PolicyTables, Search
     title: Generated<string | null>
     cleanup: Generated<Cleanup | null>
     share_mode: Generated<ShareMode | null>
+    /** Both or none. */
+    profile_id: Generated<string | null>
+    profile_version: Generated<number | null>
+    model_clamp_json: Generated<string | null>
   }
   owners: { id: string; pid: number; started_at: number; beat_at: number }
   inbox: {

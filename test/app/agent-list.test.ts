@@ -90,7 +90,15 @@ describe.each(['coordinator', 'general'] as const)('the prompt of @%s', (agent) 
 
 const parts = {
   role: { kind: 'coordinator' as const },
-  ...{ identity: null, isPrivate: true, isChild: false, files: [], tools: [], threadPrompt: 'Be brief.' },
+  ...{
+    identity: null,
+    isPrivate: true,
+    isChild: false,
+    files: [],
+    tools: [],
+    profilePrompt: null,
+    threadPrompt: 'Be brief.',
+  },
 }
 /** Pieces that end a line somewhere, look like parts of a prompt, or are no whole letters. */
 const hostile = [

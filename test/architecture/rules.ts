@@ -5,10 +5,10 @@
 export const mayImport: Record<string, readonly string[]> = {
   domain: [],
   api: ['domain'],
-  store: ['domain', 'file-lock.ts'],
+  store: ['domain', 'file-lock.ts', 'package-root.ts'],
   models: ['domain'],
   rehearsal: ['domain'],
-  tools: ['domain'],
+  tools: ['domain', 'package-root.ts'],
   agents: ['domain'],
   'agent-tests': ['domain', 'api'],
   memory: ['domain', 'api', 'store'],
@@ -16,10 +16,10 @@ export const mayImport: Record<string, readonly string[]> = {
   commands: ['domain', 'api'],
   gateway: ['domain', 'api'],
   config: ['domain', 'file-lock.ts'],
-  home: ['domain', 'api', 'config'],
+  home: ['domain', 'api', 'config', 'package-root.ts'],
   app: [
     ...['domain', 'api', 'store', 'models', 'rehearsal', 'tools', 'agents', 'agent-tests', 'memory', 'engine'],
-    ...['commands', 'config', 'home', 'system.ts', 'version.ts'],
+    ...['commands', 'config', 'home', 'system.ts', 'version.ts', 'package-root.ts'],
   ],
   cli: ['domain', 'api', 'app', 'commands', 'gateway', 'config', 'home', 'system.ts', 'version.ts'],
   testing: ['domain', 'system.ts'],
@@ -27,7 +27,8 @@ export const mayImport: Record<string, readonly string[]> = {
   'testing.ts': ['domain', 'api', 'app', 'models', 'testing', 'config', 'home'],
   'system.ts': ['domain'],
   'file-lock.ts': ['domain'],
-  'version.ts': [],
+  'version.ts': ['package-root.ts'],
+  'package-root.ts': [],
 }
 
 /** The layers of the engine, the lowest first: a folder may import those before it. `runtime.ts` is everybody's. */
@@ -43,9 +44,6 @@ export const maxParameters = { most: 4, folder: 'src/engine/run/' }
 
 /** Max files directly in a folder of src. */
 export const maxFiles = 32
-
-/** Folders of numbered steps that only grow: a reader looks for a number, and finds it in any number of files. */
-export const numberedFolders: readonly string[] = ['src/store/migrations']
 
 /** Files whose exports are for users of the package. */
 export const publicFiles = ['src/index.ts', 'src/testing.ts']

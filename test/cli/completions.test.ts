@@ -19,6 +19,8 @@ test.each<[string, string[], string]>([
   ['@nowhere/x', [], 'nowhere/x'],
   ['/sw', ['/switch '], '/sw'],
   ['/st', ['/steer ', '/stop ', '/status '], '/st'],
+  ['/agents p', ['/agents pin ', '/agents pins '], '/agents p'],
+  ['/agents pin @no', [], '/agents pin @no'],
   ['plain words', [], 'plain words'],
 ])('%s', (line, hits, end) => {
   const [found, stands] = completionsIn(folder)(line)

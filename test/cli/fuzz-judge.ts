@@ -13,6 +13,8 @@ const elsewhere: Record<string, string> = {
   'log --graph': 'with --all it is drawn anyway',
   'memory narratives --limit': 'there is one narrative of this folder',
   'ps --limit': 'one run is not over',
+  'search --limit': 'one turn of that session has the word',
+  'search --kind': 'only turns have the word',
   'usage --limit': 'there is one model',
   'cron history --limit': 'the job has not fired',
   'subagent history --limit': 'there are no sub-agents',

@@ -33,6 +33,10 @@ test('search prints what it found, with the words between stars, and says what t
   expect([after.hits.length, after.next]).toEqual([1, undefined])
   expect((await heddle.run('search', 'port', '--limit', '1')).out).toContain('… more    --limit 0 shows all')
   expect((await heddle.run('search', 'port', '--session', 'nosuch')).code).toBe(1)
+  expect(await heddle.run('search', 'port', ' ')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('leave it out'),
+  })
 })
 
 test.each(['append.after_commit', 'index.before_commit', 'index.after_commit'])(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { Config } from '../../src/config/config.ts'
+import { ApiKey } from '../../src/config/key.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
 import { socketClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
@@ -26,8 +27,10 @@ describe.each(databases)('rights of commands on %s', (database) => {
       }
       return { text: 'yes' }
     })
-    const configure = ({ tools }: Config) => {
+    const configure = ({ tools, models }: Config) => {
       tools.ask = ['push']
+      const apiKey = new ApiKey('written in the file', 'sk-very-secret')
+      models['paid'] = { provider: 'openai', model: 'gpt', apiKey, baseURL: 'https://me:pass-word@127.0.0.1/v1' }
     }
     gateway = await newGateway([model], { database, tools: [push], configure })
     const { app, server } = gateway
@@ -141,8 +144,10 @@ describe.each(databases)('rights of commands on %s', (database) => {
   })
 
   test('secrets are not in a setting', async () => {
-    const { value } = await gateway.app.setting('database')
-    expect(JSON.stringify(value)).not.toMatch(/:\/\/[^@"]*:[^@"*]+@/)
+    const shown = JSON.stringify(await send(gateway.door, '/config get models'))
+    expect(shown).toContain('paid')
+    for (const secret of ['sk-very-secret', 'pass-word']) expect(shown).not.toContain(secret)
+    expect(JSON.stringify(await send(as('mia'), '/models'))).not.toMatch(/127\.0\.0\.1|secret/)
     await expect(send(gateway.app, '/config get databse')).rejects.toMatchObject({ remedy: 'did you mean database?' })
   })
 })

@@ -50,7 +50,7 @@ export async function bundled(program: string): Promise<string> {
 /** One that opens a home, and so needs all that the package has. */
 export async function bundledWhole(program: string): Promise<string> {
   const folder = folderOf(program)
-  await buildOnce(folder, (directory) => bundleWhole(fileOf(program), directory, folder))
+  await buildOnce(folder, (directory) => bundleWhole(fileOf(program), directory))
   return join(folder, 'programs', `${basename(program)}.js`)
 }
 

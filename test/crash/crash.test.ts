@@ -42,7 +42,7 @@ describe('a process that is killed', () => {
 
   test.each<[what: string, scenario: ScenarioName, at: string]>([
     ['one sub-agent', 'one', 'settle.before_commit#2'],
-    ['a hundred sub-agents', 'hundred', 'settle.after_commit#50'],
+    ['a hundred sub-agents', 'hundred', 'settle.after_commit#9'],
     ['sub-agents that wait for theirs', 'deep', 'settle.before_commit#5'],
     ['sub-agents that go on with the results of theirs', 'deep', 'settle.after_commit#7'],
   ])(

@@ -1,14 +1,12 @@
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { followRules, type ProviderRule, startProvider, type TestProvider } from '../../src/testing.ts'
 import { buildOnce } from '../setup/build-once.ts'
-import { bundle } from '../setup/bundle.ts'
+import { bundleWhole } from '../setup/bundle.ts'
 import { Databases } from './databases.ts'
 import { type Scenario, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { Watch } from './watch.ts'
-
-const root = join(import.meta.dirname, '../..')
 
 /** What many cycles share: the program that is killed, a home and databases to copy, and the checker. */
 export interface Ground {
@@ -87,10 +85,7 @@ function answering({ rules, answers }: Scenario): ProviderRule {
 async function programIn(parent: string): Promise<string> {
   const folder = join(parent, 'crash-program')
   await buildOnce(folder, async (directory) => {
-    mkdirSync(join(directory, 'bundle'))
-    copyFileSync(join(root, 'package.json'), join(directory, 'bundle/package.json'))
-    cpSync(join(root, 'agents'), join(directory, 'agents'), { recursive: true })
-    await bundle('test/crash/act.ts', join(directory, 'bundle/app'))
+    await bundleWhole('test/crash/act.ts', directory)
   })
-  return join(folder, 'bundle/app/act.js')
+  return join(folder, 'programs/act.js')
 }

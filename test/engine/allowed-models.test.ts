@@ -2,9 +2,12 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Model } from '../../src/domain/model.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { TurnModel } from '../../src/domain/turn.ts'
-import { chooseModel } from '../../src/engine/model/choose-model.ts'
+import { startNarrator } from '../../src/engine/knowledge/narrator.ts'
+import { type AllowedModels, chooseModel } from '../../src/engine/model/choose-model.ts'
 import { narratorName } from '../../src/engine/model/role.ts'
+import { cancel } from '../../src/engine/run/cancel.ts'
 import type { EndedStep } from '../../src/engine/run/context/journal.ts'
+import { submit } from '../../src/engine/run/submit.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
 import { putPersona } from '../../src/store/rows/personas.ts'
 import { runsOf } from '../../src/store/rows/runs.ts'
@@ -129,6 +132,24 @@ describe.each(databases)('models.allow on %s', (database) => {
     expect(never.requests).toEqual([])
   })
 
+  test('the narrator of a conversation uses no model that the conversation could not use', async () => {
+    const main = () => (office.model.requests ?? []).filter(({ system }) => system.startsWith('You are the narrator'))
+    await open({}, ['main', 'small', 'big'])
+    const told = 'We move the orders to PostgreSQL in March because the reports are slow; Ada writes the scripts.'
+    await office.ask(told, { ceiling: { models: ['small'] } })
+    const narrator = startNarrator(office.engine, {
+      submit: (input) => submit(office.engine, input),
+      cancel: (runId, reason) => cancel(office.engine, runId, reason),
+      onError: (error) => expect(error).toBeUndefined(),
+    })
+    await narrator.whenIdle(office.folder, new AbortController().signal)
+    await narrator.stop()
+    const runs = await office.engine.store.read((rows) => runsOf(rows, {}))
+    const narration = runs.find(({ agent }) => agent === narratorName)
+    expect(narration).toMatchObject({ state: 'completed', ceiling: { models: ['small'] } })
+    expect(main()).toEqual([])
+  })
+
   test('a run that may use none of the models that there are fails with a remedy', async () => {
     await open()
     const answered = await office.ask('hello', { ceiling: { models: ['big'] } })
@@ -145,11 +166,27 @@ test('a model is chosen by the input or call, the agent, the persona, the defaul
     defaultModelConfig: { model: 'p' },
   }
   const choose = (requested: string | null, own: typeof persona | null, allow?: string[]) =>
-    chooseModel(models, { requested, persona: own, allow })
+    chooseModel(models, { requested, persona: own, allow: { owner: allow } })
   expect(choose('r', persona)).toEqual({ requested: 'r', name: 'r', fallbacks: [] })
   expect(choose(null, persona)).toEqual({ requested: null, name: 'p', fallbacks: [] })
   expect(choose(null, null)).toEqual({ requested: null, name: 'main', fallbacks: ['a', 'b'] })
   expect(choose(null, null, ['main', 'b'])).toEqual({ requested: null, name: 'main', fallbacks: ['b'] })
   expect(choose('r', null, ['gone', 'b'])).toMatchObject({ name: 'b', clamped: { from: 'r' } })
   expect(choose('r', null, ['gone'])).toMatchObject({ name: null, clamped: { from: 'r' } })
+})
+
+test('a clamp names the list that the model is not in, and the profile’s model takes its place', () => {
+  const models = { defaultModel: 'main', fallbacks: ['a', 'b'], knowsModel: (name: string) => name !== 'gone' }
+  const clamp = (requested: string | null, allow: AllowedModels, profileModel?: string) =>
+    chooseModel(models, { requested, allow, profileModel })
+  expect(clamp('r', { owner: ['a', 'r'], profile: ['a', 'b'], ceiling: ['a'] })).toMatchObject({
+    name: 'a',
+    clamped: { from: 'r', why: 'its profile does not allow it' },
+  })
+  expect(clamp('b', { owner: ['a'], profile: ['a'] }).clamped?.why).toBe(why)
+  expect(clamp('b', { ceiling: ['a'] }).clamped?.why).toBe('it is not among the models that this run was given')
+  expect(clamp(null, { profile: ['a', 'p'] }, 'p')).toEqual({ requested: null, name: 'p', fallbacks: [] })
+  expect(clamp('r', { profile: ['a', 'p', 'main'] }, 'p')).toMatchObject({ name: 'p' })
+  expect(clamp(null, { profile: ['main', 'b'] })).toEqual({ requested: null, name: 'main', fallbacks: ['b'] })
+  expect(clamp('r', { profile: ['p'], owner: ['main'] }, 'p')).toMatchObject({ name: null })
 })

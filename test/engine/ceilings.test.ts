@@ -149,7 +149,7 @@ test('general has its list of tools and those that the program brings along, not
   const known = [...toolNames, 'new_tool', 'push']
   const tools = toolsOf({ kind: 'general' }, known, ['push'])
   expect(tools).toContain('push')
-  for (const name of ['new_tool', 'delegate', 'plan_tasks', 'spawn_agent']) expect(tools).not.toContain(name)
+  for (const name of ['new_tool', 'plan_tasks', 'spawn_agent']) expect(tools).not.toContain(name)
 })
 
 function denying(...names: string[]): (config: Config) => void {

@@ -46,7 +46,8 @@ describe.each(databases)('delegating on %s', (database) => {
     const { text } = await office.ask('go')
     expect(text).toContain('no tool named \\"read_file\\"')
     expect(office.model.requests[0]?.tools.map(({ name }) => name).sort()).toEqual([
-      ...['cron', 'list_agents', 'memory_demote', 'memory_query', 'memory_reinforce', 'memory_store', 'memory_trust'],
+      ...['cron', 'delegate', 'list_agents', 'memory_demote', 'memory_query', 'memory_reinforce', 'memory_store'],
+      'memory_trust',
       'memory_update',
       ...['narrative_search', 'narrative_update', 'project_status', 'read_result', 'run_project'],
       ...['spawn_agent', 'task_list', 'task_update', 'wait'],

@@ -106,6 +106,8 @@ export async function newEngine(
     defaultModel: model.name,
     fallbacks: [],
     knowsModel: () => true,
+    providers: new Map(),
+    freeModels: [],
     tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
     prompt: async () => options.systemPrompt ?? 'You are brief.',
     promptBytes: () => 100,

@@ -209,7 +209,9 @@ describe.each(databases)('sub-agents on %s', patience, (database) => {
   })
 })
 
-test('a thousand queued sub-agents all end, and one wake announces each of them once', patience, async () => {
+test('a thousand queued sub-agents all end, and one wake announces each of them once', {
+  timeout: 180_000,
+}, async () => {
   const tasks = Array.from({ length: 1000 }, (_, at) => `n${at}`)
   const nest = await newSpawning(
     'sqlite',

@@ -13,6 +13,7 @@ const parts: PromptParts = {
   isChild: false,
   files,
   tools: ['read_file', 'list_dir'],
+  profilePrompt: null,
   threadPrompt: null,
   agents: [],
 }

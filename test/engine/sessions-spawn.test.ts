@@ -91,7 +91,7 @@ describe.each(databases)('sessions_spawn on %s', (database) => {
     await nest.ask('go', { ceiling: { models: ['scripted'] } })
     expect(answered(nest.parentRequests()[1] as ModelRequest)).toMatchObject({
       model: 'scripted',
-      clamped: { from: 'cheap', why: 'it is not in models.allow' },
+      clamped: { from: 'cheap', why: 'it is not among the models that this run was given' },
     })
     expect(nest.childRequests()).toHaveLength(1)
     expect(cheap.requests).toEqual([])

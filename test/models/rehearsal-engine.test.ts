@@ -54,6 +54,24 @@ test('a small request is done by one agent of the real engine, and told by the c
   expect(read('NOTES.md')).toBe('buy milk\n')
 })
 
+test('a delegation shows the result of the agent, and why a skill or an agent is refused', async () => {
+  const { app, say, read } = await newPerson()
+  await app.setProfile('profile:poet:v1', { model: { model: 'rehearsal' } })
+  const lists = { allowedForwardSkills: ['skill:writer'] }
+  const poet = { agentId: '@poet', profileId: 'profile:poet:v1', description: 'Writes verse.', ...lists }
+  await app.registerAgent(poet)
+  expect(await say('delegate to @poet with writer: write NOTES.md: buy milk')).toContain('wrote NOTES.md')
+  expect(read('NOTES.md')).toBe('buy milk\n')
+  expect(await say('delegate to @poet with coder: count files')).toContain(
+    'the skill "coder" may not be forwarded to @poet; allowed: writer',
+  )
+  expect(await say('delegate to @pot: count files')).toContain('there is no agent "@pot"; did you mean @poet?')
+  const alone = await say('delegate to @poet with writer: count files in src', { agent: 'general', session: 'alone' })
+  expect(alone).toBe('REHEARSAL: src: 3 files.\n@poet, all of it: heddle show result:2')
+  const { rows: runs } = await app.runs({ all: true })
+  expect(runs.filter(({ kind }) => kind === 'delegate').map(({ agent }) => agent)).toEqual(['poet', 'poet'])
+})
+
 test('a report is planned, refused, planned anew, fails, is mended, written and checked', async () => {
   const { app, say, read } = await newPerson()
   const stopped = await say(`${request}, let task 2 fail`, { attended: true, noes: ['drop src/web'] })

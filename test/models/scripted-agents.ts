@@ -63,7 +63,7 @@ export function agentNamed(name: string): Agent {
   return agent
 }
 
-const common = { identity: null, isPrivate: true, files: [], threadPrompt: null }
+const common = { identity: null, isPrivate: true, files: [], profilePrompt: null, threadPrompt: null }
 
 export function coordinatorPrompt(agents: readonly Agent[] = ourAgents): string {
   const tools = [...delegatingTools]
@@ -79,7 +79,7 @@ export function coordinatorPrompt(agents: readonly Agent[] = ourAgents): string 
 export function workerPrompt(agent: Agent, agents: readonly Agent[] = ourAgents): string {
   return systemPrompt({
     ...common,
-    role: { kind: 'worker', agent },
+    role: { kind: 'worker', agent: { ...agent, skills: [] } },
     isChild: true,
     tools: agent.tools,
     agents: listAgents([], agents),

@@ -25,7 +25,7 @@ const dayMs = 86_400_000
 export async function builtHeddle(): Promise<string> {
   const place = join(cache, sourcesAsTheyAre())
   if (!existsSync(place)) removeOld()
-  await buildOnce(place, (directory) => buildIn(directory, place))
+  await buildOnce(place, (directory) => buildIn(directory))
   return join(place, 'bin/heddle')
 }
 
@@ -45,7 +45,9 @@ export async function builtCheckout(directory: string): Promise<string> {
 }
 
 function sourcesAsTheyAre(): string {
-  const files = globSync(['src/**', 'agents/**', 'bin/*', 'package*.json', 'test/setup/bu*.ts'], { cwd: root }).sort()
+  const files = globSync(['src/**', 'agents/**', 'bin/*', 'package*.json', 'scripts/bundle.ts', 'test/setup/bu*.ts'], {
+    cwd: root,
+  }).sort()
   const hash = createHash('sha256')
   for (const file of files) {
     const { size, mtimeMs } = statSync(join(root, file))
@@ -54,8 +56,8 @@ function sourcesAsTheyAre(): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-async function buildIn(directory: string, place: string): Promise<void> {
-  const main = await bundleWhole('src/cli/main.ts', directory, place)
+async function buildIn(directory: string): Promise<void> {
+  const main = await bundleWhole('src/cli/main.ts', directory)
   cpSync(join(root, 'bin'), join(directory, 'bin'), { recursive: true })
   mkdirSync(join(directory, 'dist/cli'), { recursive: true })
   renameSync(main, join(directory, 'dist/cli/main.js'))

@@ -5,7 +5,8 @@ import type { RunOptions } from '../../domain/run-options.ts'
 import type { TurnModel, Usage } from '../../domain/turn.ts'
 
 /** An input for a session, with the options of the run that answers. */
-export interface Question extends Omit<RunOptions, 'routedBy' | 'timeoutMs' | 'deadline' | 'ceiling' | 'permissions'> {
+export interface Question
+  extends Omit<RunOptions, 'routedBy' | 'timeoutMs' | 'deadline' | 'ceiling' | 'permissions' | 'delegation'> {
   /** A label, `session:LABEL`, `turn:ID` or `persona:ID`. A new label starts a session. */
   session: string
   content: string

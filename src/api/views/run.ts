@@ -1,6 +1,15 @@
 import type { Ceiling } from '../../domain/access/ceiling.ts'
 import type { Label } from '../../domain/label.ts'
-import type { Lane, Outcome, RunError, RunKind, RunOrigin, RunState, StepKind } from '../../domain/run.ts'
+import type {
+  Lane,
+  Outcome,
+  ProfileVersion,
+  RunError,
+  RunKind,
+  RunOrigin,
+  RunState,
+  StepKind,
+} from '../../domain/run.ts'
 import type { Spending } from '../../domain/spending.ts'
 import type { UnsafeCall } from '../../domain/tools/touched.ts'
 import type { TurnModel } from '../../domain/turn.ts'
@@ -20,6 +29,8 @@ export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'te
   effectiveTools: string[]
   /** The most that it and everything below it may have; what is left out is not limited. */
   ceiling: Ceiling
+  /** Version of its profile that it took; null without one. */
+  profile: ProfileVersion | null
   label: Label
   usage: Spending
   /** Budget of its whole request and the cost so far; `request` has every figure. */

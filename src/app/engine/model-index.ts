@@ -3,6 +3,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import type { Model } from '../../domain/model.ts'
 import { nearest } from '../../domain/text/nearest.ts'
+import type { ModelProviders } from '../../engine/policies/run-profile.ts'
 import type { Engine } from '../../engine/runtime.ts'
 import { rehearsalModel, rehearsalName } from '../../rehearsal/rehearsal.ts'
 import { makeModel } from '../models.ts'
@@ -19,7 +20,9 @@ interface ModelSources {
 }
 
 /** Models by name; each is made when it is first asked for. */
-export function modelIndex(sources: ModelSources): Pick<Engine, 'defaultModel' | 'knowsModel' | 'model'> {
+export function modelIndex(
+  sources: ModelSources,
+): Pick<Engine, 'defaultModel' | 'knowsModel' | 'model' | keyof ModelProviders> {
   const { config, models, clock, paced } = sources
   const given = new Map(models.map((model) => [model.name, model]))
   const made = new Map<string, Model>()
@@ -27,6 +30,8 @@ export function modelIndex(sources: ModelSources): Pick<Engine, 'defaultModel' |
     // Rehearsal answers only if no model is configured, or if it was chosen itself.
     defaultModel: config.agent.model ?? models[0]?.name ?? rehearsalName,
     knowsModel: (name) => given.has(name) || Object.hasOwn(config.models, name),
+    providers: new Map(Object.entries(config.models).map(([name, { provider }]) => [name, provider])),
+    freeModels: [rehearsalName],
     model(name) {
       const known = given.get(name) ?? made.get(name)
       if (known) return known

@@ -1,5 +1,6 @@
 import { listAgents } from '../../domain/profiles/agent-index.ts'
 import { type PromptParts, seesAgents, systemPrompt } from '../../engine/model/prompt.ts'
+import { agentsWithin } from '../../engine/model/role.ts'
 import { readSubagentBrief } from '../../engine/run/subagent-brief.ts'
 import type { AgentIndex, Engine, Runtime } from '../../engine/runtime.ts'
 
@@ -14,7 +15,8 @@ export function prompts(
   /** Size of the last prompt, by agent. */
   const bytes = new Map<string, number>()
   return {
-    async prompt({ run, session: { folder }, actor: { role, persona, access, policies }, threadPrompt }) {
+    async prompt({ run, session: { folder }, actor, threadPrompt }) {
+      const { role, persona, access, policies, profilePrompt } = actor
       const files = await identityFiles()
       const subagent = run.subagent ? await store.read((rows) => readSubagentBrief(rows, run)) : undefined
       const shown = { role, isChild: run.depth > 0, tools: run.effectiveTools }
@@ -23,9 +25,10 @@ export function prompts(
         identity: persona?.identity ?? null,
         isPrivate: access.isPrivate,
         files,
+        profilePrompt,
         threadPrompt,
         // Reading agent files has a cost.
-        agents: seesAgents(shown) ? listAgents(policies.agents, agents.list(folder)) : [],
+        agents: seesAgents(shown) ? listAgents(policies.agents, agentsWithin(agents.list(folder), run.ceiling)) : [],
         subagent,
       })
       bytes.set(run.agent ?? '', Buffer.byteLength(text) - Buffer.byteLength(threadPrompt ?? ''))

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { UsageError } from '../../domain/errors.ts'
 import { type DocumentKind, documentKinds } from '../../domain/search.ts'
 import type { Register } from '../command.ts'
 import { pageOptions, readPages } from '../input/pages.ts'
@@ -18,6 +19,8 @@ export const registerSearch: Register = (program, run) => {
     .addHelpText('after', '\nExamples: heddle search staging port    heddle search "login bug" --kind result')
     .action(
       run(async (here, words, options) => {
+        if (words.some((word) => word.trim() === ''))
+          throw new UsageError('a word to search for is empty', 'leave it out, such as: heddle search staging port')
         const query = {
           query: words.join(' '),
           ...(options['session'] !== undefined && { session: String(options['session']) }),

@@ -182,6 +182,7 @@ function runPage(here: CommandContext, run: RunView): string {
     ['state', `${run.state}${run.finishedAt === null ? `, ${printable(run.doing)}` : ''}`],
     ['session', run.session && printable(run.session)],
     ['parent', run.parentRunId && `run:${run.parentRunId}`],
+    ['profile', run.profile && `${printable(run.profile.id)}, version ${run.profile.version}`],
     ['model', modelWords(run.model)],
     ['began', run.createdAt],
     ['ended', run.finishedAt],
@@ -192,6 +193,8 @@ function runPage(here: CommandContext, run: RunView): string {
       `${moneyWords(budget.request)} of $${budget.usd}, ${tokenWords(budget.request)} of ${budget.tokens} tokens`,
     ],
     ['models', run.ceiling.models?.map((name) => printable(name)).join(', ') || null],
+    ['skills', namesWords(run.ceiling.skills)],
+    ['servers', namesWords(run.ceiling.mcpServers)],
     ['tools', run.effectiveTools.map((name) => printable(name)).join(', ') || null],
     ['error', run.error ? `${printable(run.error.message)}\n${' '.repeat(10)}→ ${printable(run.error.remedy)}` : null],
     ['turn', run.turnId && `turn:${run.turnId}`],
@@ -209,6 +212,11 @@ function runPage(here: CommandContext, run: RunView): string {
   const commands =
     run.commands.length === 0 ? [] : [paint(here.screen, 'dim', 'commands'), ...commandLines(run.commands)]
   return [head, ...commands, ...(steps.length === 0 ? [] : [table(here.screen, steps, 3)])].join('\n')
+}
+
+/** Names that a run is limited to; null if nothing limits it. */
+function namesWords(names: readonly string[] | undefined): string | null {
+  return names ? names.map((name) => printable(name)).join(', ') || 'none' : null
 }
 
 /** Step kinds as a user says them. */

@@ -9,6 +9,7 @@ import { runtimeFolder } from '../../home/socket-folder.ts'
 import { version } from '../../version.ts'
 import type { CommandContext, Register } from '../command.ts'
 import type { DaemonLog } from '../live/daemon-log.ts'
+import { sourceStack } from '../source-stack.ts'
 
 const errorPause: Millis = 1000
 
@@ -103,5 +104,5 @@ async function followInto(
 }
 
 function stackOf(error: unknown): string | undefined {
-  return error instanceof Error ? error.stack : undefined
+  return error instanceof Error ? sourceStack(error) : undefined
 }

@@ -16,22 +16,32 @@ export const ceiling = z.strictObject({
   sandbox: sandboxPermissions.exactOptional(),
   /** Names of credentials that commands see. */
   credentials: names().exactOptional(),
+  /** Names of the agent files that it may start or hand on as skills. */
+  skills: names().exactOptional(),
+  /** Names of MCP servers. */
+  mcpServers: names().exactOptional(),
 })
 export type Ceiling = z.infer<typeof ceiling>
 
 /** What all of the ceilings leave; the only place that narrows them. Names keep the order of the first list. */
 export function intersectCeilings(...ceilings: readonly Ceiling[]): Ceiling {
-  const tools = intersectNames(ceilings.map((each) => each.tools))
-  const models = intersectNames(ceilings.map((each) => each.models))
-  const credentials = intersectNames(ceilings.map((each) => each.credentials))
   const sandbox = intersectSandboxes(ceilings.flatMap((each) => each.sandbox ?? []))
   return {
-    ...(tools && { tools }),
-    ...(models && { models }),
+    ...narrow('tools'),
+    ...narrow('models'),
     ...(sandbox && { sandbox }),
-    ...(credentials && { credentials }),
+    ...narrow('credentials'),
+    ...narrow('skills'),
+    ...narrow('mcpServers'),
+  }
+
+  function narrow(key: NameLimit): Pick<Ceiling, NameLimit> {
+    const names = intersectNames(ceilings.map((each) => each[key]))
+    return names ? { [key]: names } : {}
   }
 }
+
+type NameLimit = 'tools' | 'models' | 'credentials' | 'skills' | 'mcpServers'
 
 /** The least of each limit. */
 function intersectSandboxes(sandboxes: readonly SandboxPermissions[]): SandboxPermissions | undefined {

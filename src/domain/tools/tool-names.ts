@@ -49,6 +49,9 @@ export const delegatingTools = [
   'list_agents',
 ] as const
 
+/** Tool that delegates to an agent of the registry: for the coordinator, and for agents that work alone. */
+export const delegateTool = 'delegate'
+
 /** Tools that start and watch sub-agents: for agents that work alone, down to the depth that the owner allows. */
 export const subagentTools: readonly string[] = ['sessions_spawn', 'subagents', 'agents_list']
 
@@ -57,11 +60,8 @@ export const forbiddenForAgents: readonly string[] = [
   ...delegatingTools,
   ...memoryWriters,
   ...subagentTools,
-  ...['delegate', 'cron'],
+  ...[delegateTool, 'cron'],
 ]
-
-/** Tools that do not exist yet. */
-const plannedTools = ['delegate'] as const
 
 /** Other programs' names for our tools, without case, `_` and `-`. */
 const spellings: Readonly<Record<string, string>> = {
@@ -97,14 +97,13 @@ const related: Readonly<Record<string, string>> = {
   ...all('edit_file', ['notebookedit']),
 }
 
-/** Names of all tools of Heddle, planned ones too. */
+/** Names of all tools of Heddle. */
 export const toolNames: readonly string[] = [
   ...availableTools,
   ...delegatingTools,
   ...memoryWriters,
   ...subagentTools,
-  'cron',
-  ...plannedTools,
+  ...[delegateTool, 'cron'],
 ]
 
 const ours = new Map(toolNames.map((name) => [plain(name), name]))
@@ -123,7 +122,7 @@ export function isBookkeeping(spelling: string): boolean {
 /** The tool that a name most likely means, or the closest counterpart. */
 export function nearestTool(spelling: string): string | undefined {
   if (Object.hasOwn(related, plain(spelling))) return related[plain(spelling)]
-  const close = nearest(spelling.toLowerCase().replaceAll('-', '_'), [...availableTools, ...plannedTools])
+  const close = nearest(spelling.toLowerCase().replaceAll('-', '_'), availableTools)
   if (close !== undefined) return close
   const word = nearest(plain(spelling), Object.keys(spellings))
   return word === undefined ? undefined : spellings[word]

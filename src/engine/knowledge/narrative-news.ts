@@ -1,3 +1,4 @@
+import { intersectCeilings } from '../../domain/access/ceiling.ts'
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
 import type { Message } from '../../domain/message.ts'
 import type { Session } from '../../domain/session.ts'
@@ -7,6 +8,7 @@ import { memoriesOfRuns } from '../../store/knowledge/memory-recalls.ts'
 import { tasksOfRequests } from '../../store/knowledge/narrative-tasks.ts'
 import { latestOfSession, type Narrative } from '../../store/knowledge/narratives.ts'
 import { isUnanswered, itemsOfRun } from '../../store/rows/inbox.ts'
+import { ceilingsOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun, hasUnfinished, liveRunOf } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { findThread, findTurn, readPath } from '../../store/rows/threads.ts'
@@ -33,6 +35,8 @@ export interface News {
   memoryIds: number[]
   /** Tasks of the plans that these turns carry out. */
   taskIds: number[]
+  /** Models that each of these turns could use: no other one reads them. Undefined if nothing limits them. */
+  models: readonly string[] | undefined
 }
 
 /**
@@ -63,6 +67,7 @@ export async function findNews(
   const known = aboutWords(before?.narrative.summary ?? '')
   const newWords = [...aboutWords(text)].filter((word) => !known.has(word)).length
   if (newWords < (latest || narratedTurn ? minWordsLater : minWordsFirst)) return undefined
+  const runIds = since.map(({ turn }) => turn.runId)
   return {
     turnId: head.turnId,
     before,
@@ -71,10 +76,8 @@ export async function findNews(
       `## New in session "${session.label}"\n${text}`,
     ].join('\n\n'),
     memoryIds,
-    taskIds: await tasksOfRequests(
-      rows,
-      since.map(({ turn }) => turn.runId),
-    ),
+    taskIds: await tasksOfRequests(rows, runIds),
+    models: intersectCeilings(...(await ceilingsOfRuns(rows, runIds))).models,
     label: joinLabels([newLabel, ...(before ? [labelOfStanding(before)] : [])]),
   }
 }

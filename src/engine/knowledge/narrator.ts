@@ -124,7 +124,7 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
   }
 
   async function submitNarration(session: Session, news: News): Promise<void> {
-    const { turnId, before, text, label, memoryIds, taskIds } = news
+    const { turnId, before, text, label, memoryIds, taskIds, models } = news
     await options.submit({
       folder: session.folder,
       label: narratorLabel(session.id),
@@ -136,6 +136,7 @@ export function startNarrator(runtime: Runtime, options: NarratorOptions): Narra
       priority,
       timeoutMs,
       ...(options.model !== undefined && { model: options.model }),
+      ...(models && { ceiling: { models } }),
       dedupeKey: `narrative:${turnId}`,
       tells: {
         sessionId: session.id,

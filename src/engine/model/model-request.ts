@@ -19,9 +19,14 @@ export function toolSpecs(known: Engine['tools'], names: readonly string[]): Too
   })
 }
 
-/** Settings of a run's replies: those of its inputs, else its persona's, else the model's own. */
-export function settingsFor({ options }: Pick<Run, 'options'>, persona: Persona | null, model: Model): ModelSettings {
-  const { thinking: usual, maxTokens, temperature } = { ...persona?.defaultModelConfig, ...options }
+/** Settings of a run's replies: those of its inputs, else its persona's, else the model's own. Its profile limits them. */
+export function settingsFor(
+  { options }: Pick<Run, 'options'>,
+  { persona, limits }: { persona: Persona | null; limits: { maxTokens?: number } },
+  model: Model,
+): ModelSettings {
+  const { thinking: usual, maxTokens: asked, temperature } = { ...persona?.defaultModelConfig, ...options }
+  const { maxTokens = asked } = limits
   const thinking = usual ?? (model.thinking && { level: model.thinking })
   return {
     ...(thinking && model.thinks !== false && { thinking }),
@@ -30,10 +35,10 @@ export function settingsFor({ options }: Pick<Run, 'options'>, persona: Persona 
   }
 }
 
-/** Max reply tokens: leaves a small window room for the question, and keeps narratives to a few sentences. */
+/** Max reply tokens within a window: leaves a small one room for the question, and keeps narratives to a few sentences. */
 export function maxOutput(
   { limits }: Engine,
-  { window }: Model,
+  window: number,
   run: Pick<Run, 'agent'>,
   { maxTokens }: ModelSettings = {},
 ): number {

@@ -1,19 +1,34 @@
+import type { Ceiling } from '../../domain/access/ceiling.ts'
 import { type Agent, type BuiltInAgent, builtInAgents, isLive } from '../../domain/agent.ts'
-import type { Run } from '../../domain/run.ts'
-import { delegatingTools, forbiddenForAgents, subagentTools } from '../../domain/tools/tool-names.ts'
+import type { Run, RunError } from '../../domain/run.ts'
+import { delegateTool, delegatingTools, forbiddenForAgents, subagentTools } from '../../domain/tools/tool-names.ts'
 
 /** Background agent that summarizes a session after its turns; it cannot be addressed. */
 export const narratorName = 'narrator'
 
-/** Role of a run. A worker comes from one agent file; `gone` when that file no longer exists. */
+/** Role of a run. A worker comes from an agent file, from the registry, or from both; `gone` when it cannot work. */
 export type AgentRole =
   | { kind: BuiltInAgent | typeof narratorName }
-  | { kind: 'worker'; agent: Agent }
-  | { kind: 'gone'; name: string }
+  | { kind: 'worker'; agent: WorkingAgent }
+  | { kind: 'gone'; name: string; error: RunError }
+
+/** What an agent works with. */
+export interface WorkingAgent extends Pick<Agent, 'name' | 'tools' | 'ask' | 'model' | 'body'> {
+  /** Agent files that were forwarded to it: it has their instructions. */
+  skills: readonly Pick<Agent, 'name' | 'body'>[]
+}
+
+/** What the registry and a profile say of an agent. */
+interface RegisteredAgent {
+  /** Take the place of those of its file. */
+  instructions?: string | undefined
+  /** Names of the agent files that are forwarded to it. */
+  skills: readonly string[]
+}
 
 /** Tools of the coordinator: delegating, reading plans and results, memory. */
 const coordinatorTools: readonly string[] = [
-  ...delegatingTools,
+  ...[...delegatingTools, delegateTool],
   ...['project_status', 'read_result', 'memory_store', 'memory_query', 'cron'],
   ...['memory_update', 'memory_reinforce', 'memory_demote', 'memory_trust', 'narrative_update', 'narrative_search'],
 ]
@@ -27,7 +42,7 @@ export const readResultTool = 'read_result'
 /** Tools of `general`, which works alone. A new tool is added here on purpose, or it does not have it. */
 const generalTools: readonly string[] = [
   ...['read_file', 'list_dir', 'resolve_path', 'search_files', 'write_file', 'edit_file', 'exec', 'web_fetch'],
-  ...subagentTools,
+  ...[...subagentTools, delegateTool],
   ...[readResultTool, 'cron'],
   ...['remember', 'recall', 'memory_update', 'memory_reinforce', 'memory_demote'],
   ...['narrative_update', 'narrative_search'],
@@ -38,10 +53,39 @@ export function roleOf(
   agents: { find(name: string, folder: string): Agent | undefined },
   name: string,
   folder: string,
+  registered?: RegisteredAgent,
 ): AgentRole {
   if (isBuiltIn(name) || name === narratorName) return { kind: name }
-  const found = agents.find(name, folder)
-  return found && isLive(found) ? { kind: 'worker', agent: found } : { kind: 'gone', name }
+  const file = agents.find(name, folder)
+  if (file ? !isLive(file) : !registered) return { kind: 'gone', name, error: agentGone(name) }
+  const skills = (registered?.skills ?? []).flatMap((skill) => agents.find(skill, folder) ?? []).filter(isLive)
+  const { instructions = file?.body ?? '' } = registered ?? {}
+  // Without a file it works with what its skills bring along; a file is the most that it has.
+  const own = file ?? {
+    tools: [...new Set(skills.flatMap(({ tools }) => tools))],
+    ask: [...new Set(skills.flatMap(({ ask }) => ask))],
+    model: null,
+  }
+  return {
+    kind: 'worker',
+    agent: { name, tools: own.tools, ask: own.ask, model: own.model, body: instructions, skills },
+  }
+}
+
+function agentGone(name: string): RunError {
+  return {
+    code: 'agent_gone',
+    message: `there is no agent "${name}"`,
+    remedy: 'heddle agents lists them: bring it back, or use another',
+  }
+}
+
+/** Those of the agents that a run with this ceiling may start. */
+export function agentsWithin<T extends Pick<Agent, 'name'>>(
+  agents: readonly T[],
+  { skills }: Pick<Ceiling, 'skills'>,
+): readonly T[] {
+  return skills ? agents.filter(({ name }) => skills.includes(name)) : agents
 }
 
 /** Whether a run is background work of the runtime: no user asked for it or waits for it. */

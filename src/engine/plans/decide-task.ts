@@ -26,6 +26,7 @@ import {
   tasksOf,
 } from '../../store/rows/tasks.ts'
 import type { Tx } from '../../store/store.ts'
+import { startableAgents } from '../policies/registered-agent.ts'
 import type { Engine } from '../runtime.ts'
 import { beginTasks, endPlanIfIdle, recordPlanChange, recordTaskChange, taskNames } from './dispatch.ts'
 import { resolvePointers } from './pointers.ts'
@@ -171,7 +172,7 @@ async function edit(
   { context, skill }: TaskChange,
 ): Promise<void> {
   if (context === undefined && skill === undefined) return
-  const names = engine.agents.list(home.folder).map(({ name }) => name)
+  const names = await startableAgents(tx, engine, home.folder)
   const next = { ...task, context: context ?? task.context, skill: skill?.replace(/^@/, '') ?? task.skill }
   const problems = findPlanProblems([{ ...next, dependsOn: [] }], {
     isAgent: (name) => names.includes(name),

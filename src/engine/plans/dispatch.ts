@@ -25,6 +25,7 @@ import {
 } from '../../store/rows/tasks.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { lossLines, lossNote, lostByPlan, lostByResult } from '../files/lost-writes.ts'
+import { profilesOfAgents } from '../policies/registered-agent.ts'
 import type { ChildEnd } from '../run/moments.ts'
 import { beginChild, briefHeading } from '../run/spawn.ts'
 import type { Engine, Runtime } from '../runtime.ts'
@@ -51,9 +52,11 @@ export async function beginTasks(tx: Tx, engine: Engine, plan: Plan, home: Sessi
   const parent = plan.startedBy === null ? undefined : await findRun(tx, plan.startedBy)
   if (!parent || tasks.length === 0) return []
   const planner = await findRun(tx, plan.plannedBy)
+  const skills = tasks.map(({ skill }) => skill)
+  const profiles = await profilesOfAgents(tx, engine.registry, skills)
   const begun: Session[] = []
   for (const task of tasks) {
-    const room = roomFor(engine, { agent: task.skill, folder: home.folder })
+    const room = roomFor(engine, { agent: task.skill, folder: home.folder, profile: profiles.get(task.skill) })
     const { content, labels } = await composeBrief(tx, task, home, room)
     const label = joinLabels([...(planner ? [planner.label] : []), ...labels])
     const work = { content, via: 'spawn_agent' as const, agent: task.skill, callId: null, taskId: task.id, label }

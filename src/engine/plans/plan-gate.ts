@@ -124,7 +124,7 @@ function costLine(engine: Engine, tasks: Task[], folder: string): string {
 
 function priceOf(engine: Engine, model: string | null): number {
   try {
-    const { name } = chooseModel(engine, { requested: model, allow: engine.policy.models })
+    const { name } = chooseModel(engine, { requested: model, allow: { owner: engine.policy.models } })
     return name === null ? 0 : engine.model(name).price.input
   } catch {
     return 0

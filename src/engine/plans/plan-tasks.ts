@@ -14,6 +14,7 @@ import { findPlan, insertPlan, listPlans, revisePlan, saveRunLabel } from '../..
 import { dropTask, insertTask, setEdges, tasksOf } from '../../store/rows/tasks.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { startableAgents } from '../policies/registered-agent.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { recordPlanChange } from './dispatch.ts'
 import { findCaller, refuseCall } from './plan-call.ts'
@@ -74,7 +75,7 @@ export function planTasks(engine: Engine): Tool<z.output<typeof input>> {
       const limit = isNewPlanning(run, before, currentTasks) ? await planningLimit(tx, run.rootRunId) : undefined
       if (limit) return refuseCall(limit.error, limit.remedy)
       const drafts = tasks.map(draftOf)
-      const names = agents.list(home.folder).map(({ name }) => name)
+      const names = await startableAgents(tx, engine, home.folder, run.ceiling)
       const problems = [
         ...problemsWith(drafts, currentTasks, names),
         ...longBriefs(engine, drafts, currentTasks, home),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { type Plan, taskActions, taskStatuses } from '../../domain/plan.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
+import { delegateTool } from '../../domain/tools/tool-names.ts'
 import { approvalsOf } from '../../store/rows/approvals.ts'
 import { childrenOf } from '../../store/rows/child-runs.ts'
 import { hasOpenJoin } from '../../store/rows/joins.ts'
@@ -227,6 +228,7 @@ async function startsWork(tx: Tx, scheduling: Engine['scheduling'], runId: strin
   return new Journal(runId, await readSteps(tx, runId)).openCalls.some(
     ({ name, input }) =>
       name === 'spawn_agent' ||
+      name === delegateTool ||
       (name === 'run_project' && scheduling === 'auto') ||
       (name === 'task_update' && (input as { action?: unknown }).action === 'retry'),
   )

@@ -10,6 +10,7 @@ import type { Reading } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { lossNote, lostByResult, stillLost } from '../files/lost-writes.ts'
 import { answerAsText } from '../model/model-messages.ts'
+import { agentsWithin } from '../model/role.ts'
 import { readAgents } from '../policies/run-policies.ts'
 import type { EndedStep } from '../run/context/journal.ts'
 import type { Engine } from '../runtime.ts'
@@ -108,12 +109,13 @@ export function listAgentsTool({ store, agents, registry }: Engine): Tool<z.outp
     effect: 'pure',
     action: 'agent.list',
     async run({ query = '', offset }, { runId }) {
-      const { home, entries } = await store.read(async (rows) => ({
-        home: (await findCaller(rows, runId)).home,
+      const { run, home, entries } = await store.read(async (rows) => ({
+        ...(await findCaller(rows, runId)),
         entries: await readAgents(rows, registry),
       }))
       const words = query.toLowerCase()
-      const found = listAgents(entries, agents.list(home.folder)).filter((agent) =>
+      const files = agentsWithin(agents.list(home.folder), run.ceiling)
+      const found = listAgents(entries, files).filter((agent) =>
         [agent.name, agent.description, ...agent.tags].some((text) => text.toLowerCase().includes(words)),
       )
       const shown = found

@@ -1,4 +1,6 @@
-import { chooseModel, type KnownModels } from '../model/choose-model.ts'
+import type { ProfileValue } from '../../domain/profiles/profile.ts'
+import { chooseModel, type KnownModels, windowOf } from '../model/choose-model.ts'
+import { type ModelProviders, profileWish } from '../policies/run-profile.ts'
 import type { Engine } from '../runtime.ts'
 
 /** Share of an agent's window that its brief may fill; the rest is for its own work. */
@@ -8,18 +10,20 @@ const bytesPerToken = 3
 const defaultWindow = 32_000
 
 /** The agent that will read a brief. */
-interface BriefReader {
+export interface BriefReader {
   agent: string
   folder: string
   requestedModel?: string | null
+  /** Its profile, if it is registered. */
+  profile?: ProfileValue | undefined
 }
 
-type Windows = Pick<Engine, 'agents' | 'model' | 'policy' | keyof KnownModels>
+type Windows = Pick<Engine, 'agents' | 'model' | 'policy' | keyof KnownModels | keyof ModelProviders>
 
 /** Max bytes of an agent's brief: half the window of the model that will read it. */
-export function roomFor(windows: Windows, { agent, folder, requestedModel = null }: BriefReader): number {
+export function roomFor(windows: Windows, { agent, folder, requestedModel = null, profile }: BriefReader): number {
   const requested = requestedModel ?? windows.agents.find(agent, folder)?.model ?? null
-  return Math.floor(windowOf(windows, requested) * briefShare * bytesPerToken)
+  return Math.floor(windowFor(windows, requested, profile) * briefShare * bytesPerToken)
 }
 
 /** Why a brief is too long for its agent, and the remedy; undefined if it fits. */
@@ -52,12 +56,14 @@ function startOf(text: string, bytes: number): string {
 }
 
 /** An unavailable model gets the default: it must fail the child's run, not the spawning one. */
-function windowOf(windows: Windows, requested: string | null): number {
+function windowFor(windows: Windows, requested: string | null, profile: ProfileValue | undefined): number {
+  const { contextWindow: most } = profile ?? {}
+  const limit = most === undefined ? {} : { window: most }
   try {
-    const { name } = chooseModel(windows, { requested, allow: windows.policy.models })
-    return name === null ? defaultWindow : windows.model(name).window
+    const { name } = chooseModel(windows, { requested, ...profileWish(windows, profile) })
+    return windowOf(name === null ? { window: defaultWindow } : windows.model(name), limit)
   } catch {
-    return defaultWindow
+    return windowOf({ window: defaultWindow }, limit)
   }
 }
 

@@ -1,17 +1,19 @@
 import { z } from 'zod'
-import { joinLabels } from '../../domain/label.ts'
 import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { findPlan, saveRunLabel } from '../../store/rows/plans.ts'
 import { findTask, readyTasks } from '../../store/rows/tasks.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
-import { briefHeading, findSpawner, spawnChild, stoppingOutcome } from '../run/spawn.ts'
+import { profilesOfAgents, startableAgents } from '../policies/registered-agent.ts'
+import { findSpawner, spawnChild, stoppingOutcome } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
 import { isPlanFor } from '../turns/ancestry.ts'
+import { composeCallBrief } from './call-brief.ts'
 import { beginTasks } from './dispatch.ts'
 import { foreignPlanRefusal, refuseCall } from './plan-call.ts'
-import { resolvePointers } from './pointers.ts'
-import { roomFor, tooLongReason } from './room-for.ts'
+
+/** Max names in an error. */
+const maxListed = 60
 
 // One object for both kinds: providers refuse a schema that is a choice at its root.
 const input = z
@@ -49,23 +51,18 @@ export function spawnAgent(engine: Engine): Tool<z.output<typeof input>> {
       if (!spawner) return stoppingOutcome
       const { task, skill, context, model } = value
       const name = skill.replace(/^@/, '')
-      const known = engine.agents.list(spawner.parentSession.folder).map((agent) => agent.name)
-      if (!known.includes(name)) return refuseCall(`there is no agent "${name}"`, `there are: ${known.join(', ')}`)
+      const known = await startableAgents(tx, engine, spawner.parentSession.folder, spawner.parent.ceiling)
+      if (!known.includes(name))
+        return refuseCall(`there is no agent "${name}"`, `there are: ${known.slice(0, maxListed).join(', ')}`)
       if (model !== undefined && !engine.knowsModel(model))
         return refuseCall(`there is no model "${model}"`, 'leave it out')
-      const text = context?.trim() ? `${task}${briefHeading}${context}` : task
+      const profile = (await profilesOfAgents(tx, engine.registry, [name])).get(name)
       const { folder } = spawner.parentSession
-      const reader = { agent: name, folder, requestedModel: model ?? null }
-      const tooLong = tooLongReason(engine, text, reader)
-      if (tooLong !== undefined) return refuseCall(tooLong, 'make it shorter and call again')
-      const room = roomFor(engine, reader)
-      const resolved = await resolvePointers(tx, text, spawner.parentSession, room)
-      if ('problems' in resolved) return refuseCall(resolved.problems.join('; '), 'use result ids that you have seen')
+      const reader = { agent: name, folder, requestedModel: model ?? null, profile }
+      const brief = await composeCallBrief(tx, engine, spawner.parentSession, { task, context, reader })
+      if ('refusal' in brief) return brief.refusal
       return spawnChild(tx, engine, call, {
-        content: resolved.text,
-        via: 'spawn_agent',
-        agent: name,
-        label: joinLabels(resolved.labels),
+        ...{ ...brief, via: 'spawn_agent', agent: name, profile },
         ...(model !== undefined && { options: { model } }),
       })
     },

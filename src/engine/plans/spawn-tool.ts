@@ -7,6 +7,7 @@ import type { Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { countLiveChildren } from '../../store/rows/joins.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { profilesOfAgents } from '../policies/registered-agent.ts'
 import { accessOf } from '../run/sender.ts'
 import { beginCalledChild, childModel, findSpawner, stoppingOutcome } from '../run/spawn.ts'
 import type { Engine } from '../runtime.ts'
@@ -49,7 +50,7 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
       if (!spawner) return stoppingOutcome
       const { parent, parentSession } = spawner
       const agent = (value.agentId ?? defaultTarget).replace(/^@/, '')
-      const targets = subagentTargets(engine, parentSession.folder, settings)
+      const targets = subagentTargets(engine, parentSession.folder, parent.ceiling, settings)
       const target = targets.find(({ agentId }) => agentId === agent)
       const allowed = targets.filter(({ isAllowed }) => isAllowed).map(({ agentId }) => agentId)
       if (!target) return refused('error', `there is no agent "${agent}"; there are: ${allowed.join(', ')}`)
@@ -60,8 +61,9 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
         )
       if (value.model !== undefined && !engine.knowsModel(value.model))
         return refused('error', `there is no model "${value.model}"; leave it out to use the default`)
+      const profile = (await profilesOfAgents(tx, engine.registry, [agent])).get(agent)
       const tooLong = tooLongReason(engine, value.task, {
-        ...{ agent, folder: parentSession.folder, requestedModel: value.model ?? target.model },
+        ...{ agent, folder: parentSession.folder, requestedModel: value.model ?? target.model, profile },
       })
       if (tooLong !== undefined) return refused('error', tooLong)
       const working = await countLiveChildren(tx, parentSession.id)
@@ -76,7 +78,7 @@ export function sessionsSpawn(engine: Engine, settings: SubagentSettings): Tool<
       const asked = optionsOf(value, target.model, settings)
       const options = { ...asked, ...clampRunOptions(asked, rankOf(principal), engine.limits.timeoutMs) }
       const title = subagentTitle(value.label ?? '') ?? subagentTitle(value.task) ?? agent
-      const wish = { agent, requested: options.model ?? null, allow: parent.ceiling.models }
+      const wish = { agent, requested: options.model ?? null, allow: parent.ceiling.models, profile }
       const model = await childModel(tx, engine, parentSession, wish)
       const head = shareMode === 'inherit-readonly' ? parentSession.headTurnId : null
       const { runId, session } = await beginCalledChild(tx, engine, spawner, {

@@ -1,6 +1,8 @@
+import type { Ceiling } from '../../domain/access/ceiling.ts'
 import { builtInAgents } from '../../domain/agent.ts'
 import type { ThinkingConfig } from '../../domain/message.ts'
 import type { ShareMode } from '../../domain/subagent.ts'
+import { agentsWithin } from '../model/role.ts'
 import type { Engine } from '../runtime.ts'
 
 /** The owner's settings for agents that `sessions_spawn` starts. */
@@ -27,17 +29,22 @@ interface SubagentTarget {
 /** The agent that a spawn starts if it names none. */
 export const defaultTarget = 'general'
 
-/** All agents that could be started in a folder, and whether the owner's lists allow each. */
+/** All agents that a run with this ceiling could start in a folder, and whether the owner's lists allow each. */
 export function subagentTargets(
   { agents }: Pick<Engine, 'agents'>,
   folder: string,
+  ceiling: Pick<Ceiling, 'skills'>,
   { allowAgents, model = undefined }: Pick<SubagentSettings, 'allowAgents' | 'model'>,
 ): (SubagentTarget & { isAllowed: boolean })[] {
   const general = builtInAgents.filter(({ name }) => name === defaultTarget)
-  return [...general.map((agent) => ({ ...agent, model: null })), ...agents.list(folder)].map((agent) => ({
-    agentId: agent.name,
-    description: agent.description,
-    model: agent.model ?? model ?? null,
-    isAllowed: allowAgents.every((list) => list.some((name) => name === '*' || name.replace(/^@/, '') === agent.name)),
-  }))
+  return [...general.map((agent) => ({ ...agent, model: null })), ...agentsWithin(agents.list(folder), ceiling)].map(
+    (agent) => ({
+      agentId: agent.name,
+      description: agent.description,
+      model: agent.model ?? model ?? null,
+      isAllowed: allowAgents.every((list) =>
+        list.some((name) => name === '*' || name.replace(/^@/, '') === agent.name),
+      ),
+    }),
+  )
 }

@@ -5,6 +5,7 @@ import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import { type SubagentRecord, subagentTree } from '../../store/rows/subagents/subagents.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { profilesOfAgents } from '../policies/registered-agent.ts'
 import { cancel } from '../run/cancel.ts'
 import { childModel } from '../run/spawn.ts'
 import { steerChild } from '../run/steer-child.ts'
@@ -137,7 +138,11 @@ export function agentsList(engine: Engine, settings: SubagentSettings): Tool<obj
       engine.store.read(async (rows) => {
         const { run, home } = await findCaller(rows, runId)
         const [session = home] = await findSessions(rows, { id: run.sessionId ?? '' })
-        const allowed = subagentTargets(engine, session.folder, settings).filter(({ isAllowed }) => isAllowed)
+        const allowed = subagentTargets(engine, session.folder, run.ceiling, settings).filter(
+          ({ isAllowed }) => isAllowed,
+        )
+        const names = allowed.map(({ agentId }) => agentId)
+        const profiles = await profilesOfAgents(rows, engine.registry, names)
         const agents = []
         for (const { agentId, description, model } of allowed)
           agents.push({
@@ -146,6 +151,7 @@ export function agentsList(engine: Engine, settings: SubagentSettings): Tool<obj
               agent: agentId,
               requested: model,
               allow: run.ceiling.models,
+              profile: profiles.get(agentId),
             })),
           })
         return { status: 'ok', output: { agents } }

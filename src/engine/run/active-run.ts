@@ -11,6 +11,7 @@ import { fenceRun, findRun, resetCrashCounts } from '../../store/rows/runs.ts'
 import { insertStep, readSteps } from '../../store/rows/steps.ts'
 import { lastCall } from '../../store/rows/usage.ts'
 import type { Tx } from '../../store/store.ts'
+import { windowOf } from '../model/choose-model.ts'
 import type { InFlightCall } from '../model/in-flight-call.ts'
 import { withoutCalls, withUniqueCallIds } from '../model/model-messages.ts'
 import { type ModelInput, settingsFor } from '../model/model-request.ts'
@@ -128,15 +129,10 @@ export class ActiveRun implements RunHandle<Engine> {
     return new Chain(this.engine, this.claimed.actor.model, this.journal)
   }
 
-  /** Throws if the run's agent file is gone. */
+  /** Throws if the run's agent or its profile is gone. */
   assertAgentExists(): void {
     const { role } = this.claimed.actor
-    if (role.kind === 'gone')
-      throw new HeddleError(
-        'agent_gone',
-        `there is no agent "${role.name}"`,
-        'heddle agents lists them: bring it back, or use another',
-      )
+    if (role.kind === 'gone') throw new HeddleError(role.error.code, role.error.message, role.error.remedy)
   }
 
   /** The model to ask next. */
@@ -144,9 +140,14 @@ export class ActiveRun implements RunHandle<Engine> {
     return this.chain.at(this.tries)
   }
 
+  /** Max tokens of its next request and the reply together. */
+  get window(): number {
+    return windowOf(this.model, this.claimed.actor.model)
+  }
+
   /** How it shall reply. */
   get settings(): ModelSettings {
-    return settingsFor(this.claimed.run, this.claimed.actor.persona, this.model)
+    return settingsFor(this.claimed.run, this.claimed.actor, this.model)
   }
 
   /** Input of the next model call: prompt, context, and everything the run has done so far. */

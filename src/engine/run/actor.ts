@@ -1,45 +1,72 @@
 import { rankOf } from '../../domain/access/authorize.ts'
+import { type Ceiling, intersectCeilings } from '../../domain/access/ceiling.ts'
 import type { RunAccess } from '../../domain/access/principal.ts'
-import type { Permissions } from '../../domain/persona.ts'
-import type { Run } from '../../domain/run.ts'
+import type { Permissions, Persona } from '../../domain/persona.ts'
+import { forwardCeilingOfEntry, forwardDefaults } from '../../domain/profiles/forward.ts'
+import type { AgentEntry } from '../../domain/profiles/registry.ts'
+import type { Run, RunError } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import { findPersona } from '../../store/rows/personas.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import type { Tx } from '../../store/store.ts'
-import { chooseModel } from '../model/choose-model.ts'
+import { type ChosenModel, chooseModel } from '../model/choose-model.ts'
 import { toolSpecs } from '../model/model-request.ts'
-import { type AgentRole, roleOf } from '../model/role.ts'
+import { type AgentRole, isBuiltIn, roleOf } from '../model/role.ts'
 import { readRunPolicies } from '../policies/run-policies.ts'
+import { leastOf, profileCeiling, profileOfRun, type RunProfile } from '../policies/run-profile.ts'
 import type { Engine } from '../runtime.ts'
-import type { Actor } from './claimed-run.ts'
-import { ceilingOf, effectiveTools } from './policy.ts'
+import type { Actor, ProfileLimits } from './claimed-run.ts'
+import { ceilingBelow, ceilingOf, effectiveTools } from './policy.ts'
 import { accessOf } from './sender.ts'
 
 /** Resolves who a run is, once per claim and in its transaction; nothing looks it up again while the claim lasts. */
 export async function resolveActor(tx: Tx, engine: Engine, run: Run, session: Session): Promise<Actor> {
   const { policy, tools: known } = engine
+  const { id: sessionId, folder } = session
   const persona = session.personaId === null ? null : ((await findPersona(tx, session.personaId)) ?? null)
   const bounds = await Promise.all(session.boundBy.map((id) => findPersona(tx, id)))
+  const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
+  const access = await accessOf(tx, run, session)
+  const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
+  const policies = await readRunPolicies(tx, engine.registry, { sessionId, principal: access.principal, folder })
+  const entry = policies.agents.find(({ agentId }) => agentId === `@${agent}`)
+  const found = await profileOfRun(tx, { ...run, agent }, policies, entry)
+  const profile = found && 'gone' in found ? null : found
   const permissions = [
     ...(persona ? [persona.permissions] : []),
     // A thread that is bound by a persona which is gone may do nothing.
     ...bounds.map((each) => each?.permissions ?? nothing),
+    ...(profile?.limits ?? []).flatMap(({ limits }) => limits?.permissions ?? []),
     ...(run.options.permissions ?? []),
   ]
-  const parent = run.parentRunId === null ? undefined : await findRun(tx, run.parentRunId)
-  const access = await accessOf(tx, run, session)
-  const { principal } = access
-  const policies = await readRunPolicies(tx, engine.registry, {
-    sessionId: session.id,
-    principal,
-    folder: session.folder,
-  })
-  const agent = run.agent ?? defaultAgentFor(access, engine.defaultAgent)
-  const role = roleOf(engine.agents, agent, session.folder)
-  const ceiling = ceilingOf(policy, known, run, { permissions, access, parent })
+  const given = givenCeiling(run, parent)
+  const own = intersectCeilings(
+    profileCeiling(engine, profile?.limits ?? []),
+    entry ? forwardCeilingOfEntry(entry) : {},
+  )
+  const ceiling = ceilingOf(policy, known, run, { permissions, access, given: [given, own] })
+  const isRegistered =
+    entry !== undefined ||
+    run.options.delegation !== undefined ||
+    // It was registered when the run began.
+    (run.profile !== null && !isBuiltIn(agent) && !engine.agents.find(agent, folder))
+  const registered = isRegistered ? registeredAgent(run, entry, { profile, ceiling }) : undefined
+  const role =
+    found && 'gone' in found
+      ? { kind: 'gone' as const, name: agent, error: profileGone(found.gone, agent) }
+      : mayWork(roleOf(engine.agents, agent, folder, registered), given, isRegistered)
   const tools = effectiveTools(policy, known, run, { role, ceiling })
-  const model = chooseModel(engine, { requested: requestedModel(run, role), persona, allow: ceiling.models })
-  return { agent, role, persona, permissions, access, policies, ceiling, model, tools: toolSpecs(known, tools) }
+  return {
+    ...{ agent, role, persona, permissions, access, policies, ceiling },
+    profile: profile && { id: profile.id, version: profile.version },
+    profilePrompt: registered ? null : (profile?.value.systemPrompt ?? null),
+    limits: profileLimits(
+      profile,
+      run.options.maxTokens ?? persona?.defaultModelConfig?.maxTokens ?? engine.limits.maxOutputTokens,
+    ),
+    model: modelOf(engine, run, { role, persona, profile, ceiling }),
+    tools: toolSpecs(known, tools),
+  }
 }
 
 const nothing: Permissions = { tools: { allow: [] } }
@@ -48,6 +75,78 @@ const nothing: Permissions = { tools: { allow: [] } }
 function defaultAgentFor({ principal }: RunAccess, configured: string): string {
   const rank = rankOf(principal)
   return rank === 'public' || rank === 'operator' ? 'general' : configured
+}
+
+/** What a run was given by the run or the job that started it. */
+function givenCeiling(run: Run, parent: Run | undefined): Ceiling {
+  return intersectCeilings(run.options.ceiling ?? {}, parent ? ceilingBelow(parent) : {})
+}
+
+/** What the registry says of an agent, with the skills that are forwarded to it: those of its delegation, or the default. */
+function registeredAgent(
+  { options: { delegation }, ceiling: { skills: before = [] } }: Run,
+  entry: AgentEntry | undefined,
+  { profile, ceiling }: { profile: RunProfile | null; ceiling: Ceiling },
+) {
+  const { skills } = delegation ?? (entry ? forwardDefaults(entry) : { skills: before })
+  return {
+    instructions: profile?.value.systemPrompt,
+    skills: skills.filter((name) => ceiling.skills?.includes(name) !== false),
+  }
+}
+
+/** An agent that has only a file is a skill: whoever starts it must be allowed to use it. */
+function mayWork(role: AgentRole, { skills }: Ceiling, isRegistered: boolean): AgentRole {
+  if (role.kind !== 'worker' || isRegistered || skills?.includes(role.agent.name) !== false) return role
+  return { kind: 'gone', name: role.agent.name, error: agentNotAllowed(role.agent.name, skills) }
+}
+
+function agentNotAllowed(name: string, allowed: readonly string[]): RunError {
+  return {
+    code: 'agent_not_allowed',
+    message: `the run that started "${name}" may not use it`,
+    remedy: allowed.length === 0 ? 'its profile allows no skills' : `its profile allows: ${allowed.join(', ')}`,
+  }
+}
+
+function profileGone(id: string, agent: string): RunError {
+  return {
+    code: 'profile_gone',
+    message: `the profile ${id} of @${agent} does not exist any more`,
+    remedy: 'bring it back (heddle profiles set), or register the agent with another one: heddle profiles lists them',
+  }
+}
+
+/** The least that the versions of a profile set; of the tokens of a reply, no more than are asked for. */
+function profileLimits(profile: RunProfile | null, askedTokens: number): ProfileLimits {
+  const limits = profile?.limits ?? []
+  const timeoutSeconds = leastOf(limits, (value) => value.limits?.timeoutSeconds)
+  const maxTokens = leastOf(limits, (value) => value.limits?.maxTokens)
+  return {
+    ...(timeoutSeconds !== undefined && { timeoutMs: timeoutSeconds * 1000 }),
+    ...(maxTokens !== undefined && { maxTokens: Math.min(maxTokens, askedTokens) }),
+  }
+}
+
+function modelOf(
+  engine: Engine,
+  run: Run,
+  {
+    role,
+    persona,
+    profile,
+    ceiling,
+  }: { role: AgentRole; persona: Persona | null; profile: RunProfile | null; ceiling: Ceiling },
+): ChosenModel {
+  const limits = profile?.limits ?? []
+  const window = leastOf(limits, ({ contextWindow }) => contextWindow)
+  const chosen = chooseModel(engine, {
+    requested: requestedModel(run, role),
+    profileModel: profile?.value.model.model,
+    persona,
+    allow: { owner: engine.policy.models, profile: profileCeiling(engine, limits).models, ceiling: ceiling.models },
+  })
+  return { ...chosen, ...(window !== undefined && { window }) }
 }
 
 /** The model that was asked for: by the spawning call or the input, else by the agent's file at the first claim. */

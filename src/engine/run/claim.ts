@@ -18,6 +18,7 @@ import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
 import { promptText } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
+import { windowOf } from '../model/choose-model.ts'
 import { maxOutput, settingsFor } from '../model/model-request.ts'
 import { bytesOfTools, maxUsage } from '../model/weight.ts'
 import type { Engine } from '../runtime.ts'
@@ -142,9 +143,10 @@ async function reserveFirst(
     Buffer.byteLength(threadPrompt ?? '') +
     bytesOfTools(actor.tools)
   // The first call may be a summary instead, which can be longer than the answers that are asked for.
+  const window = windowOf(model, actor.model)
   const output = Math.max(
-    maxOutput(engine, model, run, settingsFor(run, actor.persona, model)),
-    maxOutput(engine, model, run),
+    maxOutput(engine, window, run, settingsFor(run, actor, model)),
+    maxOutput(engine, window, run),
   )
   const max = maxUsage(bytes, output, model)
   const first = 1
@@ -189,8 +191,10 @@ async function deferUnrelatedResults(tx: Tx, run: Run, items: InboxItem[]): Prom
 }
 
 /** The run as this claim stores it. */
-function asActor(run: Run, { agent, model, ceiling, tools }: Actor): Run {
-  return { ...run, agent, modelRequested: model.requested, ceiling, effectiveTools: tools.map(({ name }) => name) }
+function asActor(run: Run, { agent, profile, model, ceiling, tools }: Actor): Run {
+  const effectiveTools = tools.map(({ name }) => name)
+  const chosen = { modelRequested: model.requested, modelClamp: model.clamped ?? null }
+  return { ...run, agent, profile, ...chosen, ceiling, effectiveTools }
 }
 
 /** Applies the options of all inputs that joined the run before its first claim. */

@@ -1,14 +1,23 @@
 import type { Ceiling } from '../../domain/access/ceiling.ts'
 import type { RunAccess } from '../../domain/access/principal.ts'
+import type { Millis } from '../../domain/clock.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { ToolSpec } from '../../domain/model.ts'
 import type { Permissions, Persona } from '../../domain/persona.ts'
-import type { Run } from '../../domain/run.ts'
+import type { ProfileVersion, Run } from '../../domain/run.ts'
 import type { Session } from '../../domain/session.ts'
 import type { Claim } from '../../store/rows/runs.ts'
 import type { ChosenModel } from '../model/choose-model.ts'
 import type { AgentRole } from '../model/role.ts'
 import type { RunPolicies } from '../policies/run-policies.ts'
+
+/** Limits of a run's profile. */
+export interface ProfileLimits {
+  /** Max running time. */
+  timeoutMs?: Millis
+  /** Max tokens of a reply. */
+  maxTokens?: number
+}
 
 /** Who a run is, fixed for the whole claim. */
 export interface Actor {
@@ -24,6 +33,11 @@ export interface Actor {
   policies: RunPolicies
   /** The most that it and everything below it may have. */
   ceiling: Ceiling
+  /** Its profile, of which it keeps this version; null without one. */
+  profile: ProfileVersion | null
+  /** What its profile adds to its system prompt; null if that has it already, or there is nothing. */
+  profilePrompt: string | null
+  limits: ProfileLimits
   model: ChosenModel
   /** Its tools as its model sees them. */
   tools: ToolSpec[]

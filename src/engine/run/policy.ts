@@ -5,7 +5,7 @@ import type { Permissions, Persona } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { isAllowed, matchesToolPattern, type NameLists } from '../../domain/tools/permission.ts'
 import type { Tool } from '../../domain/tools/tool.ts'
-import { delegatingTools, isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
+import { delegateTool, delegatingTools, isMemoryWriter, subagentTools } from '../../domain/tools/tool-names.ts'
 import { type AgentRole, readResultTool, toolsOf } from '../model/role.ts'
 
 /** The owner's rules about tools and models. */
@@ -27,27 +27,27 @@ interface RunLimits {
   /** All of these hold: those of its personas, and those that came with its inputs. */
   permissions: readonly Permissions[]
   access: RunAccess
-  /** The run that started this one. */
-  parent: Run | undefined
+  /** What it was given by whoever started it, what its profile leaves, and what the registry does. */
+  given: readonly Ceiling[]
 }
 
 type KnownTools = ReadonlyMap<string, Pick<Tool, 'effect' | 'action'>>
 type ClaimableRun = Pick<Run, 'depth' | 'parentRunId' | 'epoch' | 'ceiling' | 'effectiveTools' | 'options' | 'subagent'>
 
 /**
- * The most that a run and everything below it may have: what the owner's rules, its persona, its principal and its depth
- * leave now, within what it was given, what its parent may delegate, and what an earlier claim left.
+ * The most that a run and everything below it may have: what the owner's rules, its persona, its profile, its principal and
+ * its depth leave now, within what it was given and what an earlier claim left.
  */
 export function ceilingOf(
   policy: ToolPolicy,
   known: KnownTools,
   run: ClaimableRun,
-  { permissions, access, parent }: RunLimits,
+  { permissions, access, given }: RunLimits,
 ): Ceiling {
   const isChild = run.depth > 0 || run.parentRunId !== null
   const tools = [...known].flatMap(([name, tool]) =>
     mayUse(access, name, tool) &&
-    (!subagentTools.includes(name) || run.depth < policy.maxSpawnDepth) &&
+    (run.depth < policy.maxSpawnDepth || !(subagentTools.includes(name) || (isChild && name === delegateTool))) &&
     (run.subagent === null || isAllowed(name, listsFor(name, policy.subagents))) &&
     // Children write no memory and no narrative: only an agent that talks with the user does.
     !(isChild && isMemoryWriter(name)) &&
@@ -62,8 +62,7 @@ export function ceilingOf(
     // Credentials are the owner's: no command of anyone else sees one.
     ...(!access.isPrivate && { credentials: [] }),
   }
-  const given = [run.options.ceiling ?? {}, ...permissions.map(commandCeiling), parent ? ceilingBelow(parent) : {}]
-  return intersectCeilings(now, run.ceiling, ...given)
+  return intersectCeilings(now, run.ceiling, ...permissions.map(commandCeiling), ...given)
 }
 
 function commandCeiling({ sandbox, credentials }: Permissions): Ceiling {

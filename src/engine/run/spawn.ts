@@ -1,11 +1,11 @@
 import type { InboxItem } from '../../domain/inbox.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
-import { newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
+import type { ProfileValue } from '../../domain/profiles/profile.ts'
+import { type ModelClamp, newRun, type Run, type RunOrigin, setRunOptions } from '../../domain/run.ts'
 import { childRunOptions, type RunOptions } from '../../domain/run-options.ts'
 import { type Session, subagentLabel } from '../../domain/session.ts'
 import type { Subagent } from '../../domain/subagent.ts'
 import type { CallContext, ToolOutcome } from '../../domain/tools/tool.ts'
-import type { ModelClamp } from '../../domain/turn.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { insertItem } from '../../store/rows/inbox.ts'
 import { findPersona } from '../../store/rows/personas.ts'
@@ -13,6 +13,7 @@ import { insertRun, lockRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Reading, Tx } from '../../store/store.ts'
 import { chooseModel } from '../model/choose-model.ts'
+import { profileWish } from '../policies/run-profile.ts'
 import type { Engine, Runtime } from '../runtime.ts'
 import { startSession } from '../turns/append.ts'
 
@@ -23,7 +24,7 @@ export const briefHeading = '\n\n## Brief\n'
 interface SpawnRequest {
   content: string
   /** The tool that asks for it. */
-  via: Extract<RunOrigin, 'spawn_agent' | 'sessions_spawn'>
+  via: Extract<RunOrigin, 'spawn_agent' | 'sessions_spawn' | 'delegate'>
   /** The child's agent; part of its session's label. */
   agent: string
   /** The call that asks for it; null for a task that its plan starts. */
@@ -76,13 +77,13 @@ export async function spawnChild(
   tx: Tx,
   engine: Engine,
   call: CallContext,
-  work: Omit<SpawnRequest, 'callId'>,
+  { profile, ...work }: Omit<SpawnRequest, 'callId'> & { profile?: ProfileValue | undefined },
 ): Promise<ToolOutcome> {
   const spawner = await findSpawner(tx, call)
   if (!spawner) return stoppingOutcome
   const { runId, session } = await beginCalledChild(tx, engine, spawner, { ...work, call })
   const requested = work.options?.model ?? null
-  const wish = { agent: work.agent, requested, allow: spawner.parent.ceiling.models }
+  const wish = { agent: work.agent, requested, allow: spawner.parent.ceiling.models, profile }
   const model = await childModel(tx, engine, session, wish)
   return { status: 'ok', output: { status: 'accepted', run_id: runId, session_key: session.label, ...model } }
 }
@@ -98,17 +99,27 @@ export function beginCalledChild(
   return beginChild(tx, runtime, spawner, { ...work, label, callId: call.callId })
 }
 
+/** The agent of a child, the model that is asked for, and what limits it. */
+interface ChildModelWish {
+  agent: string
+  requested: string | null
+  /** Models that its parent may hand on. */
+  allow: readonly string[] | undefined
+  /** Profile of its agent, if that is registered. */
+  profile: ProfileValue | undefined
+}
+
 /** The model that a child in this session will have, and why it is another than the one that was asked for. */
 export async function childModel(
   rows: Reading,
   engine: Engine,
   { folder, personaId }: Pick<Session, 'folder' | 'personaId'>,
-  { agent, requested, allow }: { agent: string; requested: string | null; allow: readonly string[] | undefined },
-): Promise<{ model: string; clamped?: ModelClamp }> {
+  { agent, requested, allow, profile }: ChildModelWish,
+): Promise<{ model: string | null; clamped?: ModelClamp }> {
   const persona = personaId === null ? null : ((await findPersona(rows, personaId)) ?? null)
-  const wish = { requested: requested ?? engine.agents.find(agent, folder)?.model ?? null, persona, allow }
-  const { name, clamped } = chooseModel(engine, wish)
-  return { model: name ?? 'none', ...(clamped && { clamped }) }
+  const wish = { requested: requested ?? engine.agents.find(agent, folder)?.model ?? null, persona }
+  const { name, clamped } = chooseModel(engine, { ...wish, ...profileWish(engine, profile, allow) })
+  return { model: name, ...(clamped && { clamped }) }
 }
 
 /** Queues a child run with its own session and input; its result goes to the parent's session. */
@@ -136,7 +147,7 @@ export async function beginChild(
   const run: Run = {
     ...newRun({
       id: runId,
-      kind: work.taskId === undefined ? 'spawn' : 'task',
+      kind: work.taskId !== undefined ? 'task' : work.via === 'delegate' ? 'delegate' : 'spawn',
       via: work.via,
       sessionId: session.id,
       now,

@@ -243,7 +243,7 @@ export async function nextRun(
     }),
     agent: before?.agent ?? (await answeringAgent(tx, next.session, request)),
     // A retry is a new decision; what continues by itself has no more than before.
-    ...(continued && next.via !== 'retry' && { ceiling: continued.ceiling }),
+    ...(continued && next.via !== 'retry' && { ceiling: continued.ceiling, profile: continued.profile }),
   }
   // The inputs of a retry carry all options of the run that is tried again.
   const options = mergeRunOptions(waiting, next.via === 'retry' ? {} : continued?.options)

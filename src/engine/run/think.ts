@@ -61,7 +61,13 @@ async function ask(
     const settings = isAside ? {} : run.settings
     if (!isAside) run.sent = settings
     const { maxTokens: _, ...more } = settings
-    const request = { id, ...input, maxOutputTokens: maxOutput(engine, model, claimed.run, settings), ...more, signal }
+    const request = {
+      id,
+      ...input,
+      maxOutputTokens: maxOutput(engine, run.window, claimed.run, settings),
+      ...more,
+      signal,
+    }
     const received = acceptReply(await run.abortable(model.reply(request, onDelta)))
     engine.crash('model.after_reply')
     const reply = modelCall.complete(received)
@@ -107,7 +113,12 @@ async function reserveBudget(run: ActiveRun, input: () => ModelInput, steering?:
     // A retried transaction may find more messages: it keeps the step's number and replaces its payload.
     if (steering) steerStep = await takeSteering(tx, run, steerStep)
     const bytes = requestBytes(input()) + (steerStep ? Buffer.byteLength(JSON.stringify(steerStep.payload)) : 0)
-    return reserve(tx, engine, reservation, maxUsage(bytes, maxOutput(engine, model, claimed.run, settings), model))
+    return reserve(
+      tx,
+      engine,
+      reservation,
+      maxUsage(bytes, maxOutput(engine, run.window, claimed.run, settings), model),
+    )
   })
   if (steerStep) run.journal.add(steerStep)
   if (refusal === 'in use') return waitForOthers(run)

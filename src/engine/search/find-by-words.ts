@@ -49,23 +49,20 @@ export async function findByWords(
   const words = searchWords(query.slice(0, maxQuery)).slice(0, maxWords)
   const sessionId = session === undefined ? undefined : (await sessionOf(context, session, folder)).id
   if (start === undefined) await index.catchUp()
-  const newest = start?.newest ?? (await store.read(newestDocument))
-  const scope: DocumentScope = {
-    ...access,
-    newest,
-    ...(sessionId !== undefined && { sessionId }),
-    ...(kind !== undefined && { kind }),
-  }
+  const narrowed = { ...access, ...(sessionId !== undefined && { sessionId }), ...(kind !== undefined && { kind }) }
   const from = start?.offset ?? 0
-  let found = await store.read((rows) => hitsOf(rows, words, scope, { from, limit }))
-  for (let round = 0; round < maxRefreshes; round++) {
-    if (!(await refreshFiles(context, found.page))) break
-    found = await store.read((rows) => hitsOf(rows, words, scope, { from, limit }))
-  }
+  const look = () =>
+    store.read(async (rows) => {
+      // Passages that were indexed again are new documents: only a later page leaves those out.
+      const newest = start?.newest ?? (await newestDocument(rows))
+      return { newest, ...(await hitsOf(rows, words, { ...narrowed, newest }, { from, limit })) }
+    })
+  let found = await look()
+  for (let round = 0; round < maxRefreshes && (await refreshFiles(context, found.page)); round++) found = await look()
   const unindexed = isOwner ? await store.read(countUnindexed) : 0
   return {
     rows: await store.read((rows) => viewHits(rows, found.page, { folder, hide: context.hide })),
-    ...(found.isMore && { next: cursorFrom([from + limit, String(newest)]) }),
+    ...(found.isMore && { next: cursorFrom([from + limit, String(found.newest)]) }),
     ...(unindexed > 0 && { unindexed }),
   }
 }

@@ -13,14 +13,12 @@ import { idPattern } from '../../domain/id.ts'
 import { withoutDate } from '../../domain/model.ts'
 import type { Run } from '../../domain/run.ts'
 import { spendingOf, startOfDay } from '../../domain/spending.ts'
-import type { TurnModel } from '../../domain/turn.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
 import { idsLike } from '../../store/rows/id-tails.ts'
 import { type ListedRun, listedRuns, spendingOfRuns } from '../../store/rows/run-lists.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { inReportOrder, totalUsage, type UsageGroup, usageBy } from '../../store/rows/usage-lists.ts'
 import type { Reading } from '../../store/store.ts'
-import { clampOf } from '../model/choose-model.ts'
 import { isBuiltIn } from '../model/role.ts'
 import { describeActivity } from '../run/doing.ts'
 import { notFound } from '../turns/route.ts'
@@ -93,14 +91,6 @@ export async function listUsage(
   return { rows: report, total, ...(last && { next: cursorFrom([last.first, last.key]) }) }
 }
 
-/** Why a run has another model than the one that was asked for. */
-function clampOfRun({ run, personaModel, clamp }: ListedRun): Pick<TurnModel, 'clamped'> {
-  const wanted = run.modelRequested ?? personaModel
-  const clamped =
-    clamp ?? (wanted === null || run.finishedAt !== null ? undefined : clampOf(wanted, run.ceiling.models))
-  return clamped ? { clamped } : {}
-}
-
 /** Merges groups of a model's dated and undated name: failed calls have the requested name, others the provider's. */
 function mergeDated(groups: UsageGroup[]): UsageGroup[] {
   const names = new Set(groups.map(({ key }) => key))
@@ -141,7 +131,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       ...(run.taskId !== null && { taskId: run.taskId }),
       via: run.via,
       lane: run.lane,
-      model: { requested: run.modelRequested, actual: model, ...clampOfRun(each) },
+      model: { requested: run.modelRequested, actual: model, ...(run.modelClamp && { clamped: run.modelClamp }) },
       doing: doing.get(run.id) ?? run.error?.message ?? run.state,
       silentForSeconds: seconds(now - (run.finishedAt ?? activeAt ?? run.createdAt)),
       ageSeconds: seconds((run.finishedAt ?? now) - run.createdAt),

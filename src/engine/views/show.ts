@@ -174,6 +174,7 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     tries: run.tries,
     effectiveTools: run.effectiveTools,
     ceiling: run.ceiling,
+    profile: run.profile,
     label: joinLabels([run.label, ...journal.labels]),
     usage,
     budget: {

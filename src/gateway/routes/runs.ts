@@ -17,7 +17,7 @@ const question = z.strictObject({
   content: z.string(),
   parts: z.array(part).max(100).exactOptional(),
   kind: z.enum(['message', 'steer', 'interrupt']).exactOptional(),
-  ...runOptions.omit({ timeoutMs: true, deadline: true, ceiling: true, permissions: true }).shape,
+  ...runOptions.omit({ timeoutMs: true, deadline: true, ceiling: true, permissions: true, delegation: true }).shape,
   priority: z.int().min(-1000).max(1000).exactOptional(),
   from: label.exactOptional(),
   persona: label.exactOptional(),

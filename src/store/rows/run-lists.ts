@@ -1,10 +1,9 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Ceiling } from '../../domain/access/ceiling.ts'
 import type { Approval } from '../../domain/approval.ts'
 import type { Millis } from '../../domain/clock.ts'
-import type { ModelConfig } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
 import { type CallSum, type Spending, spendingOf } from '../../domain/spending.ts'
-import type { ModelClamp } from '../../domain/turn.ts'
 import type { Reading } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { type RunRow, runFrom } from './run-rows.ts'
@@ -22,10 +21,6 @@ export interface ListedRun {
   activeAt: Millis | null
   /** Model of the last answered call. */
   model: string | null
-  /** Model that its persona names now. */
-  personaModel: string | null
-  /** As noted with its turn; null before it ends. */
-  clamp: ModelClamp | null
 }
 
 /** Which runs a list is about. Imported turns have no place in one. */
@@ -72,6 +67,13 @@ export async function spendingOfRuns(rows: Reading, ids: readonly string[]): Pro
   const sums = await rows.all(callSums(rows.build).where('run_id', 'in', ids).groupBy('run_id').select('run_id'))
   const byRun = Map.groupBy(sums as (CallSum & { run_id: string })[], ({ run_id }) => run_id)
   return new Map([...byRun].map(([id, ofRun]) => [id, spendingOf(ofRun)]))
+}
+
+/** Ceilings of these runs, in no order. */
+export async function ceilingsOfRuns(rows: Reading, ids: readonly string[]): Promise<Ceiling[]> {
+  if (ids.length === 0) return []
+  const found = await rows.all(rows.build.selectFrom('runs').select('ceiling_json').where('id', 'in', ids))
+  return found.map(({ ceiling_json }) => JSON.parse(ceiling_json) as Ceiling)
 }
 
 /** Beginnings and ends of tool calls of these runs, oldest first. */
@@ -123,9 +125,8 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
     .selectFrom(page.as('runs'))
     .leftJoin('sessions', 'sessions.id', 'runs.session_id')
     .leftJoin('sessions as talk', 'talk.id', 'sessions.narrates_id')
-    .leftJoin('personas', 'personas.id', 'sessions.persona_id')
     .selectAll('runs')
-    .select(['sessions.label', 'sessions.folder', 'talk.label as narrates', 'personas.default_model_config_json'])
+    .select(['sessions.label', 'sessions.folder', 'talk.label as narrates'])
     .select([
       sql<number | null>`(SELECT at FROM steps WHERE run_id = runs.id ORDER BY seq DESC LIMIT 1)`.as('step_at'),
       sql<number | null>`(SELECT at FROM usage WHERE run_id = runs.id ORDER BY call DESC LIMIT 1)`.as('call_at'),
@@ -134,8 +135,6 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
       // A partial reply counts as well, but complete ones come first.
       sql<string | null>`(SELECT model FROM usage WHERE run_id = runs.id AND state IN ('spent', 'estimated')
         ORDER BY state DESC, call DESC LIMIT 1)`.as('answered_by'),
-      sql<string | null>`(SELECT turns.model_clamp_json FROM inbox JOIN turns ON turns.id = inbox.consumed_by_turn
-        WHERE inbox.run_id = runs.id LIMIT 1)`.as('clamp'),
     ])
 }
 
@@ -147,8 +146,6 @@ type FactRow = RunRow & {
   call_at: number | null
   pause_at: number | null
   answered_by: string | null
-  default_model_config_json: string | null
-  clamp: string | null
 }
 
 function listedFrom(row: FactRow): ListedRun {
@@ -159,7 +156,5 @@ function listedFrom(row: FactRow): ListedRun {
     narrates: row.narrates,
     activeAt: times.length === 0 ? null : Math.max(...times),
     model: row.answered_by,
-    personaModel: (JSON.parse(row.default_model_config_json ?? '{}') as ModelConfig).model ?? null,
-    clamp: row.clamp === null ? null : (JSON.parse(row.clamp) as ModelClamp),
   }
 }

@@ -45,6 +45,7 @@ export function runRow(run: Run): RunRow {
     title: run.subagent?.title ?? null,
     cleanup: run.subagent?.cleanup ?? null,
     share_mode: run.subagent?.shareMode ?? null,
+    ...claimColumns(run),
   }
 }
 
@@ -92,7 +93,22 @@ export function runFrom(row: RunRow): Run {
     taskId: row.task_id,
     principal: row.principal,
     subagent: subagentFrom(row),
+    profile: profileFrom(row),
+    modelClamp: row.model_clamp_json === null ? null : JSON.parse(row.model_clamp_json),
   }
+}
+
+/** What a claim finds out about a run's profile and model. */
+export function claimColumns({ profile, modelClamp }: Pick<Run, 'profile' | 'modelClamp'>) {
+  return {
+    profile_id: profile?.id ?? null,
+    profile_version: profile?.version ?? null,
+    model_clamp_json: modelClamp && JSON.stringify(modelClamp),
+  }
+}
+
+function profileFrom({ profile_id: id, profile_version: version }: RunRow): Run['profile'] {
+  return id === null || version === null ? null : { id, version }
 }
 
 function subagentFrom({ title, cleanup, share_mode: shareMode }: RunRow): Subagent | null {

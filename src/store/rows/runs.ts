@@ -6,7 +6,7 @@ import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import { type OwnedBy, ownSessions } from './access/own-sessions.ts'
-import { optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
+import { claimColumns, optionColumns, type RunRow, runFrom, runRow } from './run-rows.ts'
 
 /** Right to write for a run: held by the process that claimed it last. */
 export interface Claim {
@@ -66,7 +66,12 @@ export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
   const { id, agent, modelRequested: model } = run
   const [tools, ceiling] = [JSON.stringify(run.effectiveTools), JSON.stringify(run.ceiling)]
-  await move(tx, id, 'running', assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options) }))
+  await move(
+    tx,
+    id,
+    'running',
+    assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }),
+  )
 }
 
 /** Notes that a user watches a run since it was claimed. */
@@ -215,6 +220,9 @@ const insert = statement((db, row: RunRow) =>
     title: row.title,
     cleanup: row.cleanup,
     share_mode: row.share_mode,
+    profile_id: row.profile_id,
+    profile_version: row.profile_version,
+    model_clamp_json: row.model_clamp_json,
   }),
 )
 
@@ -273,7 +281,7 @@ const progress = statement((db, arg: { id: string }) =>
   db.updateTable('runs').set({ crashes: 0, crashes_alone: 0, tries: 0 }).where('id', '=', arg.id),
 )
 
-interface Assignment extends ReturnType<typeof optionColumns> {
+interface Assignment extends ReturnType<typeof optionColumns>, ReturnType<typeof claimColumns> {
   id: string
   ownerId: string
   agent: string | null
@@ -296,6 +304,9 @@ const assign = statement((db, arg: Assignment) =>
       options_json: arg.options_json,
       priority: arg.priority,
       deadline: arg.deadline,
+      profile_id: arg.profile_id,
+      profile_version: arg.profile_version,
+      model_clamp_json: arg.model_clamp_json,
       waiting_for: null,
       wake_at: null,
     })

@@ -1,6 +1,8 @@
+import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
+import { programRoot } from '../../package-root.ts'
 import type { FileJob, JobResult, ThreadMessage } from './file-job.ts'
 import type { FileMatches } from './search.ts'
 
@@ -92,10 +94,11 @@ function runJob(
   return ended.finally(() => over.abort())
 }
 
+/** The build puts this file into others, but keeps the thread's program where it is. */
+const threadProgram = `tools/files/file-thread${extname(import.meta.filename)}`
+
 function newThread(): Thread {
-  // Sources end with .ts, the build with .js.
-  const program = import.meta.url.endsWith('.ts') ? './file-thread.ts' : './file-thread.js'
-  const worker = new Worker(new URL(program, import.meta.url), {
+  const worker = new Worker(join(programRoot, threadProgram), {
     name: 'heddle files',
     // Threads must not see the environment.
     env: {},

@@ -56,7 +56,9 @@ function checkKept(before: Moment, after: Moment, expect: Expect): void {
       'I2',
       `run ${id} had ended, and is other now`,
     )
-    const ofRun = (rows: Row[]) => JSON.stringify(rows.filter(({ run_id }) => run_id === id))
+    // Calls of large requests are added to a total later on.
+    const ofRun = (rows: Row[]) =>
+      JSON.stringify(rows.filter(({ run_id }) => run_id === id).map(({ counted: _, ...row }) => row))
     for (const table of removed.has(id ?? null) ? (['usage'] as const) : (['steps', 'usage', 'inbox'] as const))
       expect(
         ofRun(before.rows[table]) === ofRun(after.rows[table]),

@@ -31,6 +31,8 @@ describe.each(databases)('search in files that agents wrote on %s', (database) =
         session: { label: 'main', folder },
       },
     ])
+    put('notes/plan.md', '# Plan\n\nIt listens on 8443 still, says the user.\n')
+    expect(await search.found('8443', files)).toEqual(['Plan: It listens on [8443] still, says the user.'])
     put('notes/plan.md', '# Plan\n\nIt listens on 9000, says the user.\n')
     expect(await search.refs('8443', files)).toEqual([])
     expect(await search.found('9000', files)).toEqual(['Plan: It listens on [9000], says the user.'])

@@ -65,8 +65,8 @@ function messagesOf(turns: readonly PathTurn[]): ModelMessage[] {
 }
 
 /** Max tokens of a model request's input. */
-function maxInputTokens({ engine, model, claimed, settings }: ActiveRun): number {
-  return model.window - maxOutput(engine, model, claimed.run, settings)
+function maxInputTokens({ engine, window, claimed, settings }: ActiveRun): number {
+  return window - maxOutput(engine, window, claimed.run, settings)
 }
 
 async function compactPath(run: ActiveRun, maxTokens: number, old: readonly PathTurn[]): Promise<NoReply | undefined> {

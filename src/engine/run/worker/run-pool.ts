@@ -72,9 +72,11 @@ export class RunPool {
   }
 
   /** Enforces timeout and deadline, whatever a model or a tool does. A timeout of 0 means none. */
-  #watchTime({ run }: ClaimedRun, stop: AbortController, ended: AbortSignal): void {
+  #watchTime({ run, actor }: ClaimedRun, stop: AbortController, ended: AbortSignal): void {
     const { clock, limits } = this.#engine
-    const { timeoutMs: limit = limits.timeoutMs, deadline } = run.options
+    const { timeoutMs: asked = limits.timeoutMs, deadline } = run.options
+    const { timeoutMs: most = asked } = actor.limits
+    const limit = asked > 0 ? Math.min(asked, most) : most
     const expire = (left: Millis, reason: string) =>
       clock.sleep(Math.max(0, left), ended).then(() => {
         if (!ended.aborted) stop.abort(new Stop('timeout', reason))

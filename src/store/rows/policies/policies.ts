@@ -117,6 +117,17 @@ export async function listPolicyVersions(
   }))
 }
 
+/** The value of one version of a record; null if it was a removal, or never was. */
+export async function findPolicyVersion(
+  rows: Reading,
+  type: ResourceType,
+  id: string,
+  version: number,
+): Promise<unknown> {
+  const { value_json = null } = (await rows.first(oneVersion({ type, id, version }))) ?? {}
+  return value_json === null ? null : JSON.parse(value_json)
+}
+
 async function insertVersion(tx: Tx, record: Omit<PolicyRecord, 'value'>, value: string | null): Promise<void> {
   await tx.run(
     tx.build.insertInto('policy_versions').values({
@@ -153,6 +164,15 @@ const ofRun = statement(
       ])
       .where('resource_type', '=', 'policy')
       .where('resource_id', 'in', [arg.registry, arg.session, arg.user, arg.workspace, arg.global]),
+)
+
+const oneVersion = statement((db, arg: { type: ResourceType; id: string; version: number }) =>
+  db
+    .selectFrom('policy_versions')
+    .select('value_json')
+    .where('resource_type', '=', arg.type)
+    .where('resource_id', '=', arg.id)
+    .where('version', '=', arg.version),
 )
 
 function recordFrom(row: Selectable<Tables['policies']>): PolicyRecord {

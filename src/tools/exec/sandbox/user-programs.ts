@@ -2,6 +2,7 @@ import { homedir, userInfo } from 'node:os'
 import { basename, delimiter, dirname, isAbsolute, join } from 'node:path'
 import { isKernelPath } from '../../../domain/tools/kernel-folders.ts'
 import { isWithin } from '../../../domain/tools/within.ts'
+import { packageRoot } from '../../../package-root.ts'
 import { host, type ProcessIdentity } from './host.ts'
 import { nodeOfShim } from './node-shims.ts'
 import { storeFolders, systemFolders, systemPath } from './system-places.ts'
@@ -190,9 +191,9 @@ type OwnTest = (path: string) => boolean
 
 /** Covers the package's directory, and the outermost `node_modules` around it or the one in it. */
 async function ownTest(): Promise<OwnTest> {
-  const root = join(import.meta.dirname, '../../../..')
-  const around = /^.*?\/node_modules(?=\/)/.exec(root)?.[0]
-  const found = await Promise.all([root, around ?? join(root, 'node_modules')].map((path) => host.realPath(path)))
+  const around = /^.*?\/node_modules(?=\/)/.exec(packageRoot)?.[0]
+  const own = [packageRoot, around ?? join(packageRoot, 'node_modules')]
+  const found = await Promise.all(own.map((path) => host.realPath(path)))
   const places = found.filter((path) => path !== undefined)
   return (path) => places.some((place) => isWithin(path, place))
 }

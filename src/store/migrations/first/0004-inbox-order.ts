@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /**
  * Orders inbox items by arrival instead of by id, which depends on a clock; a join records the run that waits for it.

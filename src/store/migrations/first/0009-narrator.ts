@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** The session of a narrative, so that the next one continues it, and the runs that were given it. */
 export const narrator: Migration = {

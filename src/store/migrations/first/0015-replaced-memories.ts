@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /**
  * Earlier versions replaced memories by comparing words, and hid true ones. Records up to which id replacements must be

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Whether the cost of a call was computed with an assumed price; 0 for earlier calls, which did not record it. */
 export const assumedPrices: Migration = {

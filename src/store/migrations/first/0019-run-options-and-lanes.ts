@@ -1,5 +1,5 @@
-import type { Migration } from '../migration.ts'
-import { oneOf } from './one-of.ts'
+import type { Migration } from '../../migration.ts'
+import { oneOf } from '../one-of.ts'
 
 /** Whether an input of the run's request asks for this: quotes inside texts are escaped, so only an option matches. */
 const asks = (run: string, option: string) =>

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Passages of the user's files in the home, searched like memories. All of it can be rebuilt. */
 export const homeFileTables: Migration = {

@@ -1,5 +1,5 @@
-import type { Migration } from '../migration.ts'
-import { oneOf } from './one-of.ts'
+import type { Migration } from '../../migration.ts'
+import { oneOf } from '../one-of.ts'
 
 /**
  * New states for calls without a reported cost: estimated, lost, free. Usage no longer references runs, since a restore

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Lookup indexes for `heddle why`. None is written in the commit of a plain turn. */
 export const lookupIndexes: Migration = {

@@ -1,5 +1,5 @@
-import type { Migration } from '../migration.ts'
-import { oneOf } from './one-of.ts'
+import type { Migration } from '../../migration.ts'
+import { oneOf } from '../one-of.ts'
 
 /** Turns, their places in the tree, the sessions that point at them, and the journal of what made them. */
 export const tree: Migration = {

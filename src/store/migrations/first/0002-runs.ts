@@ -1,5 +1,5 @@
-import type { Migration } from '../migration.ts'
-import { oneOf } from './one-of.ts'
+import type { Migration } from '../../migration.ts'
+import { oneOf } from '../one-of.ts'
 
 /** Work: the inbox, runs with owners and leases, results, joins and usage. */
 export const runs: Migration = {

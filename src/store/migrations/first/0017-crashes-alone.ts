@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Crashes that count towards quarantine. Earlier crashes all count. */
 export const crashesAlone: Migration = {

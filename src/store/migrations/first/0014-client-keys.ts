@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Client dedupe keys get a prefix of their own: before, one could collide with a key of the engine. */
 export const clientKeys: Migration = {

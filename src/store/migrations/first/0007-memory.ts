@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Memories with their provenance; the word index is a plain table, the same on both databases. */
 export const memory: Migration = {

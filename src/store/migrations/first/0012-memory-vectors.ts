@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Embedding vectors of memories. Both tables stay empty without an embedder. */
 export const memoryVectorTables: Migration = {

@@ -1,5 +1,5 @@
-import type { Migration } from '../migration.ts'
-import { oneOf } from './one-of.ts'
+import type { Migration } from '../../migration.ts'
+import { oneOf } from '../one-of.ts'
 
 /**
  * Approvals with facts and the state of the folder; grants as structured rows; folders in which calls changed files.

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from '../../migration.ts'
 
 /** Running totals per request: its cost is read before each call, and only new calls are summed. */
 export const requestTotals: Migration = {
