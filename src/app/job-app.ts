@@ -17,9 +17,9 @@ import { findJob, listJobs } from '../store/rows/jobs/jobs.ts'
 import { listMessages, requeueMessage } from '../store/rows/jobs/outbox.ts'
 import { clearMeta } from '../store/rows/meta.ts'
 import type { AppAgents } from './agents.ts'
+import { readEntries, withEntries } from './engine/registered-agents.ts'
 import type { AppEngine } from './engine.ts'
 import type { Caller } from './guard/caller.ts'
-import { readEntries, withEntries } from './registered-agents.ts'
 import type { JobSenders } from './senders.ts'
 
 const shownTimes = 5

@@ -27,11 +27,11 @@ import { listRuns, listUsage, resolveRun } from '../engine/views/runs.ts'
 import { statusOf } from '../engine/views/status.ts'
 import { findTask } from '../store/rows/tasks.ts'
 import type { AppAgents } from './agents.ts'
+import { readEntries, withEntries } from './engine/registered-agents.ts'
 import type { AppEngine } from './engine.ts'
 import type { Caller } from './guard/caller.ts'
 import { assertPermissions, type PermissionNames } from './permission-names.ts'
 import type { ProcessWorker } from './process-worker.ts'
-import { readEntries, withEntries } from './registered-agents.ts'
 
 /** Max characters of the reason for which an agent was chosen. */
 const maxReason = 200

@@ -1,7 +1,7 @@
-import type { AgentEntry } from '../domain/profiles/registry.ts'
-import { readAgents } from '../engine/policies/run-policies.ts'
-import type { AgentLookup } from '../engine/run/check-input.ts'
-import type { AppEngine } from './engine.ts'
+import type { AgentEntry } from '../../domain/profiles/registry.ts'
+import { readAgents } from '../../engine/policies/run-policies.ts'
+import type { AgentLookup } from '../../engine/run/check-input.ts'
+import type { AppEngine } from '../engine.ts'
 
 export function readEntries({ store, registry }: AppEngine): Promise<readonly AgentEntry[]> {
   return store.read((rows) => readAgents(rows, registry))
