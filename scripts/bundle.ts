@@ -1,4 +1,5 @@
-import { join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { build, type Plugin } from 'vite'
 
 const root = join(import.meta.dirname, '..')
@@ -22,7 +23,7 @@ export async function bundle({ programs, directory, shared }: Bundle): Promise<v
     root,
     configFile: false,
     logLevel: 'error',
-    plugins: [quickStart, ...(split ? [split.plugin] : [])],
+    plugins: [schemaWithin, quickStart, ...(split ? [split.plugin] : [])],
     ssr: { noExternal: true },
     build: {
       ssr: true,
@@ -70,6 +71,17 @@ function groupsOf(shared: Record<string, readonly string[]>) {
 function nameOfChunk(name: string, modules: readonly string[]): string {
   const [, library] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(modules.at(-1) ?? '') ?? []
   return library === undefined ? name : library.replace('@', '').replace('/', '-')
+}
+
+/** The schema that the program reads beside its code: what is put together lies elsewhere. */
+const schemaWithin: Plugin = {
+  name: 'schema-within',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!id.endsWith('/sqlite/newest-schema.ts')) return undefined
+    const text = readFileSync(join(dirname(id), 'schema.sql'), 'utf8')
+    return { code: code.replace(/readFileSync\(.*?'utf8'\)/, () => JSON.stringify(text)), map: null }
+  },
 }
 
 /** Changes within lines, so that source maps stay right. */

@@ -8,3 +8,6 @@ function rootAbove(directory: string): string {
   const above = dirname(directory)
   return above === directory || existsSync(join(directory, 'package.json')) ? directory : rootAbove(above)
 }
+
+/** Where the program's own files are: its sources, or the build. */
+export const programRoot: string = join(packageRoot, import.meta.filename.endsWith('.ts') ? 'src' : 'dist')

@@ -67,6 +67,8 @@ interface EngineSettings {
 
 /** Engine with a one-time setup. */
 export interface AppEngine extends Engine {
+  /** Who chooses the agent of a message that names none. */
+  routing: Config['agent']['routing']
   /** Must resolve before the first claim; detects the sandbox once. */
   prepare(): Promise<void>
 }
@@ -104,6 +106,7 @@ export function engineOf(
     tools: known,
     agents,
     defaultAgent: config.agent.default.replace(/^@/, ''),
+    routing: config.agent.routing,
     scheduling: config.scheduling,
     memory: { recall: config.memory.recall, files: fileSearch !== undefined, home },
     protect,

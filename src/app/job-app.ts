@@ -19,6 +19,7 @@ import { clearMeta } from '../store/rows/meta.ts'
 import type { AppAgents } from './agents.ts'
 import type { Caller } from './caller.ts'
 import type { AppEngine } from './engine.ts'
+import { readEntries, withEntries } from './registered-agents.ts'
 import type { JobSenders } from './senders.ts'
 
 const shownTimes = 5
@@ -147,7 +148,8 @@ async function checkDraft<T extends Partial<JobDraft> & { folder: string }>(
   draft: T,
 ): Promise<T> {
   const { agent, model } = draft.options ?? {}
-  if (agent !== undefined) assertAgentUsable(agent, agents.askable(draft.folder))
+  if (agent !== undefined)
+    assertAgentUsable(agent, withEntries(agents.askable(draft.folder), await readEntries(engine)))
   if (model !== undefined) engine.model(model)
   const rank = rankOf(caller.principal)
   const asked = draft.options ?? {}

@@ -7,6 +7,9 @@ import { clientKey } from '../domain/inbox.ts'
 import { isUntrusted } from '../domain/label.ts'
 import type { Model } from '../domain/model.ts'
 import { asUserCancellation } from '../domain/plan.ts'
+import { listAgents } from '../domain/profiles/agent-index.ts'
+import type { AgentEntry } from '../domain/profiles/registry.ts'
+import { routeToAgent } from '../domain/profiles/route-to-agent.ts'
 import { parseReference } from '../domain/reference.ts'
 import { type ClampedOptions, clampRunOptions } from '../domain/run-options.ts'
 import { labelOfAttachments } from '../engine/files/file-labels.ts'
@@ -28,6 +31,10 @@ import type { Caller } from './caller.ts'
 import type { AppEngine } from './engine.ts'
 import { assertPermissions, type PermissionNames } from './permission-names.ts'
 import type { ProcessWorker } from './process-worker.ts'
+import { readEntries, withEntries } from './registered-agents.ts'
+
+/** Max characters of the reason for which an agent was chosen. */
+const maxReason = 200
 
 /** Context of runs besides the engine. */
 interface RunAppContext {
@@ -50,11 +57,13 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
       const submission = await toSubmission(engine, context, folder, question)
       const clamped = clampRunOptions(submission, rankOf(caller.principal), engine.limits.timeoutMs)
       const { itemId, runId, session, queuedBehind } = await worker.submit({ ...submission, ...clamped })
+      const { agent, routedBy } = submission
       return {
         itemId,
         runId,
         session: session.label,
         ...(queuedBehind !== undefined && { queuedBehind }),
+        ...(agent !== undefined && routedBy !== undefined && { routedTo: { agent, why: routedBy } }),
         ...(Object.keys(clamped).length > 0 && { limitedTo: limitedTo(clamped) }),
       }
     },
@@ -69,8 +78,12 @@ export function runApp(engine: AppEngine, context: RunAppContext): RunApp & Agen
       store.read((rows) =>
         statusOf(rows, { folder, since, now: clock.now(), ...defaults, ...caller.only('run.status') }),
       ),
-    agents: async (folder) => [...builtInAgents, ...engine.agents.list(folder)],
-    checkAgent: async (folder, name) => assertAgentUsable(name, agents.askable(folder)),
+    agents: async (folder) => [
+      ...builtInAgents.map((agent) => ({ ...agent, tags: [] })),
+      ...listAgents(await readEntries(engine), engine.agents.list(folder)),
+    ],
+    checkAgent: async (folder, name) =>
+      assertAgentUsable(name, withEntries(agents.askable(folder), await readEntries(engine))),
   }
 }
 
@@ -81,8 +94,12 @@ async function toSubmission(
   folder: string,
   { session, content: text, from, persona, permissions, timeoutSeconds, dedupeKey, ...options }: Question,
 ): Promise<Submission> {
-  const askable = agents.askable(folder)
-  const { content, ...more } = { ...options, ...parseAddress(text, options.agent, askable) }
+  // A plain message needs no look at the registry.
+  const isNamed = options.agent !== undefined || /^\s*@/.test(text)
+  const entries = isNamed || engine.routing === 'tags' ? await readEntries(engine) : []
+  const askable = withEntries(agents.askable(folder), entries)
+  const named = { ...options, ...parseAddress(text, options.agent, askable) }
+  const { content, ...more } = { ...named, ...(named.agent === undefined && routeOf(engine, entries, folder, named)) }
   const model = modelToAsk(engine, more.model)
   const noDefault = more.agent === undefined ? defaultAgentProblem(engine.defaultAgent, askable) : undefined
   if (noDefault) throw noDefault
@@ -105,6 +122,21 @@ async function toSubmission(
     ...(timeoutSeconds !== undefined && { timeoutMs: Math.ceil(timeoutSeconds * 1000) }),
     ...(dedupeKey !== undefined && { dedupeKey: clientKey(dedupeKey, caller.text) }),
   }
+}
+
+/** The agent that the words of a message choose, if the owner wants that. What steers a run is for that run. */
+function routeOf(
+  { routing, agents }: AppEngine,
+  entries: readonly AgentEntry[],
+  folder: string,
+  { content, kind = 'message' }: Pick<Question, 'content' | 'kind'>,
+): Pick<Submission, 'agent' | 'routedBy'> {
+  if (routing !== 'tags' || kind === 'steer') return {}
+  const files = agents.list(folder)
+  const triggers = new Map(files.map((agent) => [agent.name, agent.triggers]))
+  const all = listAgents(entries, files).map((agent) => ({ ...agent, triggers: triggers.get(agent.name) ?? [] }))
+  const route = routeToAgent(content, all)
+  return route ? { agent: route.agent, routedBy: route.why.slice(0, maxReason) } : {}
 }
 
 function limitedTo({ timeoutMs, ...options }: ClampedOptions): NonNullable<SubmitResult['limitedTo']> {

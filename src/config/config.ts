@@ -10,7 +10,7 @@ import { ApiKey } from './key.ts'
 import { type ConfigPath, dotted } from './path.ts'
 import { ConfigInvalid, type ConfigProblem } from './problem.ts'
 import { redact } from './redact.ts'
-import type { durabilities, planGates, providers, Settings, sandboxes, schedulings } from './schema.ts'
+import type { durabilities, planGates, providers, routings, Settings, sandboxes, schedulings } from './schema.ts'
 
 /** A model of the section `models`. */
 export interface NamedModel {
@@ -52,7 +52,7 @@ export interface Config {
   /** Models that may be used (`models.allow`); all if it is left out. */
   allowedModels?: string[]
   /** `model` is absent only when `models` is empty. */
-  agent: { model?: string; fallbacks: string[]; default: string }
+  agent: { model?: string; fallbacks: string[]; default: string; routing: (typeof routings)[number] }
   /** Max concurrent runs of agents, the default timeout in seconds of running time, and defaults for sub-agents. */
   agents: {
     maxConcurrent: number

@@ -6,6 +6,8 @@ import type { ConfigPath } from './path.ts'
 
 export const durabilities = ['full', 'normal'] as const
 export const providers = ['anthropic', 'openai', 'google', 'openai-compatible'] as const
+/** Who chooses the agent of a message that names none: the answering agent, or the words of the message. */
+export const routings = ['model', 'tags'] as const
 export const schedulings = ['auto', 'coordinator'] as const
 export const planGates = ['ask', 'auto', 'always'] as const
 export const sandboxes = ['on', 'off'] as const
@@ -124,6 +126,7 @@ export const configSchema = z.strictObject(
       model: text('must be the name of a model').exactOptional(),
       fallbacks: names('names of models').default(() => []),
       default: matching(/^@[A-Za-z0-9][\w-]*$/, 'must be an agent, such as "@coordinator"').default('@coordinator'),
+      routing: choice(routings).default('model'),
     }),
     agents: section({
       maxConcurrent: count(1).default(3),

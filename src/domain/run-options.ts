@@ -11,6 +11,8 @@ const name = () => z.string().max(200).refine(isStorable, 'must be well-formed t
 export const runOptions = z.strictObject({
   /** The agent that shall answer. */
   agent: name().exactOptional(),
+  /** Why the words of the message chose this agent; left out if the sender named it. */
+  routedBy: name().exactOptional(),
   /** A user watches and can be asked before a plan starts. */
   attended: z.boolean().exactOptional(),
   /** A user waits who can raise a spent budget; otherwise the run fails. */
@@ -93,6 +95,7 @@ export function mergeRunOptions(inputs: readonly { options: RunOptions }[], befo
 /** Which options hold for a whole request. The others are for the runs of one session: an agent has its own model. */
 const isForRequest: Record<keyof RunOptions, boolean> = {
   agent: false,
+  routedBy: false,
   attended: true,
   waitsForBudget: true,
   model: false,

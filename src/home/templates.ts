@@ -44,10 +44,12 @@ export const homeTemplates: Readonly<Record<string, string>> = {
 
 # model: used unless you ask for another (default: main, else the first).
 # fallbacks: tried in order when it cannot be reached. default: the agent asked.
+# routing: tags sends a message with an agent's tag or trigger to that agent.
 #agent:
 #  model: main
 #  fallbacks: [local]
 #  default: "@coordinator"
+#  routing: model
 
 # Agents that run at the same time, and seconds of running time for each.
 # defaults: of agents that an agent starts with sessions_spawn.

@@ -6,12 +6,14 @@ export function dumpSchema(store: Store): Promise<string> {
   return store.read((rows) => (rows.dialect.name === 'sqlite' ? dumpSqlite(rows) : dumpPostgres(rows)))
 }
 
+/** Tables in the order in which they were made: a new database is made from this text, and a backup has the same order. */
 async function dumpSqlite(rows: Reading): Promise<string> {
   const found = await all<{ sql: string }>(
     rows,
-    sql`SELECT sql FROM sqlite_schema
-        WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-        ORDER BY type = 'view', tbl_name, type <> 'table', name`,
+    sql`SELECT part.sql FROM sqlite_schema AS part
+        JOIN sqlite_schema AS made ON made.name = part.tbl_name AND made.type IN ('table', 'view')
+        WHERE part.sql IS NOT NULL AND part.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+        ORDER BY part.type = 'view', made.rowid, part.type <> 'table', part.name`,
   )
   return found.map(({ sql: text }) => `${outdented(text)};\n`).join('\n')
 }

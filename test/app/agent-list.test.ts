@@ -100,7 +100,26 @@ const parts = {
     threadPrompt: 'Be brief.',
   },
 }
-const anyText = fc.string({ unit: 'binary', maxLength: 400 })
+/** Pieces that end a line somewhere, look like parts of a prompt, or are no whole letters. */
+const hostile = [
+  '\n',
+  '\r',
+  '\u0085',
+  '\u2028',
+  '\u2029',
+  '\v',
+  '\f',
+  '\0',
+  '\ud800',
+  '\u202e',
+  '## Agents',
+  '- @poet: x',
+  'a',
+]
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 400 }),
+  fc.array(fc.constantFrom(...hostile), { maxLength: 40 }).map((pieces) => pieces.join('')),
+)
 
 test('whatever descriptions and tags say, all of the prompt outside their own lines is the same', () => {
   const outside = (description: string, tags: string[]) => {

@@ -5,7 +5,7 @@
 export const mayImport: Record<string, readonly string[]> = {
   domain: [],
   api: ['domain'],
-  store: ['domain', 'file-lock.ts'],
+  store: ['domain', 'file-lock.ts', 'package-root.ts'],
   models: ['domain'],
   rehearsal: ['domain'],
   tools: ['domain', 'package-root.ts'],
@@ -44,9 +44,6 @@ export const maxParameters = { most: 4, folder: 'src/engine/run/' }
 
 /** Max files directly in a folder of src. */
 export const maxFiles = 32
-
-/** Folders of numbered steps that only grow: a reader looks for a number, and finds it in any number of files. */
-export const numberedFolders: readonly string[] = ['src/store/migrations']
 
 /** Files whose exports are for users of the package. */
 export const publicFiles = ['src/index.ts', 'src/testing.ts']

@@ -13,7 +13,6 @@ import {
   maxParameters,
   mayImport,
   network,
-  numberedFolders,
   processOnly,
   publicFiles,
   sql,
@@ -137,7 +136,7 @@ function isProgram(path: string): boolean {
 /** A folder shows one subject; a long list hides it. */
 function crowdedFolders(source: readonly Facts[]): string[] {
   return [...Map.groupBy(source, ({ path }) => posix.dirname(path))]
-    .filter(([folder, files]) => files.length > maxFiles && !numberedFolders.includes(folder))
+    .filter(([, files]) => files.length > maxFiles)
     .map(
       ([folder, files]) =>
         `${folder}: has ${files.length} files, more than ${maxFiles}; make a folder for a part of them`,

@@ -1,4 +1,5 @@
 import { afterAll, expect, test, vi } from 'vitest'
+import { inTurn } from '../setup/long.ts'
 import { attackClasses, checkoutProgram, sampleOf } from './classes.ts'
 import type { ArenaKind } from './ground.ts'
 import { Arenas, runClass } from './run.ts'
@@ -36,10 +37,14 @@ test.each(attackClasses.map((attack) => [attack.name, attack] as const))(
   },
 )
 
-test.each(['commands', 'git', 'questions'])('what is broken by hand is seen by the checks of %s', async (name) => {
-  const attack = attackClasses.find((each) => each.name === name)
-  if (!attack) throw new Error(`there is no class ${name}`)
-  const one = { ...attack, controls: attack.controls.slice(0, 1) }
-  const report = await runClass(one, arenas, { program, rounds: 0, seed: 1, parts: ['controls'] })
-  expect(report).toMatchObject({ controls: 1, failed: [] })
-})
+// All of them in `npm run attack`; each starts daemons of its own.
+test.each(inTurn(['commands', 'git', 'questions'], 1))(
+  'what is broken by hand is seen by the checks of %s',
+  async (name) => {
+    const attack = attackClasses.find((each) => each.name === name)
+    if (!attack) throw new Error(`there is no class ${name}`)
+    const one = { ...attack, controls: attack.controls.slice(0, 1) }
+    const report = await runClass(one, arenas, { program, rounds: 0, seed: 1, parts: ['controls'] })
+    expect(report).toMatchObject({ controls: 1, failed: [] })
+  },
+)

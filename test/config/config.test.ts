@@ -16,7 +16,7 @@ const defaults = {
   database: 'sqlite',
   durability: 'full',
   models: {},
-  agent: { fallbacks: [], default: '@coordinator' },
+  agent: { fallbacks: [], default: '@coordinator', routing: 'model' },
   agents: { maxConcurrent: 3, defaultTimeout: 300, defaults: { subagents: {} } },
   engine: { maxRunning: 16, leaseSeconds: 10 },
   scheduling: 'auto',
@@ -100,7 +100,7 @@ test('the example of the contract is read as it stands', async () => {
   expect(rest).toEqual({
     ...defaults,
     models: undefined,
-    agent: { model: 'main', fallbacks: ['local'], default: '@coordinator' },
+    agent: { model: 'main', fallbacks: ['local'], default: '@coordinator', routing: 'model' },
     skills: ['/home/ada/.claude/agents'],
     tools: { ...defaults.tools, ask: ['write_file', 'edit_file', 'exec'] },
     written: { 'models.main.apiKey': '${ANTHROPIC_API_KEY}' },
@@ -228,7 +228,7 @@ test('the effective configuration is shown with its defaults and with references
     ...shownDefaults,
     database: 'postgres://heddle:${PW}@db/heddle',
     models: { main: { provider: 'openai', model: 'gpt', apiKey: '${KEY}' } },
-    agent: { model: 'main', fallbacks: [], default: '@coordinator' },
+    agent: { model: 'main', fallbacks: [], default: '@coordinator', routing: 'model' },
   })
 })
 

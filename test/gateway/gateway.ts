@@ -11,7 +11,8 @@ import { type Server, type ServerSettings, serve } from '../../src/gateway/serve
 import { ensureHome, homePaths } from '../../src/home/home.ts'
 import { systemClock } from '../../src/system.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
-import { type Database, newPlace } from '../setup/places.ts'
+import type { Database } from '../setup/places.ts'
+import { readyPlace } from '../setup/ready-places.ts'
 
 export const folder = '/here'
 
@@ -45,7 +46,7 @@ export async function newGateway(
   config.agent.default = '@general'
   config.memory.narratives = false
   settings.configure?.(config)
-  const { place, remove: removePlace } = newPlace(settings.database ?? 'sqlite')
+  const { place, remove: removePlace } = await readyPlace(settings.database ?? 'sqlite')
   if (place.kind === 'postgres') config.database = place.url
   const troubles: unknown[] = []
   const tell = (text: string) => void (text.startsWith('trouble') && troubles.push(new Error(text)))

@@ -16,6 +16,8 @@ export async function bundleWhole(program: string, directory: string): Promise<s
   mkdirSync(directory, { recursive: true })
   copyFileSync(join(root, 'package.json'), join(directory, 'package.json'))
   cpSync(join(root, 'agents'), join(directory, 'agents'), { recursive: true })
+  const schema = 'store/sqlite/schema.sql'
+  cpSync(join(root, 'src', schema), join(directory, 'dist', schema), { recursive: true })
   await bundle('src/tools/files/file-thread.ts', join(directory, 'dist/tools/files'))
   return bundle(program, join(directory, 'programs'))
 }

@@ -32,9 +32,7 @@ export function emptyFile(): OwnPlace & { place: { kind: 'sqlite' } } {
 export function emptySchema(): OwnPlace & { place: { kind: 'postgres' } } {
   const name = `${inject('schemaPrefix')}${Buffer.from(systemRandom.bytes(6)).toString('hex')}`
   const url = `${inject('postgresUrl')}?schema=${name}`
-  // Each connection costs the server 16 ms, more than most tests ask of it; three are enough to be side by side.
-  const place = { kind: 'postgres' as const, url, poolSize: 3 }
-  return { place, remove: () => onServer((server) => dropSchemas(server, name)) }
+  return { place: { kind: 'postgres', url }, remove: () => onServer((server) => dropSchemas(server, name)) }
 }
 
 let template: Promise<string> | undefined

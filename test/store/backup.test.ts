@@ -9,7 +9,7 @@ import { backupBeforeUpgrade, writeBackup } from '../../src/store/backup/backup.
 import { readBackup } from '../../src/store/backup/backup-file.ts'
 import { savePrompt } from '../../src/store/rows/turns.ts'
 import { manualClock } from '../../src/testing.ts'
-import { start } from '../contract/program.ts'
+import { bundled, start } from '../contract/program.ts'
 import { databases } from '../setup/places.ts'
 import { backupOf, backupOptions, newFolder, readLines, writeLines } from './backup-lines.ts'
 import { emptyPlace, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
@@ -120,7 +120,9 @@ describe.each(databases)('a backup of %s', (database) => {
     const { place } = await filledPlace(database)
     const file = join(newFolder(), 'b.backup')
     const act = { act: 'backup', place, file }
-    expect(await start('../store/programs/act', act, { env: { HEDDLE_CRASH_AT: point } }).end).toBe('SIGKILL')
+    expect(await start(await bundled('../store/programs/act'), act, { env: { HEDDLE_CRASH_AT: point } }).end).toBe(
+      'SIGKILL',
+    )
 
     expect(existsSync(file)).toBe(isThere)
     if (isThere) expect((await readBackup(file)).rows.get('turns')).toBe(filledTurns)

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { readBackup } from '../../src/store/backup/backup-file.ts'
 import type { DatabaseLocation } from '../../src/store/open.ts'
 import { dumpSchema } from '../../src/store/schema-dump.ts'
-import { start } from '../contract/program.ts'
+import { bundled, start } from '../contract/program.ts'
 import { expectSound } from '../contract/whole.ts'
-import { isLong } from '../setup/long.ts'
+import { firstOf, isLong } from '../setup/long.ts'
 import { databases } from '../setup/places.ts'
 import { type AllRows, rowsIn } from './all-rows.ts'
 import { newFolder } from './backup-lines.ts'
@@ -32,7 +32,7 @@ test('F36 SQLite: an upgrade that is killed at any write leaves whole steps, and
     cpSync(template.kind === 'sqlite' ? template.file : '', place.file)
     return { file: place.file, place, program, input: { act: 'upgrade', place, backups: join(folder, 'backups') } }
   }
-  const kill = { calls: 'pwrite64', fault: 'signal=KILL', step: isLong ? 1 : 5, isLikeAnother }
+  const kill = { calls: 'pwrite64', fault: 'signal=KILL', first: firstOf(5), step: isLong ? 1 : 5, isLikeAnother }
   await atEveryCall(kill, upgrading, async ({ victim, said }) => {
     await expectUpgraded(victim.place, rows, dump)
     for (const line of said as Said[])
@@ -48,7 +48,7 @@ test('F36 SQLite: a first start that is killed at any fsync leaves nothing that 
     const place = filePlace(folder)
     return { file: place.file, place, anyFile: true, program, input: { act: 'upgrade', place, backups: folder } }
   }
-  const kill = { calls: 'fsync', fault: 'signal=KILL', step: isLong ? 1 : 5 }
+  const kill = { calls: 'fsync', fault: 'signal=KILL' }
   await atEveryCall(kill, creating, async ({ victim }) => {
     const { store } = await openWorld(victim.place, later)
     expect(await dumpSchema(store)).toBe(dump)
@@ -62,7 +62,7 @@ describe.each(databases)('F36 %s', (database) => {
     async (point) => {
       const { place, rows } = await filledPlace(database)
       const act: Act = { act: 'upgrade', place, backups: newFolder() }
-      expect(await start(program, act, { env: { HEDDLE_CRASH_AT: point } }).end).toBe('SIGKILL')
+      expect(await start(await bundled(program), act, { env: { HEDDLE_CRASH_AT: point } }).end).toBe('SIGKILL')
       await expectUpgraded(place, rows, await newestSchema(database))
     },
   )
@@ -71,7 +71,8 @@ describe.each(databases)('F36 %s', (database) => {
     const { place, rows } = await filledPlace(database)
     const backups = newFolder()
     const act: Act = { act: 'upgrade', place, backups }
-    const programs = [1, 2, 3].map(() => start(program, act))
+    const file = await bundled(program)
+    const programs = [1, 2, 3].map(() => start(file, act))
     const said = (await Promise.all(programs.map((each) => each.hearAll()))) as Said[][]
 
     expect(said.map((lines) => lines.at(-1))).toEqual([{ done: true }, { done: true }, { done: true }])
@@ -82,7 +83,8 @@ describe.each(databases)('F36 %s', (database) => {
 
   test('processes that start at once on nothing make one database', async () => {
     const place = emptyPlace(database)
-    const programs = [1, 2, 3].map(() => start(program, { act: 'append', place, turns: 2 } satisfies Act))
+    const file = await bundled(program)
+    const programs = [1, 2, 3].map(() => start(file, { act: 'append', place, turns: 2 } satisfies Act))
     const said = (await Promise.all(programs.map((each) => each.hearAll()))) as Said[][]
 
     const turnIds = said.flat().flatMap((line) => ('turnId' in line ? line.turnId : []))

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { CrashPoint } from '../../src/domain/crash-points.ts'
 import { restoreBackup } from '../../src/store/backup/restore.ts'
 import { type DatabaseLocation, openStore } from '../../src/store/open.ts'
-import { start } from '../contract/program.ts'
+import { bundled, start } from '../contract/program.ts'
 import { node } from '../setup/node.ts'
 import { databases } from '../setup/places.ts'
 import { context } from '../setup/store-context.ts'
@@ -212,7 +212,7 @@ function copyOf(place: DatabaseLocation, folder: string): FilePlace {
 }
 
 async function killedAt(point: CrashPoint, act: Act): Promise<number | NodeJS.Signals> {
-  return start(program, act, { env: { HEDDLE_CRASH_AT: point } }).end
+  return start(await bundled(program), act, { env: { HEDDLE_CRASH_AT: point } }).end
 }
 
 function filesBeside({ file }: FilePlace): string[] {

@@ -6,7 +6,7 @@ import type { TurnModel, Usage } from '../../domain/turn.ts'
 
 /** An input for a session, with the options of the run that answers. */
 export interface Question
-  extends Omit<RunOptions, 'timeoutMs' | 'deadline' | 'ceiling' | 'permissions' | 'delegation'> {
+  extends Omit<RunOptions, 'routedBy' | 'timeoutMs' | 'deadline' | 'ceiling' | 'permissions' | 'delegation'> {
   /** A label, `session:LABEL`, `turn:ID` or `persona:ID`. A new label starts a session. */
   session: string
   content: string
@@ -35,6 +35,8 @@ export interface SubmitResult {
   session: string
   /** The session's current run, which the input waits for. */
   queuedBehind?: string
+  /** The agent that the words of the message chose, and why. */
+  routedTo?: { agent: string; why: string }
   /** Options that are not the sender's to choose, with the values that hold instead of those that were sent. */
   limitedTo?: Pick<Question, 'priority' | 'timeoutSeconds' | 'attended' | 'waitsForBudget'>
 }

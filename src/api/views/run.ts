@@ -61,6 +61,8 @@ export interface RunLine {
   rootRunId: string
   depth: number
   agent?: string
+  /** Why the words of the message chose its agent. */
+  routedBy?: string
   /** Name of its agent's file. */
   skill?: string
   taskId?: number

@@ -9,6 +9,7 @@ import { exitCodeOf } from '../exit-codes.ts'
 import { mentionsIn } from '../input/read-prompt.ts'
 import { lookupsOf, runsAt } from '../live/live-runs.ts'
 import { type EndedRun, SessionRenderer } from '../live/session-renderer.ts'
+import { routeLine } from '../pages/route-line.ts'
 import { historyIn } from '../terminal/line-history.ts'
 import type { Pane } from '../terminal/pane.ts'
 import { paint, printable } from '../terminal/screen.ts'
@@ -278,7 +279,8 @@ export class ChatSession {
       const options = { session: this.#session, ...this.#modelChoice.optionsFor(how) }
       const sending = this.#outbox.send(message, options)
       this.#draw()
-      await sending
+      const { routedTo } = await sending
+      if (routedTo) this.#notice(routeLine(routedTo))
       await this.#printStarted()
     } catch (error) {
       this.#complain(error, 'not sent: ')

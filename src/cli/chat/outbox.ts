@@ -1,4 +1,4 @@
-import type { Question } from '../../api/views/question.ts'
+import type { Question, SubmitResult } from '../../api/views/question.ts'
 import type { Part } from '../../domain/message.ts'
 import { systemRandom } from '../../system.ts'
 import type { Connection } from './connection.ts'
@@ -39,12 +39,15 @@ export class Outbox {
   }
 
   /** Resolves when it is durable; rejects, and drops it, when it was refused. */
-  async send(message: OutgoingMessage, options: MessageOptions): Promise<void> {
+  async send(message: OutgoingMessage, options: MessageOptions): Promise<SubmitResult> {
     const item: PendingMessage = { ...message, sent: Promise.resolve() }
     this.#open.push(item)
     const sending = this.#submit(item, options)
-    item.sent = sending.catch(() => this.#drop(item))
-    await sending
+    item.sent = sending.then(
+      () => undefined,
+      () => this.#drop(item),
+    )
+    return sending
   }
 
   /** Removes and returns the messages whose run is known to the renderer. */
@@ -79,14 +82,15 @@ export class Outbox {
     this.#open = []
   }
 
-  async #submit(item: PendingMessage, options: MessageOptions): Promise<void> {
+  async #submit(item: PendingMessage, options: MessageOptions): Promise<SubmitResult> {
     // Makes a retry after the daemon died idempotent.
     const dedupeKey = `chat:${Buffer.from(systemRandom.bytes(16)).toString('hex')}`
     const { content, how: kind, parts } = item
     const question = { ...options, content, kind, dedupeKey, ...(parts.length > 0 && { parts }) }
-    const { itemId } = await this.#connection.ask((client) => client.submit(this.#folder, question))
-    item.id = itemId
+    const submitted = await this.#connection.ask((client) => client.submit(this.#folder, question))
+    item.id = submitted.itemId
     await this.#connection.workOn(options.session)
+    return submitted
   }
 
   #drop(item: PendingMessage): void {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { type Agents, type AgentsHere, agentsInDirectories, hasNotedFolders, openAgents } from '../../app/agents.ts'
 import { type Config, loadConfig } from '../../config/config.ts'
-import type { Agent } from '../../domain/agent.ts'
+import { type Agent, isLive } from '../../domain/agent.ts'
 import { UsageError } from '../../domain/errors.ts'
 import type { AgentEntry } from '../../domain/profiles/registry.ts'
 import { nearest } from '../../domain/text/nearest.ts'
@@ -15,6 +15,7 @@ import {
   agentList,
   agentRow,
   allAgentRows,
+  entryFacts,
   findingLines,
   findingPages,
 } from '../pages/agents-page.ts'
@@ -22,7 +23,7 @@ import { printable } from '../terminal/screen.ts'
 import { editAgent, newAgent, trustAgent } from './agents/agents-keep.ts'
 import { findAgent, matchingAgents, noSuchAgent } from './agents/agents-named.ts'
 import { addPinCommands } from './agents/pins.ts'
-import { addRegistryCommands } from './agents/registry.ts'
+import { addRegistryCommands, asAgentId } from './agents/registry.ts'
 
 export const registerAgents: Register = (program, run) => {
   const agents = program
@@ -131,7 +132,7 @@ function defaultAgentLine({ agent }: Config): string {
 /** `heddle agents coder` shows the agent; any other word is treated as a misspelled subcommand. */
 async function showOrAdvise(here: CommandContext, word: string, { commands }: Command): Promise<CommandResult> {
   const known = (await openHere(here)).list(here.folder)
-  if (matchingAgents(here, known, word).length > 0) return show(here, word)
+  if (matchingAgents(here, known, word).length > 0 || (await entryHere(here, word))) return show(here, word)
   const close = nearest(
     word,
     commands.map((command) => command.name()),
@@ -141,12 +142,24 @@ async function showOrAdvise(here: CommandContext, word: string, { commands }: Co
 }
 
 async function show(here: CommandContext, name: string): Promise<CommandResult> {
-  const agent = findAgent(here, await openHere(here), name)
+  const all = await openHere(here)
+  const entry = await entryHere(here, name)
+  if (entry && matchingAgents(here, all.list(here.folder), name).length === 0)
+    return { json: entry, text: entryFacts(here.screen, entry) }
+  const agent = findAgent(here, all, name)
+  const registered = entry && isLive(agent) ? entry : undefined
   const parts = [
-    [agentFacts(here.screen, agent), ...findingLines(here.screen, agent.diagnostics)].join('\n'),
+    [agentFacts(here.screen, agent, registered), ...findingLines(here.screen, agent.diagnostics)].join('\n'),
     printable(fileText(agent), { lines: true }),
   ]
-  return { json: agent, text: parts.filter((part) => part !== '').join('\n\n') }
+  const json = registered ? { ...agent, profileId: registered.profileId, tags: registered.tags } : agent
+  return { json, text: parts.filter((part) => part !== '').join('\n\n') }
+}
+
+/** The entry of an agent in the registry, if it has one. */
+async function entryHere(here: CommandContext, name: string): Promise<AgentEntry | undefined> {
+  const entries = await registeredHere(here, await settingsHere(here))
+  return entries.find(({ agentId }) => agentId === asAgentId(name))
 }
 
 async function check(here: CommandContext, what: string[]): Promise<CommandResult> {

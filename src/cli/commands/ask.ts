@@ -20,6 +20,7 @@ import { Progress } from '../live/progress.ts'
 import { recoveryNotice } from '../live/recovery-notice.ts'
 import { noteAndLeave } from '../note-and-leave.ts'
 import { answerPage, answerText, lastLine } from '../pages/answer-page.ts'
+import { routeLine } from '../pages/route-line.ts'
 import { terminalPane } from '../terminal/pane.ts'
 import { printable } from '../terminal/screen.ts'
 
@@ -126,6 +127,7 @@ async function submitTo(here: CommandContext, client: Client, question: Question
     here.tell(`your role allows a priority of ${priority} at most, which this question has now`)
   if (timeoutSeconds !== undefined)
     here.tell(`your role allows ${timeoutSeconds} seconds at most: the run ends after that`)
+  if (submitted.routedTo) here.tell(routeLine(submitted.routedTo))
   return submitted
 }
 

@@ -177,6 +177,7 @@ function runPage(here: CommandContext, run: RunView): string {
   const { budget } = run
   const head = facts(here.screen, `run:${run.id}`, [
     ['kind', run.runKind + (run.agent === undefined ? '' : `, ${printable(run.agent)}`)],
+    ['chosen', run.routedBy === undefined ? null : printable(run.routedBy)],
     ['lane', run.lane],
     ['state', `${run.state}${run.finishedAt === null ? `, ${printable(run.doing)}` : ''}`],
     ['session', run.session && printable(run.session)],

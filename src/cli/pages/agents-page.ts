@@ -105,9 +105,9 @@ export function agentCounts(agents: readonly Agent[], elsewhere: number): string
   return states.flatMap(([number, word]) => (number > 0 ? [`${number} ${word}`] : [])).join(', ')
 }
 
-/** Facts about one agent, without its text. */
-export function agentFacts(screen: Screen, agent: Agent): string {
-  const rows: [string, string | null][] = [
+/** Facts about one agent, without its text; `entry` is its own in the registry. */
+export function agentFacts(screen: Screen, agent: Agent, entry?: AgentEntry): string {
+  return factLines(screen, agent.name, [
     ['what', agent.description],
     ['when', agent.triggers.join('; ') || null],
     ['tools', toolsOf(agent)],
@@ -119,13 +119,32 @@ export function agentFacts(screen: Screen, agent: Agent): string {
     ['file', agent.path],
     ['sha256', agent.hash || null],
     ['other', Object.keys(agent.extra).join(', ') || null],
+    ...(entry ? entryRows(entry) : []),
+  ])
+}
+
+/** Facts about an agent that only has an entry in the registry. */
+export function entryFacts(screen: Screen, entry: AgentEntry): string {
+  const rows = entryRows(entry)
+  return factLines(screen, entry.agentId.slice(1), [['what', entry.description], ...rows, ['from', 'the registry']])
+}
+
+function entryRows({ profileId, tags, allowedForwardSkills, allowedMcpServers }: AgentEntry): [string, string][] {
+  return [
+    ['profile', profileId],
+    ['tags', tags.join(', ')],
+    ['skills', allowedForwardSkills.join(', ')],
+    ['mcp', allowedMcpServers.join(', ')],
   ]
+}
+
+function factLines(screen: Screen, name: string, rows: readonly [string, string | null][]): string {
   const lines = rows.flatMap(([title, value]) =>
     value === null || value === ''
       ? []
       : wrapped(`${paint(screen, 'dim', title.padEnd(7))}  ${printable(value)}`, screen.columns, hanging(9)),
   )
-  return [paint(screen, 'yellow', `@${printable(agent.name)}`), ...lines].join('\n')
+  return [paint(screen, 'yellow', `@${printable(name)}`), ...lines].join('\n')
 }
 
 /** Diagnostics of a file or directory, one per line with its remedy. */

@@ -71,7 +71,7 @@ export async function readRunPolicies(
     const record = found.find((each) => each.id === pinRecordId(scope, id))
     return record ? [{ scope, id, ...(JSON.parse(record.value ?? '{}') as PinValue) }] : []
   })
-  const profiles = pins.length === 0 ? [] : await listProfiles(rows, { ids: pins.map(({ profileId }) => profileId) })
+  const profiles = await listProfiles(rows, { ids: pins.map(({ profileId }) => profileId) })
   const effective = effectivePin(pins.map((pin) => ({ ...pin, ...goneOf(pin, agents, profiles) })))
   return { agents, pins: effective, profile: profiles.find(({ id }) => id === effective.pin?.profileId) ?? null }
 }

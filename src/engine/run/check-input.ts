@@ -20,7 +20,7 @@ export function parseAddress(
   agent: string | undefined,
   agents: AgentLookup,
 ): { content: string; agent?: string } {
-  const [, written = '', content = ''] = /^\s*@([a-z0-9][\w-]*)(?:[\s,:]+(\S[\s\S]*)?)?$/i.exec(text) ?? []
+  const [, written = '', content = ''] = /^\s*@([\w-]+)(?:[\s,:]+(\S[\s\S]*)?)?$/i.exec(text) ?? []
   // Names of agents are in lower case.
   const name = written.toLowerCase()
   if (agent !== undefined || name === '') return { content: text }

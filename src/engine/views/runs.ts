@@ -126,6 +126,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       rootRunId: run.rootRunId,
       depth: run.depth,
       ...(run.agent !== null && { agent: run.agent }),
+      ...(run.options.routedBy !== undefined && { routedBy: run.options.routedBy }),
       ...(run.agent !== null && !isBuiltIn(run.agent) && { skill: run.agent }),
       ...(run.taskId !== null && { taskId: run.taskId }),
       via: run.via,

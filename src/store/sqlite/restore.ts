@@ -25,7 +25,7 @@ import type { StoreContext } from '../store.ts'
 import { freePath, stamp, syncFolder } from '../sync-folder.ts'
 import { SqliteConnection } from './connection.ts'
 import { inspectFile, isOfAnotherProgram, sidecarSuffixes } from './file.ts'
-import { applyToSqlite, brokenReference, createDraft, migrateSqlite, removeDraft } from './migrate.ts'
+import { brokenReference, buildSchema, createDraft, migrateSqlite, removeDraft } from './migrate.ts'
 
 /** Restores a backup into a temporary file and swaps it in; the old database is moved aside, never deleted. */
 export function restoreFile(
@@ -142,7 +142,7 @@ async function buildDraft(
 ): Promise<void> {
   const connection = createDraft(draft)
   try {
-    for (const migration of steps.first) applyToSqlite(connection, migration, steps.first, context)
+    buildSchema(connection, steps.first, context)
     connection.exec('BEGIN IMMEDIATE')
     await fillTables(backup, tablesOn(connection))
     const lost = brokenReference(connection)

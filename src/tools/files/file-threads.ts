@@ -1,8 +1,8 @@
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../domain/clock.ts'
 import { HeddleError } from '../../domain/errors.ts'
-import { packageRoot } from '../../package-root.ts'
+import { programRoot } from '../../package-root.ts'
 import type { FileJob, JobResult, ThreadMessage } from './file-job.ts'
 import type { FileMatches } from './search.ts'
 
@@ -95,12 +95,10 @@ function runJob(
 }
 
 /** The build puts this file into others, but keeps the thread's program where it is. */
-const threadProgram = import.meta.filename.endsWith('.ts')
-  ? 'src/tools/files/file-thread.ts'
-  : 'dist/tools/files/file-thread.js'
+const threadProgram = `tools/files/file-thread${extname(import.meta.filename)}`
 
 function newThread(): Thread {
-  const worker = new Worker(join(packageRoot, threadProgram), {
+  const worker = new Worker(join(programRoot, threadProgram), {
     name: 'heddle files',
     // Threads must not see the environment.
     env: {},

@@ -52,7 +52,7 @@ export function addRegistryCommands(agents: Command, run: ActionRunner): void {
     .option('--dry-run', 'show what would change, and change nothing')
     .addHelpText(
       'after',
-      '\nThe file is what heddle agents export prints. What heddle agents export --json\nprints has the version, too: such a file is refused if the registry has changed since.',
+      '\nThe file is what heddle agents export prints. What heddle agents export --json\nprints has the version, too: it is refused once the registry has changed.',
     )
     .action(run(apply))
   agents
