@@ -1,5 +1,6 @@
 import type { StatusView } from '../api/views/status.ts'
 import { defineCommand } from './command.ts'
+import { lastWords } from './last-words.ts'
 import { counted, factsBlock } from './outcome.ts'
 import { talks } from './sessions.ts'
 
@@ -14,6 +15,7 @@ export const statusCommands = [
       // No news: /log has them, and a busy day is long to read.
       const view = await app.status(folder, now)
       const [found] = (await app.sessions({ folder, label: session, ...talks })).rows
+      const last = found?.headTurnId ? await lastWords(app, folder, session) : undefined
       const [first] = view.needsYou
       const { running, queued } = view
       return {
@@ -21,6 +23,7 @@ export const statusCommands = [
           factsBlock({
             folder: view.folder,
             session: found ? `${found.label}, ${counted(found.depth, 'turn')}` : `${session}, new`,
+            'last said': last === undefined ? undefined : `“${last}”`,
             model: model ?? view.model,
             spend: spendWords(view),
             'needs you': first === undefined ? undefined : `${view.needsYou.length}, first ${first}    /approvals`,

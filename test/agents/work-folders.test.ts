@@ -145,19 +145,19 @@ test('a skill that was rewritten in the folder of a run is nobody in another fol
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))
   const [a, b, skills] = [join(root, 'a'), join(root, 'b'), join(root, 'a/skills')]
   for (const folder of [skills, b]) mkdirSync(folder, { recursive: true })
-  const own = whole('coder').replace('You do coder.', 'You are what the owner wrote.')
-  writeFileSync(join(skills, 'coder.md'), own)
+  const own = whole('tester').replace('You do tester.', 'You are what the owner wrote.')
+  writeFileSync(join(skills, 'tester.md'), own)
   const paths = homePaths(join(root, 'home'))
   await ensureHome(paths.home)
   const config = { ...(await loadConfig(paths.config, {})), skills: [skills] }
   config.tools.ask = []
   config.agent.default = '@general'
-  const written = whole('coder').replace('You do coder.', 'You are what a run wrote.')
+  const written = whole('tester').replace('You do tester.', 'You are what a run wrote.')
   const systems: string[] = []
   const model = scriptedModel((request) => {
-    if (whoIs(request) === 'coder') systems.push(JSON.stringify(request))
+    if (whoIs(request) === 'tester') systems.push(JSON.stringify(request))
     if (saidIn(request).length === 1 && saidIn(request)[0] === 'rewrite')
-      return { calls: [{ name: 'write_file', input: { path: 'skills/coder.md', content: written } }] }
+      return { calls: [{ name: 'write_file', input: { path: 'skills/tester.md', content: written } }] }
     return { text: 'done' }
   })
   const open = () => openOwnerApp({ paths, config, env: {}, models: [model] })
@@ -172,23 +172,23 @@ test('a skill that was rewritten in the folder of a run is nobody in another fol
     const { itemId } = await first.submit(folder, { session: 'main', content, ...(agent && { agent }) })
     return first.answer(folder, itemId, new AbortController().signal)
   }
-  const inB = async (app = first) => (await app.agents(b)).find(({ name }) => name === 'coder')?.description
-  expect([await inB(), await inB(second)]).toEqual(['Does coder.', 'Does coder.'])
+  const inB = async (app = first) => (await app.agents(b)).find(({ name }) => name === 'tester')?.description
+  expect([await inB(), await inB(second)]).toEqual(['Does tester.', 'Does tester.'])
 
   expect(await ask(a, 'rewrite')).toMatchObject({ ok: true })
   // A run cannot write there any more; one of an earlier version, or a program beside it, could.
-  expect(readFileSync(join(skills, 'coder.md'), 'utf8')).toBe(own)
-  writeFileSync(join(skills, 'coder.md'), written)
+  expect(readFileSync(join(skills, 'tester.md'), 'utf8')).toBe(own)
+  writeFileSync(join(skills, 'tester.md'), written)
   const ours = await inB()
-  expect(ours).not.toBe('Does coder.')
+  expect(ours).not.toBe('Does tester.')
   expect(await inB(second)).toBe(ours)
-  expect(await ask(b, 'hello', 'coder')).toMatchObject({ ok: true })
+  expect(await ask(b, 'hello', 'tester')).toMatchObject({ ok: true })
   expect(systems.join('')).not.toContain('You are what a run wrote.')
 
   const known = openAgents({ paths, config, clock: systemClock })
   const [waiting] = known.list(b).filter(({ status }) => status === 'untrusted')
-  expect(waiting?.path).toBe(join(skills, 'coder.md'))
+  expect(waiting?.path).toBe(join(skills, 'tester.md'))
   known.trust(waiting as never)
-  expect(await ask(b, 'hello', 'coder')).toMatchObject({ ok: true })
+  expect(await ask(b, 'hello', 'tester')).toMatchObject({ ok: true })
   expect(systems.at(-1)).toContain('You are what a run wrote.')
 })

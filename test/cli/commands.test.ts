@@ -150,7 +150,7 @@ describe('turns and sessions', () => {
     expect(await heddle.json('event', '--after', cursor)).toEqual({ events: [], cursor })
     expect(await heddle.json('event', '--after', 'nonsense')).toMatchObject({
       ok: false,
-      error: { code: 'cursor_expired' },
+      error: { code: 'bad_cursor' },
     })
   })
 })

@@ -7,9 +7,9 @@ import { databases } from '../setup/places.ts'
 import { brief, newOffice, type Office, planCall, planner, planningCoordinator } from './test-team.ts'
 
 // Half the window at three bytes a token.
-const window = 16_000
-const maxBytes = 24_000
-const long = `The rules:\n${'ü'.repeat(12_500)}`
+const window = 32_000
+const maxBytes = 48_000
+const long = `The rules:\n${'ü'.repeat(25_000)}`
 /** Characters of it that fit: eleven of one byte, the others of two. */
 const fitting = 11 + Math.floor((maxBytes - 11) / 2)
 const refusal = (agent: string) =>

@@ -1,3 +1,4 @@
+import { lastWords } from '../../commands/last-words.ts'
 import { rehearsal } from '../../config/schema.ts'
 import type { Client } from '../../gateway/api.ts'
 import type { Daemon } from '../../gateway/client.ts'
@@ -15,9 +16,6 @@ import {
 import { ago, cut, paint, printable } from '../terminal/screen.ts'
 import { lastSeen, markSeen } from './last-visit.ts'
 
-/** Turns that were started by agents begin with their results, which the user would not recognise. */
-const byAgents = /^(?:\[agent_result:|\[Subagent: |all started agents have ended|plan:\d)/
-const searchedTurns = 20
 const survey = 'survey this folder'
 
 /** First lines of a chat: folder, session, model, budget, and news. */
@@ -65,11 +63,10 @@ async function sessionLine(here: CommandContext, client: Client, session: string
   const label = printable(session)
   const [found] = (await client.sessions({ folder: here.folder, label: session })).rows
   if (!found?.headTurnId) return `${label}, new: it starts with your first message`
-  const turns = await client.log(here.folder, { of: session, limit: searchedTurns })
-  const last = turns.findLast(({ preview }) => !byAgents.test(preview)) ?? turns.at(-1)
+  const last = await lastWords(client, here.folder, session)
   const head = `${label}, ${countLabel(found.depth, 'turn')}, ${ago(found.updatedAt, here.clock.now())}`
   const room = here.screen.columns - 11 - head.length - 6
-  return last && room > 16 ? `${head}: “${cut(printable(last.preview), room)}”` : head
+  return last && room > 16 ? `${head}: “${cut(printable(last), room)}”` : head
 }
 
 function short({ folder, userHome: home }: CommandContext): string {

@@ -192,5 +192,13 @@ const fire = statement((db, arg: { joinId: string; at: number }) =>
           selectFrom('join_members').select('run_id').where('join_id', '=', arg.joinId).where('done_at', 'is', null),
         ),
       ),
+    )
+    // The cancel closes it, and delivers what the run has.
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('runs').select('id').whereRef('id', '=', 'joins.run_id').where('cancel_reason', 'is not', null),
+        ),
+      ),
     ),
 )
