@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { newHeddle, type Started, type TestHeddle } from '../cli/heddle.ts'
 import { heddleWithModel } from '../cli/heddle-with-model.ts'
+import { inTurn } from '../setup/long.ts'
 import { type Database, databases, newPlace } from '../setup/places.ts'
 import { untilSo } from '../setup/until.ts'
 
@@ -95,12 +96,14 @@ async function expectOncePerFire(via: string): Promise<void> {
 
 const interval = '2s'
 
+const kills = [
+  ['when it has fired', 'fire.after_commit#1'],
+  ['between the ends of two agents', 'settle.before_commit#3'],
+  ['when its answer is to be delivered', 'send.before_commit#1'],
+] as const
+
 describe.each(databases)('a job on %s that starts three agents', (database) => {
-  test.each([
-    ['when it has fired', 'fire.after_commit#1'],
-    ['between the ends of two agents', 'settle.before_commit#3'],
-    ['when its answer is to be delivered', 'send.before_commit#1'],
-  ])('delivers their joint answer once per fire, across a kill -9 %s', async (_, crashAt) => {
+  test.each(inTurn(kills, 1))('delivers their joint answer once per fire, across a kill -9 %s', async (_, crashAt) => {
     useDatabase(database)
     await addJob('@general')
     expect((await up(heddle(), crashAt).ended).signal).toBe('SIGKILL')
