@@ -6,6 +6,9 @@ import { listed } from './outcome.ts'
 
 const maxFound = 10
 
+/** Characters that are shown before the first word that was found. */
+const maxLead = 20
+
 export const searchCommands = [
   defineCommand({
     name: 'search',
@@ -20,7 +23,7 @@ export const searchCommands = [
       return listed(rows, {
         columns: {
           ref: shortReference,
-          passage: ({ passage }) => passage,
+          passage: fromFirstMark,
           session: ({ session }) => session && shortLabel(session.label),
           at: ({ at }) => at,
         },
@@ -31,6 +34,13 @@ export const searchCommands = [
     },
   }),
 ]
+
+/** A table cuts the end of what is too long for it, and the words that were found must not be there. */
+function fromFirstMark({ passage, marks: [first] }: FoundText): string {
+  const start = Math.max(0, (first?.[0] ?? 0) - maxLead)
+  const space = start === 0 ? 0 : passage.indexOf(' ', start) + 1
+  return space > 0 && space <= (first?.[0] ?? 0) ? `… ${passage.slice(space)}` : passage
+}
 
 function shortReference({ ref, kind }: FoundText): string {
   return kind === 'turn' ? `turn:${tail(ref)}` : ref

@@ -84,6 +84,12 @@ describe.each(databases)('commands on %s', (database) => {
     expect(await traces(gateway)).toEqual(before)
   })
 
+  test('/search shows the words that it found near the beginning of their line, where no table cuts them off', async () => {
+    await ask(gateway.app, 'a sentence that goes on for quite some time before it comes to the zebra at last')
+    const { blocks } = await gateway.app.command(folder, { session: 'main', line: '/search zebra' })
+    expect(JSON.stringify(blocks)).toContain('"… it comes to the zebra at last')
+  })
+
   test('what a model answers is never a command', async () => {
     const sessions = await gateway.app.countSessions({ folder })
     // The model answers "/stop" to everything.
