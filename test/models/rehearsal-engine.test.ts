@@ -55,7 +55,7 @@ test('a small request is done by one agent of the real engine, and told by the c
 })
 
 test('a delegation shows the result of the agent, and why a skill or an agent is refused', async () => {
-  const { app, say, read } = await newPerson()
+  const { app, folder, say, read } = await newPerson()
   await app.setProfile('profile:poet:v1', { model: { model: 'rehearsal' } })
   const lists = { allowedForwardSkills: ['skill:writer'] }
   const poet = { agentId: '@poet', profileId: 'profile:poet:v1', description: 'Writes verse.', ...lists }
@@ -69,6 +69,10 @@ test('a delegation shows the result of the agent, and why a skill or an agent is
   const alone = await say('delegate to @poet with writer: count files in src', { agent: 'general', session: 'alone' })
   expect(alone).toBe('REHEARSAL: src: 3 files.\n@poet, all of it: heddle show result:2')
   const { rows: runs } = await app.runs({ all: true })
+  const first = runs.find(({ agent }) => agent === 'poet')
+  const shown = await app.command(folder, { session: 'main', line: `/show run:${first?.id}` })
+  expect(JSON.stringify(shown)).toContain('{"name":"profile","value":"profile:poet:v1, version 1"}')
+  expect(JSON.stringify(shown)).toContain('{"name":"skills","value":"writer"}')
   expect(runs.filter(({ kind }) => kind === 'delegate').map(({ agent }) => agent)).toEqual(['poet', 'poet'])
 })
 
