@@ -123,7 +123,7 @@ export function engineOf(
       subagents: config.tools.subagents.tools,
       programTools: [],
       // Rehearsal is a script, not a model: it costs nothing and sends nothing.
-      ...(config.allowedModels && { models: [...config.allowedModels, rehearsalName] }),
+      ...(config.allowedModels && { models: [...new Set([...config.allowedModels, rehearsalName])] }),
     },
     ...prompts(runtime, identityFiles, agents),
     prepare() {

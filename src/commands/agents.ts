@@ -125,17 +125,19 @@ export const agentCommands = [
     async run({ app, folder, session }) {
       const isNew = (await app.sessions({ folder, label: session })).rows.length === 0
       const { pins } = await app.pins(folder, isNew ? undefined : session)
-      return listed<PinView>(pins, {
+      const { blocks } = listed<PinView>(pins, {
         columns: {
           '': ({ effective }) => (effective ? '*' : ''),
           scope: ({ scope }) => scope,
           agent: ({ agentId }) => agentId,
           profile: ({ profileId }) => profileId,
-          why: ({ why }) => why,
         },
-        wide: 'why',
+        wide: 'profile',
         empty: 'nothing is pinned here: the default profile counts    /agents pin @writer',
       })
+      // Facts are wrapped, and a cell of a table is cut.
+      const reasons = factsBlock(Object.fromEntries(pins.map(({ scope, why }) => [scope, why])))
+      return { blocks: pins.length === 0 ? blocks : [...blocks, reasons] }
     },
   }),
   defineCommand({
@@ -184,8 +186,9 @@ async function knownAgents({ app, folder }: ChatContext) {
 }
 
 function forwarded(usual: readonly string[], allowed: readonly string[]): string {
-  if (allowed.length === 0) return 'none may be forwarded'
-  return `${allowed.join(', ')}${usual.length > 0 ? `; by default ${usual.join(', ')}` : ''}`
+  const names = allowed.length > 0 ? allowed : usual
+  if (names.length === 0) return 'none may be forwarded'
+  return `${names.join(', ')}${usual.length > 0 ? `; by default ${usual.join(', ')}` : ''}`
 }
 
 function unknownAgent(agentId: string, agents: readonly { agentId: string }[]): HeddleError {

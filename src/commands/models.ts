@@ -38,6 +38,7 @@ export const modelCommands = [
       const all = await app.models()
       const known = all.map((each) => each.name)
       if (name !== undefined && !known.includes(name)) throw unknownModel(name, known)
+      if (all.some((each) => each.name === name && !each.isAllowed)) throw modelNotAllowed(name)
       const now = name ?? model ?? all.find(({ isDefault }) => isDefault)?.name ?? 'none'
       const others = all
         .filter((each) => each.name !== now && each.isAllowed && each.provider !== 'script')
@@ -62,6 +63,10 @@ export const modelCommands = [
       }),
   }),
 ]
+
+function modelNotAllowed(name: string | undefined): HeddleError {
+  return new HeddleError('model_not_allowed', `"${name}" is not in models.allow`, '/models lists those that can answer')
+}
 
 function unknownModel(name: string, known: readonly string[]): HeddleError {
   const close = nearest(name, known)

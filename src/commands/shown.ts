@@ -2,6 +2,7 @@ import type { OutcomeBlock } from '../api/commands.ts'
 import type { Shown } from '../api/turns.ts'
 import { tail } from '../domain/id.ts'
 import type { Message } from '../domain/message.ts'
+import type { ModelClamp } from '../domain/run.ts'
 import { approvalBlocks } from './approvals.ts'
 import { factsBlock } from './outcome.ts'
 
@@ -15,7 +16,7 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
           status: shown.type === 'compaction' ? `${shown.status}, compaction` : shown.status,
           sessions: shown.sessions.join(', '),
           model: shown.model.actual ?? shown.model.requested,
-          instead: shown.model.clamped && `of ${shown.model.clamped.from}: ${shown.model.clamped.why}`,
+          instead: insteadOf(shown.model),
           trust: shown.label.integrity === 'untrusted' ? `untrusted: ${shown.label.sources.join(', ')}` : undefined,
           run: `run:${tail(shown.runId)}`,
           calls: shown.toolCalls.map(({ name }) => name).join(', '),
@@ -32,7 +33,10 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
           asked: shown.asked,
           agent: shown.agent && `@${shown.agent}`,
           session: shown.session,
+          profile: shown.profile && `${shown.profile.id}, version ${shown.profile.version}`,
           model: shown.model.actual ?? shown.model.requested,
+          instead: insteadOf(shown.model),
+          skills: shown.ceiling.skills?.join(', '),
           tokens: shown.tokens,
           turn: shown.turnId === null ? undefined : `turn:${tail(shown.turnId)}`,
           files: shown.files.map(({ path }) => path).join(', '),
@@ -114,6 +118,11 @@ export function shownBlocks(shown: Shown): OutcomeBlock[] {
         quote(shown.identity.soul),
       ]
   }
+}
+
+/** Which model was not used, and why. */
+function insteadOf({ clamped }: { clamped?: ModelClamp }): string | undefined {
+  return clamped && `of ${clamped.from}: ${clamped.why}`
 }
 
 function messageBlocks({ role, content }: Message): OutcomeBlock[] {

@@ -19,9 +19,14 @@ export const talkCommands = [
       const [only] = shown
       if (topic !== undefined && shown.length === 1 && only)
         return said(`${only.usage}    ${only.summary}`, { next: only.example })
+      // The usage of a command is long: beside it, a line would have no room for what it does.
+      if (topic !== undefined && shown.length > 1)
+        return said(shown.map(({ usage, summary }) => `${usage}\n  ${summary}`).join('\n'), {
+          next: `/help ${shown.at(-1)?.name}    explains one, with an example`,
+        })
       return listed(shown, {
         columns: {
-          command: ({ name, usage }) => (topic === undefined ? `/${name}` : usage),
+          command: ({ name }) => `/${name}`,
           does: ({ summary }) => summary,
         },
         wide: 'does',

@@ -50,10 +50,19 @@ describe.each(databases)('/agents on %s', (database) => {
     const { blocks } = await send(owner, '/agents pins')
     expect(blocks).toMatchObject([
       {
-        columns: ['', 'scope', 'agent', 'profile', 'why'],
+        columns: ['', 'scope', 'agent', 'profile'],
         rows: [
-          ['*', 'session', '@editor', 'profile:writer:v1', expect.stringContaining('pinned for this session')],
-          ['', 'global', '@researcher', 'profile:researcher:v1', expect.stringContaining('comes first')],
+          ['*', 'session', '@editor', 'profile:writer:v1'],
+          ['', 'global', '@researcher', 'profile:researcher:v1'],
+        ],
+      },
+      {
+        facts: [
+          {
+            name: 'session',
+            value: 'it is pinned for this session, which comes before the pin of everything',
+          },
+          { name: 'global', value: 'the pin of this session comes first' },
         ],
       },
     ])
@@ -102,6 +111,13 @@ describe.each(databases)('/agents on %s', (database) => {
       remedy: expect.stringContaining('write: /agents'),
     })
     expect(await gateway.app.registryHistory()).toEqual(before)
+  })
+
+  test('help of a group has all that each command does, and is not cut beside a long usage', async () => {
+    const { blocks } = await send(gateway.app, '/help agents')
+    expect(blocks).toMatchObject([
+      { kind: 'text', text: expect.stringContaining("--global]\n  make an agent's profile the default, here in this") },
+    ])
   })
 
   test('what the registry refuses is told with its reason', async () => {

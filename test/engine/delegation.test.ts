@@ -103,6 +103,14 @@ describe.each(databases)('delegation on %s', (database) => {
     expect(child).toMatchObject({ ceiling: { skills: ['rhymes'] }, effectiveTools: ['search_files', 'read_result'] })
   })
 
+  test('a default skill that the registry’s list does not have is not forwarded, asked for or not', async () => {
+    const entry = { defaultForwardSkills: ['shell'], allowedForwardSkills: ['rhymes'] }
+    await desk.open({ agentId: '@poet', task: 'a poem' }, { entry })
+    const { answer, child } = await desk.go()
+    expect(answer).toMatchObject({ skills: [] })
+    expect(child).toMatchObject({ ceiling: { skills: ['rhymes'] }, effectiveTools: ['read_result'] })
+  })
+
   test('an agent without a file and without skills can only answer', async () => {
     await desk.open({ agentId: '@poet', task: 'a poem' }, { profile: { systemPrompt: 'Write in verse.' } })
     const { child } = await desk.go()
@@ -188,7 +196,7 @@ describe.each(databases)('delegation on %s', (database) => {
     )
     const { answer, child } = await desk.go()
     expect(answer).toMatchObject({ mcpServers: ['docs'], note: expect.stringContaining('cannot be used yet') })
-    expect(child.ceiling.mcpServers).toEqual(['docs', 'web'])
+    expect(child.ceiling.mcpServers).toEqual(['docs'])
     expect(child.options.delegation?.mcpServers).toEqual(['docs'])
   })
 

@@ -4,15 +4,16 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Question } from '../../src/api/views/question.ts'
 import type { TurnView } from '../../src/api/views/turn.ts'
+import type { Model } from '../../src/domain/model.ts'
 import { rehearsalModel } from '../../src/rehearsal/rehearsal.ts'
 import { systemClock } from '../../src/system.ts'
-import { openTestApp } from '../../src/testing.ts'
+import { openTestApp, scriptedModel } from '../../src/testing.ts'
 import { untilSo } from '../setup/until.ts'
 
 const request = 'survey this folder and write a report with a summary per part'
 
 /** A person with the whole program, in a folder of four parts. */
-async function newPerson() {
+async function newPerson(others: Model[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-rehearsal-'))
   const files = {
     'src/api/cart.ts': 'export const cart = [] // TODO price\n\n',
@@ -24,7 +25,7 @@ async function newPerson() {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     writeFileSync(join(folder, path), text)
   }
-  const app = await openTestApp({ agent: 'coordinator', models: [rehearsalModel({ clock: systemClock })] })
+  const app = await openTestApp({ agent: 'coordinator', models: [rehearsalModel({ clock: systemClock }), ...others] })
   const work = await app.work()
   onTestFinished(async () => {
     await work.stop()
@@ -55,7 +56,7 @@ test('a small request is done by one agent of the real engine, and told by the c
 })
 
 test('a delegation shows the result of the agent, and why a skill or an agent is refused', async () => {
-  const { app, say, read } = await newPerson()
+  const { app, folder, say, read } = await newPerson()
   await app.setProfile('profile:poet:v1', { model: { model: 'rehearsal' } })
   const lists = { allowedForwardSkills: ['skill:writer'] }
   const poet = { agentId: '@poet', profileId: 'profile:poet:v1', description: 'Writes verse.', ...lists }
@@ -69,7 +70,34 @@ test('a delegation shows the result of the agent, and why a skill or an agent is
   const alone = await say('delegate to @poet with writer: count files in src', { agent: 'general', session: 'alone' })
   expect(alone).toBe('REHEARSAL: src: 3 files.\n@poet, all of it: heddle show result:2')
   const { rows: runs } = await app.runs({ all: true })
+  const first = runs.find(({ agent }) => agent === 'poet')
+  const shown = await app.command(folder, { session: 'main', line: `/show run:${first?.id}` })
+  expect(JSON.stringify(shown)).toContain('{"name":"profile","value":"profile:poet:v1, version 1"}')
+  expect(JSON.stringify(shown)).toContain('{"name":"skills","value":"writer"}')
   expect(runs.filter(({ kind }) => kind === 'delegate').map(({ agent }) => agent)).toEqual(['poet', 'poet'])
+})
+
+test('from the chat and without a model: register, pin, see why, delegate, a model clamped and a skill refused', async () => {
+  const big = Object.assign(
+    scriptedModel(() => ({ text: 'never' })),
+    { name: 'big' },
+  )
+  const { app, folder, say, read } = await newPerson([big])
+  const type = async (line: string) => JSON.stringify(await app.command(folder, { session: 'main', line }))
+  await app.setProfile('profile:writer:v2', { model: { model: 'rehearsal' } })
+  await type('/agents unregister @writer')
+  await type('/agents register @writer | profile:writer:v2 | Writes clear docs.')
+  expect(await type('/agents pin @writer')).toContain('@writer (profile:writer:v2) is pinned for session main')
+  const pins = await type('/agents pins')
+  expect(pins).toContain('["*","session","@writer","profile:writer:v2"]')
+  expect(pins).toContain('it is pinned for this session')
+  expect(await say('delegate to @writer with coder: count files')).toContain('the skill "coder" may not be forwarded')
+  expect(await say('delegate to @writer on big: write NOTES.md: buy milk')).toContain('wrote NOTES.md')
+  expect(read('NOTES.md')).toBe('buy milk\n')
+  const child = (await app.runs({ all: true })).rows.find(({ kind }) => kind === 'delegate')
+  expect(await type(`/show run:${child?.id}`)).toContain('of big: its profile does not allow it')
+  expect(await type('/agents pins')).toBe(pins)
+  expect(big.requests).toEqual([])
 })
 
 test('a report is planned, refused, planned anew, fails, is mended, written and checked', async () => {

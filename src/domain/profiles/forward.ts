@@ -24,11 +24,12 @@ export function forwardCeilingOfProfile({
   }
 }
 
-/** The most that the registry lets an agent have: what may be forwarded to it, and what is by default. */
+/** The most that the registry lets an agent have: what may be forwarded to it. Without such a list, its defaults. */
 export function forwardCeilingOfEntry(entry: AgentEntry): Required<Pick<Ceiling, ForwardKind>> {
+  const most = (allowed: readonly string[], defaults: readonly string[]) => (allowed.length > 0 ? allowed : defaults)
   return {
-    skills: bareNames('skills', [...entry.defaultForwardSkills, ...entry.allowedForwardSkills]),
-    mcpServers: bareNames('mcpServers', [...entry.defaultMcpServers, ...entry.allowedMcpServers]),
+    skills: bareNames('skills', most(entry.allowedForwardSkills, entry.defaultForwardSkills)),
+    mcpServers: bareNames('mcpServers', most(entry.allowedMcpServers, entry.defaultMcpServers)),
   }
 }
 

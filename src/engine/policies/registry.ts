@@ -42,7 +42,7 @@ export async function registerAgent(tx: Tx, entry: AgentEntryInput, change: Poli
     throw new HeddleError(
       'agent_registered',
       `${entry.agentId} is registered already`,
-      `to change it: heddle agents export > FILE, edit it, heddle agents apply FILE; or first heddle agents unregister ${entry.agentId}`,
+      `to change it: heddle agents export --json > FILE, edit it, heddle agents apply FILE; or first heddle agents unregister ${entry.agentId}`,
     )
   const { problems } = checkRegistry({ version: 1, agents: [entry] }, await policyIds(tx, 'profile'))
   if (problems.length > 0)

@@ -38,7 +38,7 @@ export function addRegistryCommands(agents: Command, run: ActionRunner): void {
   agents
     .command('export')
     .description('print the registry as JSON, to edit and apply')
-    .addHelpText('after', '\nExample: heddle agents export > agents.json')
+    .addHelpText('after', '\nExample: heddle agents export --json > agents.json')
     .action(
       run(async (here) => {
         const view = await (await here.client()).agentRegistry()
