@@ -47,7 +47,7 @@ export function profileApp(
       viewProfile(
         await write((tx) => setProfile(tx, { id, value }, change(expected), (read) => assertNames(read, known))),
       ),
-    deleteProfile: (id, expected) => store.write('policy', (tx) => deleteProfile(tx, id, change(expected))),
+    deleteProfile: (id, expected) => write((tx) => deleteProfile(tx, id, change(expected))),
     profileHistory: (id) => history('profile', id),
     agentRegistry: async () => viewRegistry(await store.read(readRegistry)),
     setAgentRegistry: async (value, expected) =>

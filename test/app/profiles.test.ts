@@ -45,6 +45,9 @@ describe('who may change what', () => {
     expect(await olga.registerAgent(poet)).toEqual({ version: 2 })
     expect((await olga.registryHistory()).map(({ by }) => by)).toEqual(['user:olga', 'heddle'])
     await expect(olga.setProfile(writer, { model: {} })).rejects.toMatchObject({ code: 'forbidden' })
+    const ada = await user('ada', 'admin')
+    await heddle.setProfile('profile:mine', { model: {} })
+    await expect(ada.deleteProfile('profile:mine')).rejects.toMatchObject({ code: 'not_trusted' })
   })
 
   test('a session and oneself are one’s own to pin, others’ sessions do not exist, and a folder needs an operator', async () => {
