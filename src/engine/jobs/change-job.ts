@@ -1,7 +1,7 @@
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
-import type { Job } from '../../domain/jobs/job.ts'
-import { checkActiveHours, checkSchedule, nextTime } from '../../domain/jobs/schedule.ts'
+import type { Job, JobCleanup } from '../../domain/jobs/job.ts'
+import { checkActiveHours, checkSchedule, nextTime, type Schedule } from '../../domain/jobs/schedule.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { parseReference } from '../../domain/reference.ts'
 import { pickRunOptions } from '../../domain/run-options.ts'
@@ -58,7 +58,10 @@ export async function editJob(
   { change, author, now }: { change: Partial<JobDraft>; author: JobAuthor; now: Millis },
 ): Promise<Job> {
   const before = await lockExisting(tx, id)
-  const settings = await checkDraft(tx, { ...before, ...change })
+  const { cleanup: cleanupBefore, ...kept } = before
+  // A default is that of the schedule: a one-shot that becomes a repeated job must not end after one fire.
+  const cleanup = cleanupBefore === defaultCleanup(before.schedule) ? {} : { cleanup: cleanupBefore }
+  const settings = await checkDraft(tx, { ...kept, ...cleanup, ...change })
   const isMoved = change.schedule !== undefined || change.activeHours !== undefined
   const job = {
     ...before,
@@ -134,9 +137,13 @@ async function checkDraft(tx: Tx, draft: JobDraft) {
     options: pickRunOptions(draft.options ?? {}),
     deliver: draft.deliver ?? [],
     missed: draft.missed ?? ('once' as const),
-    cleanup: draft.cleanup ?? (schedule.kind === 'at' ? ('disable' as const) : ('keep' as const)),
+    cleanup: draft.cleanup ?? defaultCleanup(schedule),
     maxFailures,
   }
+}
+
+function defaultCleanup({ kind }: Schedule): JobCleanup {
+  return kind === 'at' ? 'disable' : 'keep'
 }
 
 /** News goes to the main session, where somebody decides about it; a task has a session of its own. */
