@@ -4,7 +4,7 @@ import { checkLimit } from '../api/views/page.ts'
 import { rankOf } from '../domain/access/authorize.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import type { Job } from '../domain/jobs/job.ts'
-import { checkEventName, nextTimes } from '../domain/jobs/schedule.ts'
+import { checkEventName, checkTimetable, nextTimes } from '../domain/jobs/schedule.ts'
 import { clampRunOptions } from '../domain/run-options.ts'
 import { addJob, deleteJob, editJob, enableJob, type JobDraft, noJob } from '../engine/jobs/change-job.ts'
 import { type FireResult, fireJob, isHeld } from '../engine/jobs/fire.ts'
@@ -51,7 +51,8 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
         throw new UsageError('there is no time to show', 'name one: at, every, cron or on', 'missing_option')
       const activeHours = readActiveHours(times, spoken())
       const now = clock.now()
-      const next = nextTimes({ schedule, startsAt: now, ...(activeHours && { activeHours }) }, now, shownTimes)
+      const timetable = checkTimetable({ schedule, startsAt: now, ...(activeHours && { activeHours }) }, now)
+      const next = nextTimes(timetable, now, shownTimes)
       return { ...viewSchedule(schedule), times: next.map((time) => new Date(time).toISOString()) }
     },
     async addJob(folder, settings) {
