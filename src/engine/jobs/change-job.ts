@@ -52,6 +52,16 @@ export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Mi
   return insertJob(tx, arm(job, now))
 }
 
+/** A change with what it does not name: options stay as they were, and so do active hours, in their time zone. */
+export function editOf(
+  { schedule, options }: Job,
+  { timezone }: { timezone?: string | undefined },
+  change: Partial<JobDraft>,
+): Partial<JobDraft> {
+  const moved = timezone !== undefined && schedule.kind === 'cron' ? { schedule: { ...schedule, timezone } } : {}
+  return { ...moved, ...change, options: { ...options, ...change.options } }
+}
+
 /** Changes a job. What a run changes is trusted no more than that run. */
 export async function editJob(
   tx: Tx,
