@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { intersectCeilings } from '../../domain/access/ceiling.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { type Job, type JobSession, jobCleanups, missedPolicies } from '../../domain/jobs/job.ts'
 import { nextTimes } from '../../domain/jobs/schedule.ts'
 import { thinkingLevels } from '../../domain/message.ts'
 import type { Permissions } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
+import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { listFires } from '../../store/rows/jobs/fires.ts'
 import { findJob, listJobs, lockJob, updateJob } from '../../store/rows/jobs/jobs.ts'
@@ -132,9 +132,9 @@ async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknow
   const before = await ownJob(tx, cron, asked)
   const { id, options } = before
   const change = editOf(before, asked, readSettings(settingsOf(cron, asked), { now, timezone }))
-  const ceiling = intersectCeilings(options.ceiling ?? {}, ceilingBelow(run))
-  const permissions = [...(options.permissions ?? []), ...(await permissionsOf(tx, run))]
+  const given = { permissions: await permissionsOf(tx, run), ceiling: ceilingBelow(run) }
   const session = change.session?.kind === 'isolated' ? await isolatedSession(tx, run, before) : change.session
+  const { ceiling = {}, permissions = [] } = mergeRunOptions([{ options }, { options: given }])
   const merged = {
     ...change,
     ...(session && { session }),
