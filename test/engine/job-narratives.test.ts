@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { addJob } from '../../src/engine/jobs/change-job.ts'
+import { addJob, type JobAuthor } from '../../src/engine/jobs/change-job.ts'
 import { fireJob } from '../../src/engine/jobs/fire.ts'
 import { databases } from '../setup/places.ts'
 import { narrate } from './narrating.ts'
@@ -11,7 +11,7 @@ const draft = {
   content: 'look around',
   payload: 'agentTurn',
 } as const
-const author = { principal: 'owner', label: { integrity: 'trusted', sources: [] } } as const
+const author: JobAuthor = { principal: 'owner', label: { integrity: 'trusted', sources: [] } }
 
 describe.each(databases)('the narrative of a folder on %s', (database) => {
   let office: Office
