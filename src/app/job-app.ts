@@ -1,12 +1,11 @@
 import type { JobApp } from '../api/jobs.ts'
-import type { JobSettings } from '../api/views/job.ts'
 import { checkLimit } from '../api/views/page.ts'
 import { rankOf } from '../domain/access/authorize.ts'
 import { HeddleError, UsageError } from '../domain/errors.ts'
 import type { Job } from '../domain/jobs/job.ts'
-import { checkEventName, nextTimes } from '../domain/jobs/schedule.ts'
+import { checkEventName, checkTimetable, nextTimes } from '../domain/jobs/schedule.ts'
 import { clampRunOptions } from '../domain/run-options.ts'
-import { addJob, deleteJob, editJob, enableJob, type JobDraft, noJob } from '../engine/jobs/change-job.ts'
+import { addJob, deleteJob, editJob, editOf, enableJob, type JobDraft, noJob } from '../engine/jobs/change-job.ts'
 import { type FireResult, fireJob, isHeld } from '../engine/jobs/fire.ts'
 import { viewFire, viewJob, viewMessage, viewSchedule } from '../engine/jobs/job-views.ts'
 import { readActiveHours, readNewJob, readSchedule, readSettings } from '../engine/jobs/read-settings.ts'
@@ -51,7 +50,8 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
         throw new UsageError('there is no time to show', 'name one: at, every, cron or on', 'missing_option')
       const activeHours = readActiveHours(times, spoken())
       const now = clock.now()
-      const next = nextTimes({ schedule, startsAt: now, ...(activeHours && { activeHours }) }, now, shownTimes)
+      const timetable = checkTimetable({ schedule, startsAt: now, ...(activeHours && { activeHours }) }, now)
+      const next = nextTimes(timetable, now, shownTimes)
       return { ...viewSchedule(schedule), times: next.map((time) => new Date(time).toISOString()) }
     },
     async addJob(folder, settings) {
@@ -62,9 +62,12 @@ export function jobApp(engine: AppEngine, context: JobAppContext): JobApp {
     },
     async editJob(id, settings) {
       const before = await existing(engine, id)
-      const change = await checkDraft(engine, context, editOf(before, settings, readSettings(settings, spoken())))
+      const change = editOf(before, settings, readSettings(settings, spoken()))
+      const checked = await checkDraft(engine, context, { ...change, folder: before.folder })
       const by = await author()
-      return viewJob(await store.write('job', (tx) => editJob(tx, id, { change, author: by, now: clock.now() })))
+      return viewJob(
+        await store.write('job', (tx) => editJob(tx, id, { change: checked, author: by, now: clock.now() })),
+      )
     },
     async enableJob(id, isEnabled) {
       await existing(engine, id)
@@ -128,17 +131,6 @@ async function existing({ store }: AppEngine, id: number): Promise<Job> {
 function checkNumber(id: number, missing: (id: number) => HeddleError): number {
   if (Number.isSafeInteger(id) && id > 0) return id
   throw missing(id)
-}
-
-/** Options that are not named stay as they were, and so do active hours, in their time zone. */
-function editOf(
-  before: Job,
-  { timezone }: JobSettings,
-  change: Partial<JobDraft>,
-): Partial<JobDraft> & { folder: string } {
-  const { schedule } = before
-  const moved = timezone !== undefined && schedule.kind === 'cron' ? { schedule: { ...schedule, timezone } } : {}
-  return { ...moved, ...change, folder: before.folder, options: { ...before.options, ...change.options } }
 }
 
 /** Checks what the engine can know now: agent, model, and that the caller may deliver there. */

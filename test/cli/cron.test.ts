@@ -51,6 +51,30 @@ test('a time that is not in the grammar is refused with the cron form, and nothi
   expect(await heddle().json('cron')).toEqual({ jobs: [] })
 })
 
+test('times that never come and active hours that are none are refused before times are shown', async () => {
+  const refusal = async (...times: string[]) => {
+    const { code, out, err } = await heddle().run('cron', 'add', '--dry-run', '--message', 'x', ...times)
+    return [code, out, err.split('\n')[0]]
+  }
+  expect(await refusal('--at', 'in 0 min')).toEqual([2, '', 'this job would never fire: it has no time to come'])
+  const hours = 'the active hours are not two times of day'
+  expect(await refusal('--every', '20s', '--active', '8-22')).toEqual([2, '', hours])
+  const repeated = 'active hours are for jobs that repeat'
+  expect(await refusal('--at', 'in 5 min', '--active', '08:00-09:00')).toEqual([2, '', repeated])
+})
+
+test('a job for a session that nobody can make is refused, and so is such a delivery', async () => {
+  const refusal = async (...where: string[]) => {
+    const { code, err } = await heddle().run('cron', 'add', '--every', '1h', '--message', 'x', ...where)
+    return [code, err.includes('cannot be')]
+  }
+  for (const label of ['a b', 'cron:1', 'agent:general:subagent:1']) {
+    expect(await refusal('--session', label)).toEqual([2, true])
+    expect(await refusal('--deliver', `session:${label}`)).toEqual([2, true])
+  }
+  expect(await heddle().json('cron')).toEqual({ jobs: [] })
+})
+
 test('the daemon fires a job at its time and by hand, and tells what came of it', async () => {
   await heddle().run('cron', 'add', '--name', 'soon', '--every', '1s', '--message', 'look')
   await heddle().run(

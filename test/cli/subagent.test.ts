@@ -45,3 +45,10 @@ test('sub-agents are listed, shown and told apart from other runs', async () => 
     err: expect.stringContaining('is not a sub-agent'),
   })
 })
+
+test('a result of several lines is shown in lines', async () => {
+  await heddle().json('ask', '@general call sessions_spawn({"task":"Read about\\nXFS.","label":"lines"})')
+  const { subagents } = (await heddle().json('subagent', 'history')) as { subagents: { runId: string }[] }
+  const { out } = await heddle().run('subagent', 'show', subagents[0]?.runId ?? '')
+  expect(out).toContain('\nanswer to: Read about\nXFS.')
+})

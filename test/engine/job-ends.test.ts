@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Job } from '../../src/domain/jobs/job.ts'
 import type { Label } from '../../src/domain/label.ts'
 import { ModelFailure } from '../../src/domain/model.ts'
 import type { Tool } from '../../src/domain/tools/tool.ts'
-import { addJob, type JobDraft } from '../../src/engine/jobs/change-job.ts'
+import { addJob, editJob, type JobDraft } from '../../src/engine/jobs/change-job.ts'
 import { restingFires } from '../../src/engine/jobs/close-fire.ts'
 import { timedJobs } from '../../src/engine/jobs/due-jobs.ts'
+import { fireJob } from '../../src/engine/jobs/fire.ts'
 import { spawnChild } from '../../src/engine/run/spawn.ts'
 import { gate } from '../../src/models/gate.ts'
 import { scriptedModel } from '../../src/models/scripted.ts'
@@ -56,6 +58,38 @@ describe.each(databases)('fires on %s', (database) => {
       async (rows) =>
         (await listFires(rows, { jobId, limit: 100 })).filter(({ status }) => status !== null).length >= count,
     )
+
+  test('of a one-shot before its time leave it to fire at its time', async () => {
+    await start()
+    const schedule = { kind: 'at', at: clock.now() + 10 * minute } as const
+    const jobs = await Promise.all([add({ schedule }), add({ schedule, cleanup: 'delete' })])
+    const now = (id: number) => under.engine.store.read((rows) => findJob(rows, id))
+    await under.work()
+    for (const job of jobs) {
+      await fireJob(under.engine, job, { kind: 'manual' })
+      await over(job.id)
+      expect(await now(job.id)).toMatchObject({ isEnabled: true, nextAt: schedule.at })
+    }
+    await fire()
+    for (const { id } of jobs) {
+      await over(id, 2)
+      expect(await fires(id)).toMatchObject([{ outcome: 'fired' }, { outcome: 'fired' }])
+    }
+    expect([await now(jobs[0].id), await now(jobs[1].id)]).toMatchObject([{ isEnabled: false }, undefined])
+  })
+
+  test('of a one-shot that was made to repeat do not end it, unless that was asked for', async () => {
+    await start()
+    const once = { kind: 'at', at: clock.now() + 5 * minute } as const
+    const change = { schedule: { kind: 'every', every: 10 * minute } } as const
+    const author = { principal: 'owner', label: trusted }
+    const edited = async (cleanup?: Job['cleanup']) => {
+      const { id } = await add({ schedule: once, ...(cleanup && { cleanup }) })
+      const edit = { change, author, now: clock.now() }
+      return (await under.engine.store.write('job', (tx) => editJob(tx, id, edit))).cleanup
+    }
+    expect([await edited(), await edited('delete')]).toEqual(['keep', 'delete'])
+  })
 
   test('whose last run is a child that wakes nobody end, and are delivered, when that child ends', async () => {
     const open = gate()

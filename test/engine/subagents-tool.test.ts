@@ -68,6 +68,19 @@ describe.each(databases)('the tool subagents on %s', (database) => {
     gates.get('slow')?.open()
   })
 
+  test('lists and kills one at work that was started before 200 others which have ended', async () => {
+    const gates = holds('slow')
+    await begin(held(gates), {
+      config: ({ tools }) => Object.assign(tools.subagents, { maxChildrenPerAgent: 300, maxPerTurn: 300 }),
+    })
+    await nest.say('spawn slow')
+    await gates.get('slow')?.reached
+    await nest.say(`spawn ${Array.from({ length: 201 }, (_, n) => `quick${n}`).join(' ')}`)
+    await nest.until(async (rows) => (await listResults(rows, {})).length === 201)
+    const [slow] = await nest.children()
+    expect(await call({ action: 'kill', target: 'slow' })).toEqual({ status: 'ok', killed: [slow?.id] })
+  })
+
   test('lists and kills one at work below a sub-agent that has ended and is no longer listed', async () => {
     const inner = gate()
     await begin(

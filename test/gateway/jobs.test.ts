@@ -93,6 +93,37 @@ describe('the tool cron', () => {
     expect(fired).toEqual(['read_file', 'cron'])
   })
 
+  test.each([
+    ['in another session', [{ session: 'elsewhere' }]],
+    ['in a session of its own that was chosen again', [{}, { action: 'update', id: 1, session: 'isolated' }]],
+  ])('makes jobs that ask before the calls that their author asks for: %s', async (_, [added, ...updates]) => {
+    const { app } = gateway
+    const permissions = { tools: { ask: ['list_dir'] } }
+    await app.setPersona({ id: 'intern', identity: { name: 'Intern', soul: 'You learn.' }, permissions })
+    const job = { action: 'add', on: 'tea', message: 'look around', agent: 'general', ...added }
+    script = (said) => {
+      if (said === 'remind me') return { calls: [job, ...updates].map((input) => ({ name: 'cron', input })) }
+      return said.startsWith('look around') ? { calls: [{ name: 'list_dir', input: { path: '.' } }] } : undefined
+    }
+    const { itemId } = await app.submit(folder, { session: 'persona:intern', content: 'remind me' })
+    await app.answer(folder, itemId, never)
+    await app.emitEvent('tea')
+    const isAsked = until(async () => {
+      const [question] = await app.approvals()
+      const [fire] = await app.fires({ job: 1 })
+      return question?.tool ?? fire?.status
+    })
+    expect(await isAsked).toBe('list_dir')
+  })
+
+  test('changes the time zone of a job', async () => {
+    const { app } = gateway
+    const { id } = await app.addJob(folder, { every: 'day at 08:30', timezone: 'Europe/Berlin', message: 'x' })
+    script = () => ({ calls: [{ name: 'cron', input: { action: 'update', id, timezone: 'Asia/Tokyo' } }] })
+    await ask(app, 'I am in Tokyo')
+    expect(await app.jobs()).toMatchObject([{ id, spec: '30 8 * * *', timezone: 'Asia/Tokyo' }])
+  })
+
   test('asks first where untrusted words led to it, and not to look at jobs', async () => {
     const { app } = gateway
     const mia = await user('mia', 'admin')

@@ -62,7 +62,7 @@ export const registerSubagent: Register = (program, run) => {
           ['result', found.resultId === undefined ? undefined : `result:${found.resultId}`],
         ]
         const rows = facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, printable(value)]]))
-        const result = found.result === undefined ? [] : ['', printable(found.result)]
+        const result = found.result === undefined ? [] : ['', printable(found.result, { lines: true })]
         return { json: found, text: [table(here.screen, rows, 1), ...result].join('\n') }
       }),
     )

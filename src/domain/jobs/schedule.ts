@@ -106,6 +106,19 @@ export function checkSchedule(schedule: Schedule): Schedule {
   return schedule
 }
 
+/** Refuses active hours that do not fit the schedule, and times that never come. */
+export function checkTimetable<T extends Timetable>(timetable: T, now: Millis): T {
+  const { schedule, activeHours } = timetable
+  if (activeHours && (schedule.kind === 'at' || schedule.kind === 'event'))
+    throw badSchedule('active hours are for jobs that repeat', 'use --every or --cron')
+  if (activeHours) checkActiveHours(activeHours)
+  if (schedule.kind === 'event' || nextTime(timetable, now) !== undefined) return timetable
+  throw badSchedule(
+    'this job would never fire: it has no time to come',
+    'give a time to come, such as --at "in 20 min"',
+  )
+}
+
 /** Refuses names that a command line or an address could not hold. */
 export function checkEventName(name: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/i.test(name)) return name

@@ -1,12 +1,13 @@
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
-import type { Job } from '../../domain/jobs/job.ts'
-import { checkActiveHours, checkSchedule, nextTime } from '../../domain/jobs/schedule.ts'
+import type { DeliveryTarget, Job, JobCleanup } from '../../domain/jobs/job.ts'
+import { checkActiveHours, checkSchedule, checkTimetable, nextTime, type Schedule } from '../../domain/jobs/schedule.ts'
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { parseReference } from '../../domain/reference.ts'
 import { pickRunOptions } from '../../domain/run-options.ts'
-import { checkLabel } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, labelFor } from '../../domain/session.ts'
 import { countJobs, insertJob, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
+import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
@@ -32,7 +33,7 @@ const mostFailures = 1000
 export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Millis): Promise<Job> {
   if ((await countJobs(tx, { principal: author.principal })) >= maxJobs)
     throw new HeddleError('too_many_jobs', `there are ${maxJobs} jobs already`, 'remove some: heddle cron rm ID')
-  const settings = await checkDraft(tx, draft)
+  const settings = await checkDraft(tx, draft, author.principal)
   const job = {
     ...settings,
     principal: author.principal,
@@ -51,6 +52,16 @@ export async function addJob(tx: Tx, draft: JobDraft, author: JobAuthor, now: Mi
   return insertJob(tx, arm(job, now))
 }
 
+/** A change with what it does not name: options stay as they were, and so do active hours, in their time zone. */
+export function editOf(
+  { schedule, options }: Job,
+  { timezone }: { timezone?: string | undefined },
+  change: Partial<JobDraft>,
+): Partial<JobDraft> {
+  const moved = timezone !== undefined && schedule.kind === 'cron' ? { schedule: { ...schedule, timezone } } : {}
+  return { ...moved, ...change, options: { ...options, ...change.options } }
+}
+
 /** Changes a job. What a run changes is trusted no more than that run. */
 export async function editJob(
   tx: Tx,
@@ -58,7 +69,10 @@ export async function editJob(
   { change, author, now }: { change: Partial<JobDraft>; author: JobAuthor; now: Millis },
 ): Promise<Job> {
   const before = await lockExisting(tx, id)
-  const settings = await checkDraft(tx, { ...before, ...change })
+  const { cleanup: cleanupBefore, ...kept } = before
+  // A default is that of the schedule: a one-shot that becomes a repeated job must not end after one fire.
+  const cleanup = cleanupBefore === defaultCleanup(before.schedule) ? {} : { cleanup: cleanupBefore }
+  const settings = await checkDraft(tx, { ...kept, ...cleanup, ...change }, before.principal)
   const isMoved = change.schedule !== undefined || change.activeHours !== undefined
   const job = {
     ...before,
@@ -100,14 +114,10 @@ async function save(tx: Tx, job: Job, now: Millis): Promise<Job> {
 
 /** Sets the next time; refuses a job that would have none. */
 function arm<T extends Omit<Job, 'id'>>(job: T, now: Millis): T {
-  if (job.schedule.kind === 'event') return { ...job, nextAt: null }
-  const nextAt = nextTime(job, now)
-  if (nextAt !== undefined) return { ...job, nextAt }
-  const remedy = 'give a time to come: heddle cron edit ID --at "in 20 min"'
-  throw new UsageError('this job would never fire: it has no time to come', remedy, 'bad_schedule')
+  return { ...job, nextAt: nextTime(checkTimetable(job, now), now) ?? null }
 }
 
-async function checkDraft(tx: Tx, draft: JobDraft) {
+async function checkDraft(tx: Tx, draft: JobDraft, principal: string) {
   const { schedule, activeHours, payload, folder } = draft
   const name = draft.name.trim()
   if (name === '' || name.length > maxName || /\p{Cc}/u.test(name))
@@ -128,26 +138,59 @@ async function checkDraft(tx: Tx, draft: JobDraft) {
     schedule: checkSchedule(schedule),
     ...(activeHours && { activeHours: checkActiveHours(activeHours) }),
     folder,
-    session: await checkSession(tx, draft),
+    session: await checkSession(tx, draft, principal),
     payload,
     content: draft.content,
     options: pickRunOptions(draft.options ?? {}),
-    deliver: draft.deliver ?? [],
+    deliver: await checkDeliveries(tx, draft, principal),
     missed: draft.missed ?? ('once' as const),
-    cleanup: draft.cleanup ?? (schedule.kind === 'at' ? ('disable' as const) : ('keep' as const)),
+    cleanup: draft.cleanup ?? defaultCleanup(schedule),
     maxFailures,
   }
 }
 
+function defaultCleanup({ kind }: Schedule): JobCleanup {
+  return kind === 'at' ? 'disable' : 'keep'
+}
+
 /** News goes to the main session, where somebody decides about it; a task has a session of its own. */
-async function checkSession(tx: Tx, { session, payload, folder }: JobDraft): Promise<Job['session']> {
+async function checkSession(
+  tx: Tx,
+  { session, payload, folder }: JobDraft,
+  principal: string,
+): Promise<Job['session']> {
   if (session === undefined) return payload === 'systemEvent' ? { kind: 'label', label: 'main' } : { kind: 'isolated' }
   if (session.kind === 'isolated') {
     if (session.fromTurn === undefined) return session
     return { ...session, fromTurn: (await routeToThread(tx, session.fromTurn, folder)).turnId }
   }
   const { kind, id } = parseReference(session.label)
-  if (kind !== 'persona') return { kind: 'label', label: checkLabel(kind === 'session' ? id : session.label) }
+  if (kind !== 'persona') {
+    const label = kind === 'session' ? id : session.label
+    await checkTarget(tx, { folder, label, principal })
+    return { kind: 'label', label }
+  }
   await assertPersonaExists(tx, id)
   return session
+}
+
+async function checkDeliveries(
+  tx: Tx,
+  { deliver = [], folder }: JobDraft,
+  principal: string,
+): Promise<DeliveryTarget[]> {
+  for (const { kind, to } of deliver)
+    if (kind === 'session' && parseReference(to).kind !== 'persona')
+      await checkTarget(tx, { folder, label: to, principal })
+  return deliver
+}
+
+/** Refuses the label of a session that does not exist and could not be made: each fire would fail. */
+async function checkTarget(
+  tx: Tx,
+  { folder, label, principal }: { folder: string; label: string; principal: string },
+): Promise<void> {
+  const stored = labelFor(principal, checkLabel(label))
+  const [existing] = await findSessions(tx, { folder, label: stored })
+  if (!existing) checkLabelOf(principal, stored)
 }

@@ -1,20 +1,22 @@
 import { z } from 'zod'
-import { intersectCeilings } from '../../domain/access/ceiling.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { type Job, type JobSession, jobCleanups, missedPolicies } from '../../domain/jobs/job.ts'
 import { nextTimes } from '../../domain/jobs/schedule.ts'
 import { thinkingLevels } from '../../domain/message.ts'
+import type { Permissions } from '../../domain/persona.ts'
 import type { Run } from '../../domain/run.ts'
+import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { listFires } from '../../store/rows/jobs/fires.ts'
 import { findJob, listJobs, lockJob, updateJob } from '../../store/rows/jobs/jobs.ts'
+import { findPersona } from '../../store/rows/personas.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { ceilingBelow } from '../run/policy.ts'
 import type { Engine } from '../runtime.ts'
-import { addJob, deleteJob, editJob, enableJob, type JobAuthor, type JobDraft, noJob } from './change-job.ts'
+import { addJob, deleteJob, editJob, editOf, enableJob, type JobAuthor, type JobDraft, noJob } from './change-job.ts'
 import { isHeld } from './fire.ts'
 import { viewFire, viewJob } from './job-views.ts'
 import { readNewJob, readSettings } from './read-settings.ts'
@@ -119,7 +121,7 @@ async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown>
   await assertMayAdd(tx, run)
   const now = engine.clock.now()
   const draft = readNewJob(settingsOf(cron, asked), { now, timezone })
-  const options = { ...draft.options, ceiling: ceilingBelow(run) }
+  const options = { ...draft.options, ceiling: ceilingBelow(run), permissions: await permissionsOf(tx, run) }
   const session = await ownSession(tx, run, draft)
   return answer(await addJob(tx, { ...draft, options, session, folder: call.folder }, authorOf(cron), now), now)
 }
@@ -127,10 +129,17 @@ async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown>
 async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown> {
   const { run, engine, timezone } = cron
   const now = engine.clock.now()
-  const { id, options } = await ownJob(tx, cron, asked)
-  const change = readSettings(settingsOf(cron, asked), { now, timezone })
-  const ceiling = intersectCeilings(options.ceiling ?? {}, ceilingBelow(run))
-  const merged = { ...change, options: { ...options, ...change.options, ceiling } }
+  const before = await ownJob(tx, cron, asked)
+  const { id, options } = before
+  const change = editOf(before, asked, readSettings(settingsOf(cron, asked), { now, timezone }))
+  const given = { permissions: await permissionsOf(tx, run), ceiling: ceilingBelow(run) }
+  const session = change.session?.kind === 'isolated' ? await isolatedSession(tx, run, before) : change.session
+  const { ceiling = {}, permissions = [] } = mergeRunOptions([{ options }, { options: given }])
+  const merged = {
+    ...change,
+    ...(session && { session }),
+    options: { ...change.options, ceiling, permissions },
+  }
   const job = await editJob(tx, id, { change: merged, author: authorOf(cron), now })
   return answer(asked.enabled === undefined ? job : await enableJob(tx, id, asked.enabled, now), now)
 }
@@ -142,11 +151,25 @@ function authorOf({ run, call }: CronCall): JobAuthor {
 /** News goes to the session that asked for it, unless another one is named; a task keeps the persona of that session. */
 async function ownSession(tx: Tx, run: Run, draft: Omit<JobDraft, 'folder'>): Promise<JobSession> {
   if (draft.session?.kind === 'label') return draft.session
+  if (draft.session !== undefined || draft.payload !== 'systemEvent') return isolatedSession(tx, run)
   const [session] = await findSessions(tx, { id: run.sessionId ?? '' })
-  if (draft.session === undefined && draft.payload === 'systemEvent')
-    return { kind: 'label', label: session?.label ?? 'main' }
+  return { kind: 'label', label: session?.label ?? 'main' }
+}
+
+/** A session of the job's own, with the persona of the author's session; a job that has one keeps it. */
+async function isolatedSession(tx: Tx, run: Run, before?: Job): Promise<JobSession> {
+  if (before?.session.kind === 'isolated') return before.session
+  const [session] = await findSessions(tx, { id: run.sessionId ?? '' })
   const { personaId = null, boundBy = [] } = session ?? {}
   return { kind: 'isolated', ...(personaId !== null && { personaId }), ...(boundBy.length > 0 && { boundBy }) }
+}
+
+/** Permissions of the author, which hold wherever its job runs: another session has another persona, or none. */
+async function permissionsOf(tx: Tx, { sessionId, options }: Run): Promise<Permissions[]> {
+  const [session] = await findSessions(tx, { id: sessionId ?? '' })
+  const ids = session ? [...(session.personaId === null ? [] : [session.personaId]), ...session.boundBy] : []
+  const personas = await Promise.all(ids.map((id) => findPersona(tx, id)))
+  return [...personas.flatMap((persona) => persona?.permissions ?? []), ...(options.permissions ?? [])]
 }
 
 /** Lets the job fire at once. Not here: the fire locks sessions, which come before this run's row. */

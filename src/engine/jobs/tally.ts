@@ -12,14 +12,14 @@ interface Tally {
 
 /**
  * Counts the outcome of a fire. A fire that completed may end the job (`cleanup`); a one-shot is then disabled at the
- * latest. Failures in a row disable it, so that nothing fails for ever unseen.
+ * latest, but not by a fire before its time. Failures in a row disable it, so that nothing fails for ever unseen.
  */
 export function tallyFire(job: Job, status: Outcome, now: Millis): Tally {
   const counted: Job = { ...job, lastStatus: status, updatedAt: now }
   if (status === 'completed') {
-    const isOver = job.cleanup !== 'keep' || (job.schedule.kind === 'at' && job.nextAt === null)
+    const isOver = job.schedule.kind === 'at' ? job.nextAt === null : job.cleanup !== 'keep'
     const done = { ...counted, failures: 0, ...(isOver && { isEnabled: false, nextAt: null }) }
-    return { job: done, isRemoved: job.cleanup === 'delete' }
+    return { job: done, isRemoved: isOver && job.cleanup === 'delete' }
   }
   // Somebody stopped it on purpose: that says nothing about the next time.
   if (status === 'cancelled') return { job: counted, isRemoved: false }

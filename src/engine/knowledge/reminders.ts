@@ -1,4 +1,5 @@
 import { isUntrusted, joinLabels, type Label } from '../../domain/label.ts'
+import type { Session } from '../../domain/session.ts'
 import { passageLine } from '../../domain/text/passage.ts'
 import { wordsIn } from '../../domain/text/words.ts'
 import { type RecalledMemory, recall, recallTrusted } from '../../memory/recall.ts'
@@ -73,8 +74,13 @@ async function remindersFor(
       ({ relevance }) => relevance >= minRelevance,
     ),
     passages: engine.memory.files ? await passagesNotIn(rows, engine, question, prompt) : [],
-    standing: session.headTurnId === null ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
+    standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
   }))
+}
+
+/** A job's own session continues none: what other sessions were told of earlier fires would be in every fire. */
+function isNewTalk({ headTurnId, kind }: Session): boolean {
+  return headTurnId === null && kind !== 'cron'
 }
 
 /** Matching passages that are not in the prompt: prompt files are indexed, too. */

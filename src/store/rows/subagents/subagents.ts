@@ -32,12 +32,12 @@ export interface SubagentRecord {
   result: { id: number; status: Outcome } | null
 }
 
-/** Max sub-agents of one list. */
+/** Max ended sub-agents of one list. */
 const maxListed = 200
 
 /**
- * The sub-agents of a session and theirs that work, and with `since` also those that ended after it, newest first. However many
- * ended before, they are not read: what works is looked up from below, what ended from above, by index.
+ * All sub-agents of a session and theirs that work, and with `since` also the last that ended after it, newest first. However
+ * many ended before, they are not read: what works is looked up from below, what ended from above, by index.
  */
 export async function subagentTree(
   rows: Reading,
@@ -54,7 +54,9 @@ export async function subagentTree(
       )
       SELECT session_id FROM up WHERE above = ${sessionId}
     ) AS below`
-  if (since === undefined) return records(rows, sql`session_id IN (${working})`, { also: sql``, limit: maxListed })
+  // Not limited: one that is not listed could not be stopped.
+  const atWork = await records(rows, sql`session_id IN (${working})`, { also: sql`` })
+  if (since === undefined) return atWork
   const from = await firstListed(rows, sessionId, since)
   const ended = sql`
     SELECT session_id FROM (
@@ -66,7 +68,9 @@ export async function subagentTree(
       )
       SELECT session_id FROM down
     ) AS recent`
-  return records(rows, sql`session_id IN (${working} UNION ${ended})`, { also: sql``, limit: maxListed })
+  const recent = await records(rows, sql`session_id IN (${ended})`, { also: sql``, limit: maxListed })
+  const all = new Map([...recent, ...atWork].map((record) => [record.runId, record]))
+  return [...all.values()].sort((one, other) => (one.runId < other.runId ? 1 : -1))
 }
 
 /** When the first of so many as are listed ended, if more ended since then. */
@@ -152,7 +156,7 @@ interface RecordRow {
 async function records(
   rows: Reading,
   which: RawBuilder<unknown>,
-  { also, limit }: { also: RawBuilder<unknown>; limit: number },
+  { also, limit }: { also: RawBuilder<unknown>; limit?: number },
 ): Promise<SubagentRecord[]> {
   const found = await rows.all(
     raw<RecordRow>(
@@ -176,7 +180,7 @@ async function records(
       LEFT JOIN sessions AS requester ON requester.id = last.requester_session_id
       LEFT JOIN agent_results ON agent_results.run_id = ends.last_id
       WHERE 1 = 1 ${also}
-      ORDER BY ends.first_id DESC LIMIT ${limit}`,
+      ORDER BY ends.first_id DESC ${limit === undefined ? sql`` : sql`LIMIT ${limit}`}`,
     ),
   )
   return found.map(recordFrom)
