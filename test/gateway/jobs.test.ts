@@ -116,6 +116,28 @@ describe('the tool cron', () => {
     expect(await isAsked).toBe('list_dir')
   })
 
+  test('makes jobs that ask before the calls that the profile of their author asks for', async () => {
+    const { app } = gateway
+    const limits = { permissions: { tools: { ask: ['list_dir'] } } }
+    await app.setProfile('profile:careful', { model: {}, limits })
+    script = () => undefined
+    await ask(app, 'hello')
+    await app.setPin(folder, { scope: 'session', session: 'main', profileId: 'profile:careful' })
+    const job = { action: 'add', on: 'tea', message: 'look around', agent: 'general', session: 'elsewhere' }
+    script = (said) => {
+      if (said === 'remind me') return { calls: [{ name: 'cron', input: job }] }
+      return said.startsWith('look around') ? { calls: [{ name: 'list_dir', input: { path: '.' } }] } : undefined
+    }
+    await ask(app, 'remind me')
+    await app.emitEvent('tea')
+    const isAsked = until(async () => {
+      const [question] = await app.approvals()
+      const [fire] = await app.fires({ job: 1 })
+      return question?.tool ?? fire?.status
+    })
+    expect(await isAsked).toBe('list_dir')
+  })
+
   test('changes the time zone of a job', async () => {
     const { app } = gateway
     const { id } = await app.addJob(folder, { every: 'day at 08:30', timezone: 'Europe/Berlin', message: 'x' })

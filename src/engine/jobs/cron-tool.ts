@@ -9,11 +9,11 @@ import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { CallContext, Tool, ToolOutcome } from '../../domain/tools/tool.ts'
 import { listFires } from '../../store/rows/jobs/fires.ts'
 import { findJob, listJobs, lockJob, updateJob } from '../../store/rows/jobs/jobs.ts'
-import { findPersona } from '../../store/rows/personas.ts'
 import { findRun } from '../../store/rows/runs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { resolveActor } from '../run/actor.ts'
 import { ceilingBelow } from '../run/policy.ts'
 import type { Engine } from '../runtime.ts'
 import { addJob, deleteJob, editJob, editOf, enableJob, type JobAuthor, type JobDraft, noJob } from './change-job.ts'
@@ -121,7 +121,7 @@ async function added(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknown>
   await assertMayAdd(tx, run)
   const now = engine.clock.now()
   const draft = readNewJob(settingsOf(cron, asked), { now, timezone })
-  const options = { ...draft.options, ceiling: ceilingBelow(run), permissions: await permissionsOf(tx, run) }
+  const options = { ...draft.options, ceiling: ceilingBelow(run), permissions: await permissionsOf(tx, cron) }
   const session = await ownSession(tx, run, draft)
   return answer(await addJob(tx, { ...draft, options, session, folder: call.folder }, authorOf(cron), now), now)
 }
@@ -132,7 +132,7 @@ async function updated(tx: Tx, cron: CronCall, asked: CronInput): Promise<unknow
   const before = await ownJob(tx, cron, asked)
   const { id, options } = before
   const change = editOf(before, asked, readSettings(settingsOf(cron, asked), { now, timezone }))
-  const given = { permissions: await permissionsOf(tx, run), ceiling: ceilingBelow(run) }
+  const given = { permissions: await permissionsOf(tx, cron), ceiling: ceilingBelow(run) }
   const session = change.session?.kind === 'isolated' ? await isolatedSession(tx, run, before) : change.session
   const { ceiling = {}, permissions = [] } = mergeRunOptions([{ options }, { options: given }])
   const merged = {
@@ -165,11 +165,10 @@ async function isolatedSession(tx: Tx, run: Run, before?: Job): Promise<JobSessi
 }
 
 /** Permissions of the author, which hold wherever its job runs: another session has another persona, or none. */
-async function permissionsOf(tx: Tx, { sessionId, options }: Run): Promise<Permissions[]> {
-  const [session] = await findSessions(tx, { id: sessionId ?? '' })
-  const ids = session ? [...(session.personaId === null ? [] : [session.personaId]), ...session.boundBy] : []
-  const personas = await Promise.all(ids.map((id) => findPersona(tx, id)))
-  return [...personas.flatMap((persona) => persona?.permissions ?? []), ...(options.permissions ?? [])]
+async function permissionsOf(tx: Tx, { engine, run }: CronCall): Promise<Permissions[]> {
+  const [session] = await findSessions(tx, { id: run.sessionId ?? '' })
+  const permissions = session ? (await resolveActor(tx, engine, run, session)).permissions : run.options.permissions
+  return [...(permissions ?? [])]
 }
 
 /** Lets the job fire at once. Not here: the fire locks sessions, which come before this run's row. */
