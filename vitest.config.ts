@@ -12,8 +12,8 @@ export default defineConfig({
     // Tests wait for signals. This is for what never comes: on a busy machine all else may take its time.
     testTimeout: isLong ? 3_600_000 : 120_000,
     hookTimeout: 120_000,
-    // Much of the suite waits for child processes: with one worker more than cores these were idle for a third of the time.
-    maxWorkers: availableParallelism() + 3,
+    // Much of the suite waits for child processes, so a core is worth more than one worker; with three more it takes longer.
+    maxWorkers: availableParallelism() + 1,
     // The program keeps nothing of one app in modules, so a worker evaluates them once for all the files that it runs.
     isolate: false,
     execArgv: nodeOptions,
