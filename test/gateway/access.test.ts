@@ -74,9 +74,13 @@ describe.each(databases)('a public token on the socket of a daemon on %s', (data
     const { app, door: owner } = gateway
     const { pia, id } = await asPublic()
     const heard: StreamItem[] = []
-    const stop = new AbortController()
+    const isOver = Promise.withResolvers<void>()
+    const isEnd = (item: StreamItem) => item.kind === 'event' && item.event.kind === 'run.ended'
     const ended = (async () => {
-      for await (const item of pia.stream({ signal: stop.signal })) heard.push(item)
+      for await (const item of pia.stream({ signal: never })) {
+        heard.push(item)
+        if (isEnd(item)) isOver.resolve()
+      }
     })().then(
       () => 'closed',
       (error) => error.code,
@@ -85,8 +89,7 @@ describe.each(databases)('a public token on the socket of a daemon on %s', (data
     await owner.answer(folder, others.itemId, never)
     const own = await pia.submit(folder, { session: 'main', content: 'of pia' })
     const { runId } = await pia.answer(folder, own.itemId, never)
-    const isEnd = (item: StreamItem) => item.kind === 'event' && item.event.kind === 'run.ended'
-    while (!heard.some(isEnd)) await systemClock.sleep(5)
+    await isOver.promise
     expect(JSON.stringify(heard)).not.toContain('of the owner')
     // A short answer may be over before the stream has asked whose it is: what it hears is its own in any case.
     const runs = heard.flatMap((item) => (item.kind === 'live' ? item.delta.runId : []))

@@ -144,16 +144,22 @@ test('a wait for an answer ends when its token is revoked, and tells nothing', a
 
 test('an export ends when its token is revoked, and the part that came is not taken for the whole', async () => {
   let isKnown = true
+  const refused = Promise.withResolvers<void>()
   gateway = await newGateway([])
   async function* exportTurns() {
     yield '{"n":1}'
     isKnown = false
-    for (;;) {
-      await systemClock.sleep(5)
-      yield '{"n":2}'
-    }
+    await refused.promise
+    for (;;) yield '{"n":2}'
   }
-  const { path } = await serveMia(() => isKnown, undefined, { exportTurns })
+  const { path } = await serveMia(
+    () => {
+      if (!isKnown) refused.resolve()
+      return isKnown
+    },
+    undefined,
+    { exportTurns },
+  )
   const client = socketClient({ socket: path, token: 'mia-token' }, systemClock)
   const read = async () => {
     for await (const _ of client.exportTurns(folder));
