@@ -9,7 +9,7 @@ import { findSessions } from '../../src/store/rows/sessions.ts'
 import { findSubagent } from '../../src/store/rows/subagents/subagents.ts'
 import { gate } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
-import { answered, calling, newSpawning, type Spawning, spawns } from './spawning.ts'
+import { answered, calling, newSpawning, type Spawning, spawns, spawnsInner } from './spawning.ts'
 
 const patience = { timeout: 60_000 }
 
@@ -85,11 +85,7 @@ describe.each(databases)('sub-agents on %s', patience, (database) => {
       database,
       {
         parent: spawns({ task: 'outer' }),
-        child: (last, request) => {
-          if (last === 'inner') return { text: 'inner' }
-          if (answered(request)) return { text: 'started' }
-          return last === 'outer' ? calling('sessions_spawn', { task: 'inner' }) : { text: 'heard' }
-        },
+        child: spawnsInner,
       },
       { config: deep },
     )

@@ -4,7 +4,7 @@ import { putPersona } from '../../src/store/rows/personas.ts'
 import { findSessions } from '../../src/store/rows/sessions.ts'
 import { gate, scriptedModel } from '../../src/testing.ts'
 import { databases } from '../setup/places.ts'
-import { answered, calling, newSpawning, type Spawning, spawns } from './spawning.ts'
+import { answered, calling, newSpawning, type Spawning, spawns, spawnsInner } from './spawning.ts'
 import { agentNamed } from './test-team.ts'
 
 const done = () => ({ text: 'done' })
@@ -185,11 +185,7 @@ describe.each(databases)('sessions_spawn on %s', (database) => {
       database,
       {
         parent: spawns({ task: 'outer' }),
-        child: (last, request) => {
-          if (last === 'inner') return { text: 'inner' }
-          if (answered(request)) return { text: 'started' }
-          return last === 'outer' ? calling('sessions_spawn', { task: 'inner' }) : { text: `heard ${last}` }
-        },
+        child: spawnsInner,
       },
       { config: ({ tools }) => Object.assign(tools.subagents, { maxSpawnDepth: 2 }) },
     )

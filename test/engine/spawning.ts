@@ -51,6 +51,13 @@ export function spawns(...inputs: object[]): Answers {
   }
 }
 
+/** A sub-agent with the task "outer" that starts another, "inner", and tells what it hears of it. */
+export const spawnsInner: Answers = (last, request) => {
+  if (last === 'inner') return { text: 'inner' }
+  if (answered(request)) return { text: 'started' }
+  return last === 'outer' ? calling('sessions_spawn', { task: 'inner' }) : { text: `heard ${last}` }
+}
+
 export async function newSpawning(
   database: Database,
   { parent, child }: { parent: Answers; child: Answers },
