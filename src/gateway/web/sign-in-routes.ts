@@ -15,6 +15,8 @@ interface SignInContext extends Pick<RouteContext, 'heddle' | 'health' | 'clock'
   cookie: string
   isSecure: boolean
   senderOf(request: IncomingMessage): Sender
+  /** Hears of the token that a browser got. */
+  onSignIn(token: string): void
   /** Counts a wrong code; throws if there were too many. */
   onFailure(request: IncomingMessage): void
 }
@@ -26,6 +28,7 @@ export function signInRoutes(http: Hono<HttpEnv>, context: SignInContext): void 
     const { code } = parseFields(codeFields, await jsonBody(c, clock, strangerLimits))
     try {
       const { token, expiresAt } = await heddle.signIn(code)
+      context.onSignIn(token)
       const seconds = Math.floor((expiresAt - clock.now()) / 1000)
       c.header('set-cookie', cookieHeader(cookie, token, { seconds, isSecure }))
       return c.json({ ok: true })
