@@ -360,6 +360,7 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['removeUser', (v) => app.removeUser(v)],
     ['createToken', (v) => app.createToken(v, { scopes: [v as 'ask'] })],
     ['createToken', (v) => app.createToken('mia', { expiresAt: Number(v) })],
+    ['createSignInLink', (v) => app.createSignInLink(v)],
     ['audit', (v) => app.audit({ limit: Number(v) })],
     ['narratives', (v) => app.narratives({ folder: v, limit: 10 })],
   ]

@@ -61,7 +61,9 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
       resumed,
       quarantined,
     })
-    if (server.url !== null) log.tell(await pageLine(app, server.url, here))
+    // A log, which others may read, holds no code.
+    if (server.url !== null && here.io.stderr.isTTY === true && !here.json)
+      log.tell(`page:  ${signInUrl(server.url, await app.createSignInLink())}    (once, within ten minutes)`)
     if (!stopped.aborted) await once(stopped, 'abort')
     log.tell('stopping: unfinished work goes back to the queue')
     await server.stop()
@@ -73,12 +75,6 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
     await flush()
   }
   return { json: { ok: true }, text: 'stopped; unfinished work is queued again' }
-}
-
-/** Where the page is; on a terminal with a link that signs one browser in. A log, which others may read, holds no code. */
-async function pageLine(app: App, url: string, { io, json }: CommandContext): Promise<string> {
-  if (io.stderr.isTTY !== true || json) return `page:  ${url}`
-  return `page:  ${signInUrl(url, await app.createSignInLink())}    good once, for ten minutes; later: heddle open`
 }
 
 /** The log: plain lines on a terminal, JSON otherwise. */
