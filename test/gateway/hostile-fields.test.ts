@@ -361,6 +361,10 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['createToken', (v) => app.createToken(v, { scopes: [v as 'ask'] })],
     ['createToken', (v) => app.createToken('mia', { expiresAt: Number(v) })],
     ['createSignInLink', (v) => app.createSignInLink(v)],
+    ['turnWindow', (v) => app.turnWindow(v, { of: v, after: v })],
+    ['turnTree', (v) => app.turnTree({ folder: v, kind: v as 'agent', after: v })],
+    ['runSteps', (v) => app.runSteps(v)],
+    ['usageByDay', (v) => app.usageByDay(Number(v))],
     ['audit', (v) => app.audit({ limit: Number(v) })],
     ['narratives', (v) => app.narratives({ folder: v, limit: 10 })],
   ]

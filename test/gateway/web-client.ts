@@ -12,7 +12,7 @@ export const webSettings: WebSettings = {
   allowPlain: false,
   requestsPerSecond: 10_000,
   failures: { burst: 1000, perSecond: 1000 },
-  home: { name: 'test', workspace: '/here' },
+  home: { name: 'test', workspace: '/here', recovered: { resumed: [], quarantined: [], lost: 0, unknownCalls: 0 } },
 }
 
 export interface WebAnswer {

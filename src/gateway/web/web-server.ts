@@ -13,7 +13,7 @@ import { cookieName, credentialOf } from './credential.ts'
 import { builtPage, sendPage } from './page-files.ts'
 import { setPageHeaders } from './page-headers.ts'
 import { callerAddress, type Rate, RateLimits } from './rate-limits.ts'
-import { signInPath, signInRoutes } from './sign-in-routes.ts'
+import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
 
 const headersTimeout: Millis = 5_000
 const maxConnections = 4096
@@ -37,8 +37,7 @@ export interface WebSettings {
   requestsPerSecond: number
   /** Wrong tokens and codes that an address may send. */
   failures?: Rate
-  /** What the page says of the home that it shows: its name, and the folder to begin in. */
-  home: { name: string; workspace: string }
+  home: HomeFacts
   /** Folder of the built page, if it is another than the package's. */
   pageFolder?: string
 }

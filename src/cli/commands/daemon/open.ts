@@ -35,7 +35,7 @@ async function open(here: CommandContext, _: string[], { print, user }: Record<s
   const { url } = daemon.health
   if (url === null) throw noPage('the daemon serves no page')
   const link = await daemon.createSignInLink(user === undefined ? null : String(user))
-  const address = signInUrl(url, link)
+  const address = signInUrl(url, link, user === undefined ? here.folder : undefined)
   const json = { ok: true, url: address, user: link.user, expiresAt: link.expiresAt }
   if (print === true || here.json || user !== undefined) return { json, text: address }
   const isOpen = await openBrowser(here, address)

@@ -44,15 +44,16 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
     const health = { pid: process.pid, version, since: new Date(here.clock.now()).toISOString() }
     const { run: runFolder } = homePaths(here.home)
     const otherFolder = runtimeFolder(runFolder, here.env)
+    const { resumed, quarantined, lost, unknownCalls } = work
+    const recovered = { resumed, quarantined, lost, unknownCalls }
     const server = await serve(heddle, {
       runFolder,
       fallbackFolder: otherFolder,
       health,
       clock: here.clock,
       onError: logError,
-      ...(web && { web }),
+      ...(web && { web: { ...web, home: { name: config.name, workspace: config.workspace, recovered } } }),
     })
-    const { resumed, quarantined } = work
     log.tell(`running: ${resumed.length} runs resumed, ${quarantined.length} quarantined; Ctrl-C stops`, {
       version,
       home: here.home,
