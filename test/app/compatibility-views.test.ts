@@ -158,7 +158,7 @@ describe.each(databases)('views for people who query %s', (database) => {
           requester_key: 'spawning',
           task: run.asked,
           label: run.asked,
-          model: run.model.requested,
+          model: (await app.subagent(id)).model,
           status: result?.status ?? 'running',
           result: result?.status === 'completed' ? result.output : null,
           error: result === undefined || result.status === 'completed' ? null : result.summary,
@@ -169,6 +169,7 @@ describe.each(databases)('views for people who query %s', (database) => {
       }),
     )
     expect(expected.map(({ status }) => status).sort()).toEqual(['completed', 'failed', 'running'])
+    expect(expected.map(({ model }) => model)).toEqual(['scripted', 'scripted', 'scripted'])
     expect(expected.map(({ task }) => task).sort()).toEqual(['child fails', 'child waits', 'child works'])
     expect(await rowsOf(home.place, 'subagent_runs')).toEqual(byFirst(expected))
   })
