@@ -8,6 +8,7 @@ import type { ProviderLine } from './evidence.ts'
 import { type CrashWorld, type Ground, layGround } from './fixture.ts'
 import { planted } from './planted.ts'
 import { plantedInAccess } from './planted-access.ts'
+import { plantedInJobs } from './planted-jobs.ts'
 import { plantedInPlans } from './planted-plans.ts'
 import type { Said } from './said.ts'
 
@@ -24,6 +25,7 @@ const kills: Record<Family, string[]> = {
   hall: ['settle.before_commit#2'],
   // Once the token is revoked, and before that is told.
   access: ['access.after_commit#10'],
+  jobs: ['fire.after_commit#1'],
 }
 const worlds: CrashWorld[] = []
 const evidence = new Map<Family, string>()
@@ -45,7 +47,7 @@ test.each(families)('the checker has nothing to say of a good cycle of %s', asyn
 })
 
 describe('the checker complains of', () => {
-  test.each([...planted, ...plantedInPlans, ...plantedInAccess])(
+  test.each([...planted, ...plantedInPlans, ...plantedInAccess, ...plantedInJobs])(
     '%s: %s',
     async (invariant, _what, family, complaint, change) => {
       const said = new RegExp(`^${invariant}: .*${complaint.source}`)
