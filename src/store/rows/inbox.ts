@@ -3,7 +3,6 @@ import { HeddleError } from '../../domain/errors.ts'
 import type { InboxItem } from '../../domain/inbox.ts'
 import type { Run } from '../../domain/run.ts'
 import { ConstraintViolated } from '../failures.ts'
-import { raw } from '../raw.ts'
 import { statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
 import type { Tables } from '../tables.ts'
@@ -40,17 +39,6 @@ export async function waitingItems(rows: Reading, sessionId: string): Promise<In
 /** Items that a run has taken and its turn will answer, in order. */
 export async function itemsOfRun(rows: Reading, runId: string): Promise<InboxItem[]> {
   return (await rows.all(ofRun({ runId }))).map(itemFrom)
-}
-
-/** Turns of a request in its own session, oldest first: the first answers the question, the last is the final answer. */
-export async function turnsOfRequest(
-  rows: Reading,
-  root: Pick<Run, 'id' | 'rootRunId' | 'sessionId'>,
-): Promise<string[]> {
-  const found = await rows.all(
-    answeredIn({ runId: root.id, rootRunId: root.rootRunId, sessionId: root.sessionId ?? '' }),
-  )
-  return found.map(({ turn }) => turn)
 }
 
 /** Whether a request has an unanswered item that wakes a session. */
@@ -144,20 +132,6 @@ const insert = statement((db, row: InboxRow) =>
 )
 
 const byId = statement((db, arg: { id: string }) => db.selectFrom('inbox').selectAll().where('id', '=', arg.id))
-
-// UNION of two index lookups: with OR, SQLite would scan the table.
-const answeredIn = statement((db, arg: { runId: string; rootRunId: string; sessionId: string }) =>
-  raw<{ turn: string }>(
-    db,
-    sql`SELECT turn_id AS turn FROM threads WHERE turn_id IN (
-          SELECT consumed_by_turn FROM inbox
-          WHERE run_id = ${arg.runId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL
-          UNION
-          SELECT consumed_by_turn FROM inbox
-          WHERE root_run_id = ${arg.rootRunId} AND session_id = ${arg.sessionId} AND consumed_by_turn IS NOT NULL)
-        ORDER BY depth`,
-  ),
-)
 
 const unanswered = statement((db, arg: { rootRunId: string }) =>
   db
