@@ -23,6 +23,7 @@ import { memoryApp } from '../memory/memory-app.ts'
 import { broughtBackText, restoreReplaced } from '../memory/restore-replaced.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
+import { metaValue } from '../store/rows/meta.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
 import { systemTimezone } from '../system.ts'
@@ -39,6 +40,8 @@ import { EventAudience } from './event-audience.ts'
 import { type Caller, onePerPrincipal } from './guard/caller.ts'
 import { guarded } from './guard/guard.ts'
 import { jobApp } from './job-app.ts'
+import { Meter } from './meter.ts'
+import { metricsApp } from './metrics-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
@@ -71,7 +74,8 @@ export interface AppSettings extends StoreSettings {
 export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { config, paths, tell } = settings
   const context = contextOf(settings)
-  const store = await openHomeStore(settings, context)
+  const meter = new Meter()
+  const store = meter.measuring(await openHomeStore(settings, context), context.clock)
   const { folders, personas } = await store.read(async (rows) => ({
     folders: await sessionFolders(rows),
     personas: await listPersonas(rows),
@@ -92,7 +96,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const live = liveFeed()
   const engine = engineOf(
     runtime,
-    { crash: context.crash, live: live.publish },
+    { crash: context.crash, live: live.publish, observeCall: (model, took) => meter.observeCall(model, took) },
     {
       ...settings,
       agents,
@@ -124,6 +128,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...(files ? fileSearch(runtime, files) : noFiles),
     ...modelApp(settings),
     ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
+    ...metricsApp(runtime, meter, config.budgets.perDay.usd),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
   const appFor = (caller: Caller): Omit<App, keyof CommandApp> => ({
@@ -150,6 +155,10 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     signOut: (token) => signOut(runtime, token),
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
+    isReady: async () => {
+      await store.read((rows) => metaValue(rows, 'database_id'))
+      return worker.holdsLease
+    },
     listen: live.listen,
     shownTo: (principal, events) => audience.shownTo(principal, events),
     mayHear: (principal, runId) => audience.mayHear(principal, runId),
