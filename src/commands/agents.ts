@@ -172,7 +172,7 @@ function placeWords(scope: PinScope, session: string): string {
 }
 
 /** Agents of the registry, then those that are only files. */
-async function knownAgents({ app, folder }: ChatContext) {
+export async function knownAgents({ app, folder }: Pick<ChatContext, 'app' | 'folder'>) {
   const { registry } = await app.agentRegistry()
   const ids = new Set(registry.agents.map(({ agentId }) => agentId))
   const files = (await app.agents(folder)).filter(({ name }) => !ids.has(`@${name}`))
