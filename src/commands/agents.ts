@@ -175,10 +175,12 @@ function placeWords(scope: PinScope, session: string): string {
 export async function knownAgents({ app, folder }: Pick<ChatContext, 'app' | 'folder'>) {
   const { registry } = await app.agentRegistry()
   const ids = new Set(registry.agents.map(({ agentId }) => agentId))
-  const files = (await app.agents(folder)).filter(({ name }) => !ids.has(`@${name}`))
+  const all = await app.agents(folder)
+  const files = all.filter(({ name }) => !ids.has(`@${name}`))
   return [
     ...registry.agents.map((entry) => {
-      const { agentId, profileId, description } = entry
+      const { agentId, profileId } = entry
+      const { description } = all.find(({ name }) => `@${name}` === agentId) ?? entry
       return { agentId, profileId, description, entry }
     }),
     ...files.map(({ name, description }) => ({ agentId: `@${name}`, profileId: null, description, entry: undefined })),
