@@ -7,6 +7,7 @@ import { systemClock, systemRandom } from '../../src/system.ts'
 import { input, say } from '../contract/speech.ts'
 import { type OwnerApp, openOwnerApp } from '../setup/owner-app.ts'
 import { hostOf } from './host.ts'
+import { anyPlace } from './places.ts'
 import type { Passes, Said } from './said.ts'
 import { type Person, type ScenarioName, scenarioNamed } from './scenarios.ts'
 import { loggedTools } from './tools.ts'
@@ -62,7 +63,10 @@ async function open(): Promise<OwnerApp> {
   const usual = await loadConfig(paths.config, {})
   const config = scenario.config?.(usual) ?? usual
   const { perRequest } = config.budgets
-  const dieAt = crashAt(process.env['HEDDLE_CRASH_AT'], () => process.kill(process.pid, 'SIGKILL'))
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  const setting = process.env['HEDDLE_CRASH_AT']
+  const dieAt = crashAt(setting, die)
+  let placesLeft = setting?.startsWith(`${anyPlace}#`) ? Number(setting.split('#')[1]) : 0
   const stopAt = crashAt(asked.stopAt, () => {
     speak({ stopping: true })
     process.kill(process.pid, 'SIGSTOP')
@@ -95,6 +99,7 @@ async function open(): Promise<OwnerApp> {
       crash(point) {
         passes[point] = (passes[point] ?? 0) + 1
         dieAt(point)
+        if (!point.startsWith('owner.') && --placesLeft === 0) die()
         stopAt(point)
       },
     },

@@ -4,6 +4,7 @@ import { passageLine } from '../../domain/text/passage.ts'
 import { wordsIn } from '../../domain/text/words.ts'
 import { type RecalledMemory, recall, recallTrusted } from '../../memory/recall.ts'
 import { type RecalledPassage, recallPassages } from '../../memory/recall-passages.ts'
+import { hasKnowledge } from '../../store/knowledge/home-files.ts'
 import { type MemoryRecall, recordMemoryRecalls } from '../../store/knowledge/memory-recalls.ts'
 import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
 import { type PassageRecall, recordPassageRecalls } from '../../store/knowledge/passage-recalls.ts'
@@ -69,13 +70,16 @@ async function remindersFor(
     .slice(0, maxQuestion)
   const search = trustedOnly ? recallTrusted : recall
   const semantic = await engine.meaning?.of(question)
-  return engine.store.read(async (rows) => ({
-    recalled: (await search(rows, question, engine.clock.now(), maxShown, semantic)).filter(
-      ({ relevance }) => relevance >= minRelevance,
-    ),
-    passages: engine.memory.files ? await passagesNotIn(rows, engine, question, prompt) : [],
-    standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
-  }))
+  return engine.store.read(async (rows) => {
+    const { files, home = '' } = engine.memory
+    const has = await hasKnowledge(rows, home)
+    const recalled = has.memories ? await search(rows, question, engine.clock.now(), maxShown, semantic) : []
+    return {
+      recalled: recalled.filter(({ relevance }) => relevance >= minRelevance),
+      passages: files && has.passages ? await passagesNotIn(rows, engine, question, prompt) : [],
+      standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
+    }
+  })
 }
 
 /** A job's own session continues none: what other sessions were told of earlier fires would be in every fire. */
