@@ -57,3 +57,8 @@ export function memoryWeight({ score, recalledAt }: Pick<Memory, 'score' | 'reca
   const recency = 0.5 + 0.5 * 2 ** (-Math.max(0, now - recalledAt) / halfLife)
   return standing * recency
 }
+
+/** The day on which a memory was saved, in UTC. */
+export function savedDay({ createdAt }: Pick<Memory, 'createdAt'>): string {
+  return new Date(createdAt).toISOString().slice(0, 10)
+}

@@ -1,4 +1,5 @@
 import type { Millis } from './clock.ts'
+import { stopWords } from './text/stop-words.ts'
 import { wordsIn } from './text/words.ts'
 
 /** A session that a message may belong to, with its recent text. */
@@ -185,22 +186,3 @@ function stemOf(word: string): string {
   const cut = word.replace(/(?<=[a-z]{4})(?:ations?|ments?|ings?|ions?|ers?|ed|es|ly|e)$/, '')
   return cut.replace(/([bdfgklmnprt])\1$/, '$1').replace(/(?<=[a-z]{2})y$/, 'i')
 }
-
-/** English and German stop words. */
-const stopWords = new Set(
-  (
-    'the a an is are was were be been am to of in on at by for with and or but if so it its we our us you your they ' +
-    'them their this that these those there here now do does did doe done has ha have had will would should could can cannot ' +
-    'must may might not no yes ok as from than then when where which what who whom why how whose i me my mine he she ' +
-    'his her him any some all each every both other others another one two three first second last next again still ' +
-    'also too only just even yet already ever never always often more most less least very much many few lot bit ' +
-    'please thank hello hi let get got give gave go goes going went come came make made take took put say said tell ' +
-    'told show shown see seen look want need like know think use used using work way thing something anything ' +
-    'nothing somebody someone anybody nobody everybody people person new old good better best bad worse about after ' +
-    'before between into out over under up down off through while until since because without within per same such ' +
-    'own don isn doesn didn won re ve ll s t d m really add change fix write find help try start stop keep today ' +
-    'yesterday tomorrow day week month year time ' +
-    'der die das und oder ist sind war nicht kein ein eine einen mit von zu im am auf fur wie was wer wo wann warum ' +
-    'ich du er sie es wir ihr mich dich uns bitte noch mal auch nur schon aber wenn dann den dem des'
-  ).split(' '),
-)

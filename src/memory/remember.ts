@@ -3,7 +3,7 @@ import { UsageError } from '../domain/errors.ts'
 import { isUntrusted, type Label } from '../domain/label.ts'
 import type { Memory, MemoryDraft } from '../domain/memory.ts'
 import { foldStatement, looksAlike } from '../domain/statement.ts'
-import { wordsIn } from '../domain/text/words.ts'
+import { uniqueTerms } from '../domain/text/words.ts'
 import {
   addScore,
   archiveMemories,
@@ -177,7 +177,7 @@ async function addTags(tx: Tx, same: Memory, draft: MemoryDraft): Promise<void> 
 async function searchLike(rows: Reading, content: string): Promise<Memory[]> {
   const total = await newestMemory(rows)
   if (total === undefined) return []
-  const hits = await searchMemories(rows, wordsIn(content), total, maxCompared)
+  const hits = await searchMemories(rows, uniqueTerms(content), total, maxCompared)
   const found = await memoriesOf(
     rows,
     hits.map(({ id }) => id),

@@ -1,4 +1,4 @@
--- Schema 33
+-- Schema 34
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
