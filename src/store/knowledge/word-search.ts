@@ -61,6 +61,7 @@ export async function searchByWords(
   terms: readonly SearchTerm[],
   { total, limit }: { total: number; limit: number },
 ): Promise<SearchHit[]> {
+  if (terms.length === 0) return []
   const { known, all } = await weighTerms(rows, index, terms, total)
   if (known.length === 0) return []
   const rare = known.filter(({ isCommon }) => !isCommon)

@@ -14,5 +14,7 @@ export const foldedWords: Migration = {
     `INSERT INTO meta (key, value)
      SELECT 'words_to_fold', '{"memories":0,"passages":0}'
      WHERE EXISTS (SELECT 1 FROM memories) OR EXISTS (SELECT 1 FROM passages)`,
+    // What a run kept is looked for in the archive, too, when something is forgotten.
+    'CREATE INDEX memories_archive_by_run ON memories_archive (run_id) WHERE run_id IS NOT NULL',
   ],
 }

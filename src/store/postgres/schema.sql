@@ -357,6 +357,8 @@ CREATE TABLE memories_archive (
   CONSTRAINT memories_archive_pkey PRIMARY KEY (id)
 );
 
+CREATE INDEX memories_archive_by_run ON memories_archive USING btree (run_id) WHERE run_id IS NOT NULL;
+
 CREATE INDEX memories_archive_superseded ON memories_archive USING btree (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE memory_recalls (

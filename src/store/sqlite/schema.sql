@@ -335,6 +335,8 @@ recalled_at   INTEGER NOT NULL,
 superseded_by INTEGER,
 forgotten_at  INTEGER) STRICT;
 
+CREATE INDEX memories_archive_by_run ON memories_archive (run_id) WHERE run_id IS NOT NULL;
+
 CREATE INDEX memories_archive_superseded ON memories_archive (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE memory_words (
