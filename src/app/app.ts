@@ -20,6 +20,7 @@ import { trustedPlaces } from '../home/trusted-places.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
 import { memoryApp } from '../memory/memory-app.ts'
+import { refoldWords } from '../memory/refold-words.ts'
 import { broughtBackText, restoreReplaced } from '../memory/restore-replaced.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
@@ -78,6 +79,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { clock, random } = context
   const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
+  await refoldWords(store)
   await shipPolicies({ store, clock })
   const embedding = openMeaning(config.memory, { store, clock })
   const newId = idSource(clock, random)

@@ -14,6 +14,7 @@ import { searchTables } from './migrations/0031-search.ts'
 import { policies } from './migrations/0032-policies.ts'
 import { runProfiles } from './migrations/0033-run-profiles.ts'
 import { modelsOfSubagents } from './migrations/0034-models-of-subagents.ts'
+import { foldedWords } from './migrations/0035-folded-words.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -71,6 +72,7 @@ export const migrations: readonly Migration[] = [
   policies,
   runProfiles,
   modelsOfSubagents,
+  foldedWords,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

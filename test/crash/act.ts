@@ -47,7 +47,7 @@ const othersAreDone = new Promise((resolve) => process.once('message', resolve))
 const app = await open()
 const work = await app.work(asked.isBound ? { folder, session } : undefined)
 speak({ ready: true })
-const me: Person = { ask, sees, cancel, ...hostOf({ app, folder, heard: asked.heard, speak, insist }) }
+const me: Person = { ask, sees, cancel, schedule, ...hostOf({ app, folder, heard: asked.heard, speak, insist }) }
 await Promise.all(asked.plays.map((part) => scenario[part]?.(me)))
 if (asked.lingers) await othersAreDone
 await quiet()
@@ -124,6 +124,18 @@ async function insist<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** As people do who do not know whether it was saved: they look. */
+async function schedule(name: string, message: string): Promise<void> {
+  const isThere = async () => (await app.jobs()).some((job) => job.name === name)
+  // On a busy machine the moment may be over before it is looked at: it is refused then.
+  const add = (at: string) =>
+    app.addJob(folder, { name, message, at, deliver: [`session:${session}`] }).catch((error) => {
+      if (!(error instanceof HeddleError && error.code === 'bad_schedule')) throw error
+    })
+  while (!(await insist(isThere))) await insist(() => add(new Date(systemClock.now() + 500).toISOString()))
+  speak({ scheduled: name })
+}
+
 /** The provider's log is the only sign that does not depend on the engine. */
 async function sees(content: string): Promise<boolean> {
   const isThere = () => log().includes(`"lastUserText":"${content}"`)
@@ -147,7 +159,13 @@ async function cancel(reason: string): Promise<void> {
  * held back while anybody sleeps inside a transaction, and in other lanes somebody does.
  */
 async function quiet(): Promise<void> {
-  const isQuiet = async () => (await app.runs()).rows.every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
+  const isAtRest = async () => (await app.runs()).rows.every(({ waitingFor = 'retry' }) => waitingFor !== 'retry')
+  // The end of a run may leave a message, which begins a run: what is looked at before and after it tells.
+  const isQuiet = async () =>
+    (await app.jobs()).every(({ nextAt }) => nextAt === null) &&
+    (await isAtRest()) &&
+    (await app.outbox()).every(({ state }) => state !== 'queued' && state !== 'sending') &&
+    (await isAtRest())
   while (!(await insist(isQuiet))) await systemClock.sleep(100)
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FileSearch } from '../../api/views/memory.ts'
 import { HeddleError } from '../../domain/errors.ts'
 import { joinLabels } from '../../domain/label.ts'
-import type { Memory } from '../../domain/memory.ts'
+import { type Memory, savedDay } from '../../domain/memory.ts'
 import { visible } from '../../domain/text/visible.ts'
 import type { CallContext, Tool } from '../../domain/tools/tool.ts'
 import { recall } from '../../memory/recall.ts'
@@ -187,10 +187,12 @@ function scoreTool(name: string, by: number, description: string): Tool<z.output
 }
 
 /** A memory in a tool's answer. */
-function memoryRow({ id, content, tags, score, resultId, taskId, label }: Memory) {
+function memoryRow(memory: Memory) {
+  const { id, content, tags, score, resultId, taskId, label } = memory
   return {
     id: `[id:${id}]`,
     content,
+    date: savedDay(memory),
     ...(tags.length > 0 && { tags }),
     score,
     ...(resultId !== null && { from: `result:${resultId}` }),
@@ -216,11 +218,10 @@ function renderKept({ id, content, isMerged, superseded, near }: StoredMemory) {
   }
 }
 
-/** A memory with its date. Without its content if untrusted: this answer must not carry untrusted text. */
+/** A memory without its content if it is untrusted: this answer must not carry untrusted text. */
 function mention(memory: Memory) {
   const { content, ...row } = memoryRow(memory)
-  const date = new Date(memory.createdAt).toISOString().slice(0, 10)
-  return { ...row, date, ...(memory.label.integrity === 'trusted' && { content: truncate(content) }) }
+  return { ...row, ...(memory.label.integrity === 'trusted' && { content: truncate(content) }) }
 }
 
 function truncate(text: string): string {

@@ -140,8 +140,16 @@ export async function retagMemory(tx: Tx, memory: Pick<Memory, 'id' | 'content' 
   const { id, tags, keywords } = memory
   const columns = { tags_json: JSON.stringify(tags), keywords_json: JSON.stringify(keywords) }
   await tx.run(tx.build.updateTable('memories').set(columns).where('id', '=', id))
-  await unindexMemory(tx, id)
-  await indexMemory(tx, id, memory)
+  await reindexMemory(tx, memory)
+}
+
+/** Replaces the words that a memory is found by. */
+export async function reindexMemory(
+  tx: Tx,
+  memory: Pick<Memory, 'id' | 'content' | 'tags' | 'keywords'>,
+): Promise<void> {
+  await unindexMemory(tx, memory.id)
+  await indexMemory(tx, memory.id, memory)
 }
 
 /**
