@@ -68,11 +68,14 @@ async function remindersFor(
   const question = inputs.map(({ content }) => content).join('\n\n')
   const search = trustedOnly ? recallTrusted : recall
   const semantic = await engine.meaning?.of(ownPart(question))
-  return engine.store.read(async (rows) => ({
+  const { markSecrets = (value) => value } = engine
+  const reminders = await engine.store.read(async (rows) => ({
     recalled: selectReminders(await search(rows, question, engine.clock.now(), maxRecalled, semantic)),
     passages: engine.memory.files ? await passagesNotIn(rows, engine, question, prompt) : [],
     standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
   }))
+  const { recalled, passages, standing } = reminders
+  return recalled.length + passages.length > 0 || standing ? markSecrets(reminders) : reminders
 }
 
 /** A job's own session continues none: what other sessions were told of earlier fires would be in every fire. */
