@@ -2,10 +2,11 @@ import { Command } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ActionRunner } from '../../src/cli/command.ts'
 import { commandsFor } from '../../src/cli/commands.ts'
+import { inTurn } from '../setup/long.ts'
 import { newHeddle, type TestHeddle } from './heddle.ts'
 import { steady } from './steady.ts'
 
-/** How each command is called: most other tests run commands in their own process, so each is started here once. */
+/** How each command is called: most other tests run commands in their own process, so each is started here, in its turn. */
 const calls: Record<string, string[]> = {
   chat: ['chat', '--model', 'gone'],
   ask: ['ask', 'which port?'],
@@ -76,7 +77,7 @@ test('every command is called below', async () => {
   expect(Object.keys(calls).toSorted()).toEqual(others.toSorted())
 })
 
-test.each(Object.entries(calls))('%s as a process says what it says within one', async (_name, args) => {
+test.each(inTurn(Object.entries(calls), 12))('%s as a process says what it says within one', async (_name, args) => {
   const input = 'a line\n'
   const [alone, inside] = await Promise.all([
     started.runWith({ input, isProcess: true }, ...args),

@@ -187,7 +187,7 @@ export class SessionRenderer {
   async #applyEvent(event: Event): Promise<void> {
     const { kind, subject, payload, at } = event
     const id = subject.slice(subject.indexOf(':') + 1)
-    if (kind === 'turn.added') this.#applyTurn(id, payload)
+    if (kind === 'turn.added') this.#applyTurn(payload)
     if (kind === 'plan.changed' || kind === 'task.changed') return this.#applyPlan(event)
     if (!kind.startsWith('run.') || this.#ended.has(id)) return
     const run = this.#known(id) ?? this.#addRun(id, payload, at)
@@ -197,13 +197,15 @@ export class SessionRenderer {
     if (kind === 'run.step') this.#step(run, payload, at)
     if (kind === 'run.waiting') this.#wait(run, payload)
     if (kind === 'run.limited') this.#limit(run, payload)
-    if (kind === 'run.ended') await this.#end(run, String(payload['state']), at)
+    if (kind === 'run.ended') {
+      this.#turns.set(id, String(payload['turn']))
+      await this.#end(run, String(payload['state']), at)
+    }
   }
 
-  #applyTurn(id: string, { run, compaction }: Event['payload']): void {
-    const runId = String(run)
-    if (compaction === undefined) this.#turns.set(runId, id)
-    else if (runId === this.#own?.id) this.#tellSummary('older turns', compaction as Event['payload'])
+  #applyTurn({ run, compaction }: Event['payload']): void {
+    if (compaction !== undefined && run === this.#own?.id)
+      this.#tellSummary('older turns', compaction as Event['payload'])
   }
 
   #tellSummary(what: string, payload: Event['payload']): void {

@@ -8,6 +8,7 @@ import { spellingsIn } from '../../domain/text/words.ts'
 import { type RecalledMemory, recall, recallTrusted } from '../../memory/recall.ts'
 import { type RecalledPassage, recallPassages } from '../../memory/recall-passages.ts'
 import { aboutTheSame, selectReminders } from '../../memory/select-reminders.ts'
+import { hasKnowledge } from '../../store/knowledge/home-files.ts'
 import { type MemoryRecall, recordMemoryRecalls } from '../../store/knowledge/memory-recalls.ts'
 import { recordNarrativeRecall } from '../../store/knowledge/narratives.ts'
 import { type PassageRecall, recordPassageRecalls } from '../../store/knowledge/passage-recalls.ts'
@@ -68,14 +69,20 @@ async function remindersFor(
   const question = inputs.map(({ content }) => content).join('\n\n')
   const search = trustedOnly ? recallTrusted : recall
   const semantic = await engine.meaning?.of(ownPart(question))
-  const { markSecrets = (value) => value } = engine
-  const reminders = await engine.store.read(async (rows) => ({
-    recalled: selectReminders(await search(rows, question, engine.clock.now(), maxRecalled, semantic)),
-    passages: engine.memory.files ? await passagesNotIn(rows, engine, question, prompt) : [],
-    standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
-  }))
+  const reminders = await engine.store.read(async (rows) => {
+    const { files, home = '' } = engine.memory
+    const has = await hasKnowledge(rows, home)
+    return {
+      recalled: has.memories
+        ? selectReminders(await search(rows, question, engine.clock.now(), maxRecalled, semantic))
+        : [],
+      passages: files && has.passages ? await passagesNotIn(rows, engine, question, prompt) : [],
+      standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
+    }
+  })
   const { recalled, passages, standing } = reminders
-  return recalled.length + passages.length > 0 || standing ? markSecrets(reminders) : reminders
+  const isEmpty = recalled.length + passages.length === 0 && !standing
+  return isEmpty ? none : (engine.markSecrets?.(reminders) ?? reminders)
 }
 
 /** A job's own session continues none: what other sessions were told of earlier fires would be in every fire. */

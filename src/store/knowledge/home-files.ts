@@ -118,6 +118,12 @@ export async function countPassages(rows: Reading, home: string): Promise<{ own:
   return { own: Number(row?.own ?? 0), all: Number(row?.total ?? 0) }
 }
 
+/** Whether there are memories, and passages of this home, so that a question without either needs no search. */
+export async function hasKnowledge(rows: Reading, home: string): Promise<{ memories: boolean; passages: boolean }> {
+  const row = await rows.first(stored({ home }))
+  return { memories: row?.memories === 1, passages: row?.passages === 1 }
+}
+
 /** Passages by their ids, of any home. */
 export async function passagesOf(rows: Reading, ids: readonly number[]): Promise<Map<number, FoundPassage>> {
   if (ids.length === 0) return new Map()
@@ -211,6 +217,15 @@ const insert = statement(
       .insertInto('passages')
       .values({ file_id: arg.fileId, line: arg.line, heading: arg.heading, text: arg.text, digest: arg.digest })
       .returning('id'),
+)
+
+const stored = statement((db, arg: { home: string }) =>
+  raw<{ memories: number; passages: number }>(
+    db,
+    sql`SELECT CASE WHEN EXISTS (SELECT 1 FROM memories) THEN 1 ELSE 0 END AS memories,
+               CASE WHEN EXISTS (SELECT 1 FROM home_files WHERE home = ${arg.home} AND passages > 0)
+                    THEN 1 ELSE 0 END AS passages`,
+  ),
 )
 
 const count = statement((db, arg: { home: string }) =>

@@ -6,7 +6,7 @@ import type { Migration } from '../migration.ts'
  * SQL cannot fold words.
  */
 export const foldedWords: Migration = {
-  id: 34,
+  id: 35,
   name: 'folded words',
   up: () => [
     'DELETE FROM search_words',
