@@ -16,6 +16,7 @@ import { homeFiles } from '../home/home-files.ts'
 import { homeId } from '../home/home-id.ts'
 import { identityFilesOf } from '../home/identity.ts'
 import { withRealFolders } from '../home/real-folders.ts'
+import { secretMarker } from '../home/secrets.ts'
 import { trustedPlaces } from '../home/trusted-places.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
@@ -81,9 +82,12 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   if (broughtBack) tell?.(broughtBackText(broughtBack))
   await refoldWords(store)
   await shipPolicies({ store, clock })
-  const embedding = openMeaning(config.memory, { store, clock })
+  const redact = redactor(knownSecrets(config))
+  const mark = secretMarker(paths.secrets)
+  const markSecrets = <T>(value: T) => redact(mark(value))
+  const embedding = openMeaning(config.memory, { store, clock, markSecrets })
   const newId = idSource(clock, random)
-  const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
+  const runtime: Runtime = { store, clock, newId, markSecrets, ...(embedding && { meaning: embedding.meaning }) }
   // Only a server is shared between homes.
   const home = store.dialect.name === 'postgres' ? await homeId(paths, newId) : ''
   const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home, home)) : undefined
@@ -134,7 +138,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, caller),
-    ...searchApp({ store, protect, index, hide: redactor(knownSecrets(config)) }, caller),
+    ...searchApp({ store, protect, index, hide: redact }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,
   })
