@@ -1,0 +1,121 @@
+import { memo, type ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { Turn } from '../../api/wire.ts'
+import { CallRow } from '../../parts/call-row.tsx'
+import { Menu } from '../../parts/menu.tsx'
+import { Reference } from '../../parts/reference.tsx'
+import { State, stateOf } from '../../parts/state.tsx'
+import { formatCost, formatTime, formatTokens } from '../../text/format.ts'
+import { PlainWords } from '../../text/plain-words.tsx'
+import { RichText } from '../../text/rich-text.tsx'
+import styles from './turn-block.module.css'
+
+/** What can be done with a turn. */
+interface TurnActions {
+  onFork(turn: Turn): void
+  onMark(turn: Turn): void
+  onCopyLink(turn: Turn): void
+  onWhy(turn: Turn): void
+  onShow(turn: Turn): void
+}
+
+interface TurnBlockProps extends TurnActions {
+  turn: Turn
+  isShown: boolean
+  isMarked: boolean
+}
+
+/** A turn: what was said, what was done, and the answer. */
+export const TurnBlock = memo(function TurnBlock({ turn, isShown, isMarked, ...actions }: TurnBlockProps) {
+  const name = isMarked ? `${styles['turn']} ${styles['marked']}` : styles['turn']
+  return (
+    <article
+      id={`turn-${turn.id}`}
+      className={isShown ? `${name} ${styles['shown']}` : name}
+      aria-label={`Turn ${turn.depth}`}
+      tabIndex={-1}
+    >
+      {turn.query.map((message) => (
+        <Input key={message.id} message={message} />
+      ))}
+      <div className={styles['answer']}>
+        {turn.toolCalls.length > 0 && (
+          <div className={styles['calls']}>
+            {turn.toolCalls.map(({ id, ...call }) => (
+              <CallRow key={id} {...call} />
+            ))}
+          </div>
+        )}
+        <RichText text={turn.response.content} />
+        <TurnFoot turn={turn} isMarked={isMarked} {...actions} />
+      </div>
+    </article>
+  )
+})
+
+/** An input: a person's words in serif, what an agent reported folded away. */
+function Input({ message }: { message: Turn['query'][number] }): ReactNode {
+  const { source = 'human', content, timestamp } = message
+  if (source === 'human')
+    return (
+      <div className={styles['you']}>
+        <p className={styles['who']}>
+          you <time dateTime={new Date(timestamp).toISOString()}>{formatTime(timestamp)}</time>
+        </p>
+        <PlainWords text={content} isSerif />
+      </div>
+    )
+  const [first = '', ...rest] = content.split('\n')
+  return (
+    <details className={styles['report']}>
+      <summary>
+        <span className={styles['who']}>{source === 'agent' ? 'result' : source}</span> {first.slice(0, 200)}
+      </summary>
+      <PlainWords text={rest.length > 0 ? content : first} />
+    </details>
+  )
+}
+
+function TurnFoot({ turn, isMarked, ...actions }: { turn: Turn; isMarked: boolean } & TurnActions): ReactNode {
+  const { requested, actual, clamped } = turn.model
+  const isOther = requested !== null && actual !== null && requested !== actual
+  return (
+    <footer className={styles['foot']}>
+      {turn.status !== 'completed' && <State name={stateOf(turn.status)} />}
+      {turn.compaction !== null && <span>summary of earlier turns</span>}
+      <span className="mono">
+        {actual ?? requested ?? 'written by hand'}
+        {isOther && ` (asked for ${requested}${clamped ? `: ${clamped.why}` : ''})`}
+      </span>
+      <span className="mono">{formatTokens(turn.usage.inputTokens + turn.usage.outputTokens)} tokens</span>
+      <span className="mono">{formatCost(turn.usage)}</span>
+      <Reference to={`run:${turn.runId}`} />
+      {turn.remindedOf.length > 0 && (
+        <span>
+          recalled{' '}
+          {turn.remindedOf.slice(0, 3).map(({ id }) => (
+            <Link key={id} href={`/memory/${id}`} className="mono">
+              memory:{id}{' '}
+            </Link>
+          ))}
+        </span>
+      )}
+      <span className={styles['menu']}>
+        <Menu
+          label={`What to do with turn ${turn.depth}`}
+          items={[
+            { label: 'Fork from here', keyName: 'f', onSelect: () => actions.onFork(turn) },
+            {
+              label: isMarked ? 'Remove the mark' : 'Mark to compare',
+              keyName: 'm',
+              onSelect: () => actions.onMark(turn),
+            },
+            { label: 'Why this answer', keyName: 'w', onSelect: () => actions.onWhy(turn) },
+            { label: 'Copy the link', keyName: 'y', onSelect: () => actions.onCopyLink(turn) },
+            { label: 'Show all of it', onSelect: () => actions.onShow(turn) },
+          ]}
+        />
+      </span>
+    </footer>
+  )
+}
