@@ -1,7 +1,16 @@
 import type { Principal } from '../domain/access/principal.ts'
+import type { Millis } from '../domain/clock.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { App } from './app.ts'
 import type { WorkInProgress } from './views/run.ts'
+
+/** A browser that has signed in. */
+export interface SignedIn {
+  /** What the browser proves itself with from now on. */
+  token: string
+  principal: Principal
+  expiresAt: Millis
+}
 
 /** A Heddle that is open in this process: an App for each principal, and what only its own process can do. */
 export interface Heddle {
@@ -9,6 +18,10 @@ export interface Heddle {
   as(principal: Principal): App
   /** Whose token this is; without one, the owner. Throws if no principal has this token. */
   identify(token: string | undefined): Promise<Principal>
+  /** Signs a browser in with the code of a link, which is good for one browser. */
+  signIn(code: string): Promise<SignedIn>
+  /** Ends the token of a browser. */
+  signOut(token: string): Promise<void>
   /**
    * Carries out a request that a principal can name by a key: sent again, it gets the first answer. Refuses another request
    * with the same key. A repeatable request has its effect once however often it is made.

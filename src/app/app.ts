@@ -26,7 +26,7 @@ import { writeBackup } from '../store/backup/backup.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
 import { systemTimezone } from '../system.ts'
-import { accessApp, identify } from './access-app.ts'
+import { accessApp } from './access-app.ts'
 import { noteFolders, openAppAgents } from './agents.ts'
 import { answerOnce } from './answer-once.ts'
 import { approvalApp } from './approval-app.ts'
@@ -47,6 +47,7 @@ import { searchApp } from './search-app.ts'
 import { openMeaning } from './semantic-search.ts'
 import { jobSenders } from './senders.ts'
 import { sessionApp } from './session-app.ts'
+import { identify, signIn, signOut } from './sign-in.ts'
 import { backupOptions, contextOf, openHomeStore, type StoreSettings } from './store.ts'
 import { turnApp } from './turn-app.ts'
 
@@ -143,6 +144,8 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
       return principalApp
     }),
     identify: (token) => identify(runtime, token),
+    signIn: (code) => signIn(runtime, code, random),
+    signOut: (token) => signOut(runtime, token),
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
     listen: live.listen,

@@ -12,6 +12,8 @@ export interface Health {
   version: string
   /** Start time, ISO 8601. */
   since: string
+  /** Address of its page; null without one. */
+  url: string | null
 }
 
 /** Body of every response with a status of 400 or above. */

@@ -14,7 +14,7 @@ export const mayImport: Record<string, readonly string[]> = {
   memory: ['domain', 'api', 'store'],
   engine: ['domain', 'api', 'store', 'tools', 'memory'],
   commands: ['domain', 'api'],
-  gateway: ['domain', 'api'],
+  gateway: ['domain', 'api', 'package-root.ts'],
   config: ['domain', 'file-lock.ts'],
   home: ['domain', 'api', 'config', 'package-root.ts'],
   app: [

@@ -166,6 +166,7 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   removeUser: [{ action: 'user.change', args: () => ['none'] }],
   tokens: [{ action: 'token.list', args: () => [] }],
   createToken: [{ action: 'token.change', args: () => ['none'] }],
+  createSignInLink: [{ action: 'token.change', args: () => ['none'] }],
   revokeToken: [{ action: 'token.change', args: () => [99] }],
   audit: [{ action: 'audit.read', args: () => [] }],
 }

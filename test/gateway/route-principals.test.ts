@@ -73,6 +73,7 @@ describe('each request gets the App of its own principal, and no other', () => {
     removeUser: ['mia'],
     tokens: [],
     createToken: ['mia', {}],
+    createSignInLink: [],
     revokeToken: [1],
     audit: [{}],
     submit: [folder, { session: 'main', content: 'x' }],

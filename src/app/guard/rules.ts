@@ -243,9 +243,15 @@ export const rules: RulesOf<App> = {
   setUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
   removeUser: { action: 'user.change', about: (id) => `user:${id}`, audited: always },
   tokens: { action: 'token.list' },
-  createToken: { action: 'token.change', about: (user) => `user:${user}`, audited: always },
+  createToken: { action: 'token.change', about: holder, audited: always },
+  createSignInLink: { action: 'token.change', about: holder, audited: always },
   revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: always },
   audit: { action: 'audit.read' },
+}
+
+/** Whose token it is. */
+function holder(user: string | null = null): string {
+  return user === null ? 'owner' : `user:${user}`
 }
 
 const askActions = {
