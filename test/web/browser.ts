@@ -17,6 +17,10 @@ export interface TestPage {
   /** A signed-in context of its own; tabs of one context share a user, as windows of a browser do. */
   context(options?: PageOptions): Promise<BrowserContext>
   open(path: string, options?: PageOptions): Promise<Page>
+  /** Sends a request as the page would, and gives the answer. */
+  post<T>(path: string, body: object): Promise<T>
+  /** Adds a turn to a session of the folder. */
+  append(session: string, user: string, assistant: string): Promise<void>
   /** Runs a command of the same home and gives what it printed. */
   heddle(...args: string[]): Promise<string>
   /** Ends the daemon as a power cut would; `start` starts it again on the same port. */
@@ -36,6 +40,12 @@ interface PageOptions {
 /** Files that a folder begins with, by path. */
 type Files = Record<string, string>
 
+interface TestPageOptions {
+  files?: Files
+  /** Address of a provider whose model answers; without one, the rehearsal. */
+  model?: string
+}
+
 const sampleFiles: Files = {
   'README.md': '# Shop\n\nA small shop.\n',
   'src/api/server.ts': 'export const port = 8080 // TODO read it from the environment\n',
@@ -45,7 +55,7 @@ const sampleFiles: Files = {
 }
 
 /** Starts both. One for each test file: a browser takes a second, a daemon half of one. */
-export async function startTestPage(files: Files = sampleFiles): Promise<TestPage> {
+export async function startTestPage({ files = sampleFiles, model }: TestPageOptions = {}): Promise<TestPage> {
   ensurePackages(['chromium'])
   const bin = await builtWithPage()
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-web-')))
@@ -62,6 +72,11 @@ export async function startTestPage(files: Files = sampleFiles): Promise<TestPag
     const [text, code] = await Promise.all([textOf(child), endOf(child)])
     if (code !== 0 && args[0] !== 'ask') throw new Error(`heddle ${args.join(' ')}: ${text}`)
     return text
+  }
+  if (model !== undefined) {
+    await heddle('init')
+    const setting = `provider: openai-compatible, baseURL: "${model}", model: tiny`
+    writeFileSync(join(root, 'home/heddle.yaml'), `models:\n  main: { ${setting} }\n`)
   }
   let daemon = await startDaemon(run('up', '--port', '0'))
   const { url } = daemon
@@ -89,7 +104,24 @@ export async function startTestPage(files: Files = sampleFiles): Promise<TestPag
     return { start }
   }
   const contexts = new Map<string, Promise<BrowserContext>>()
+  const sharedContext = (options: PageOptions) => {
+    const key = JSON.stringify(options)
+    const shared = contexts.get(key) ?? context(options)
+    contexts.set(key, shared)
+    return shared
+  }
+  const post: TestPage['post'] = async (path, body) => {
+    const { request } = await sharedContext({})
+    const answer = await request.post(`${url}${path}`, { data: body, headers: { origin: url } })
+    if (!answer.ok()) throw new Error(`${path}: ${await answer.text()}`)
+    return answer.json()
+  }
   return {
+    post,
+    async append(session, user, assistant) {
+      const draft = { query: [{ content: user }], response: { content: assistant } }
+      await post('/v1/turns', { folder, session, draft })
+    },
     url,
     folder,
     browser,
@@ -97,10 +129,7 @@ export async function startTestPage(files: Files = sampleFiles): Promise<TestPag
     heddle,
     troubles,
     async open(path, options = {}) {
-      const key = JSON.stringify(options)
-      const shared = contexts.get(key) ?? context(options)
-      contexts.set(key, shared)
-      const page = await (await shared).newPage()
+      const page = await (await sharedContext(options)).newPage()
       await page.goto(`${url}${path}`)
       return page
     },

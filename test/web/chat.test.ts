@@ -92,7 +92,7 @@ describe('a chat', () => {
 
   test('shows an answer with character references and markup as text', async () => {
     const text = '1 &gt; 0 &amp; &nbsp;<img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](http://example.org/x)'
-    await heddle.heddle('append', '-s', 'marked', '--user', 'say &gt;', '--assistant', text)
+    await heddle.append('marked', 'say &gt;', text)
     const page = await heddle.open('/s/marked')
     await page.getByText('1 > 0 &').waitFor()
     expect(await page.locator('article img').count()).toBe(0)

@@ -21,5 +21,12 @@ export const routeEntries: readonly RouteEntry[] = [
     page: lazy(() => import('../pages/chat/chat.tsx')),
     nav: { label: 'Chat', key: 'c', href: '/s/main', isTab: true },
   },
+  { path: '/compare/:pair', page: lazy(() => import('../pages/compare/compare.tsx')) },
+  { path: '/why/*', page: lazy(() => import('../pages/why/why.tsx')) },
+  {
+    path: '/usage',
+    page: lazy(() => import('../pages/usage/usage.tsx')),
+    nav: { label: 'Usage', key: 'u', href: '/usage' },
+  },
   { path: '/welcome', page: lazy(() => import('../pages/welcome/welcome.tsx')) },
 ]
