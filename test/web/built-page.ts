@@ -11,7 +11,10 @@ const cache = join(root, 'node_modules/.cache/heddle-web')
 
 /** The page of this checkout, built when one of its sources has changed. */
 export async function builtPage(): Promise<string> {
-  const place = join(cache, `page-${stateOf(['web/**/*.*', 'scripts/web.ts', 'test/web/built-page.ts', 'package-lock.json'])}`)
+  const place = join(
+    cache,
+    `page-${stateOf(['web/**/*.*', 'scripts/web.ts', 'test/web/built-page.ts', 'package-lock.json'])}`,
+  )
   await buildOnce(place, buildInProduction)
   return place
 }
