@@ -12,7 +12,7 @@ import { manualClock } from '../../src/testing.ts'
 import { bundled, start } from '../contract/program.ts'
 import { databases } from '../setup/places.ts'
 import { backupOf, backupOptions, newFolder, readLines, writeLines } from './backup-lines.ts'
-import { emptyPlace, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
+import { emptyPlace, emptyWorld, filledPlace, filledTurns, filledWorld, openWorld } from './filled-world.ts'
 import { laterMigrations, schemaLater, schemaNow } from './later-schema.ts'
 
 describe.each(databases)('a backup of %s', (database) => {
@@ -89,7 +89,7 @@ describe.each(databases)('a backup of %s', (database) => {
   })
 
   test('never replaces a file, unless that is asked for', async () => {
-    const { store } = await openWorld(emptyPlace(database))
+    const { store } = await emptyWorld(database)
     const file = join(newFolder(), 'b.backup')
     writeFileSync(file, 'precious')
 
@@ -100,7 +100,7 @@ describe.each(databases)('a backup of %s', (database) => {
   })
 
   test('holds few rows in memory when rows are large', async () => {
-    const runtime = await openWorld(emptyPlace(database))
+    const runtime = await emptyWorld(database)
     const megabyte = 'x'.repeat(1024 * 1024)
     for (let count = 0; count < 60; count++)
       await runtime.store.write('append', (tx) => savePrompt(tx, `prompt ${count}`, megabyte))
