@@ -90,7 +90,7 @@ export async function startTestPage({ files = sampleFiles, model }: TestPageOpti
     await watchTroubles(made, url, troubles)
     const link = (await heddle('open', '--print')).trim().split('\n').at(-1) ?? ''
     const page = await made.newPage()
-    await page.goto(`${link.replace('/welcome', `/welcome?in=${encodeURIComponent(folder)}`)}`)
+    await page.goto(link)
     await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
     await page.close()
     return made

@@ -21,6 +21,12 @@ export const routeEntries: readonly RouteEntry[] = [
     page: lazy(() => import('../pages/chat/chat.tsx')),
     nav: { label: 'Chat', key: 'c', href: '/s/main', isTab: true },
   },
+  {
+    path: '/turns',
+    page: lazy(() => import('../pages/turns/turns.tsx')),
+    nav: { label: 'Turns', key: 't', href: '/turns' },
+  },
+  { path: '/t/:id', page: lazy(() => import('../pages/turn/turn.tsx')) },
   { path: '/compare/:pair', page: lazy(() => import('../pages/compare/compare.tsx')) },
   { path: '/why/*', page: lazy(() => import('../pages/why/why.tsx')) },
   {

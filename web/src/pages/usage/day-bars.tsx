@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { get } from '../../api/request.ts'
+import type { DayUsage } from '../../api/wire.ts'
 import { Section } from '../../parts/page.tsx'
 import { formatUsd } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
@@ -105,9 +106,7 @@ function lastDays(count: number): string[] {
 }
 
 async function readDays(signal: AbortSignal): Promise<DayCost[]> {
-  const { days } = await get<{
-    days: { day: string; model: string; costUsd: number; estimatedUsd: number; lostUsd: number }[]
-  }>('/v1/usage/days', { days: shownDays }, signal)
+  const { days } = await get<{ days: DayUsage[] }>('/v1/usage/days', { days: shownDays }, signal)
   return days.map(({ day, model, costUsd, estimatedUsd, lostUsd }) => ({
     day,
     model,
