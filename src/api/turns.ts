@@ -9,7 +9,7 @@ import type { PlanView, TaskView } from './views/plan.ts'
 import type { ResultView } from './views/result.ts'
 import type { RunView } from './views/run.ts'
 import type { ImportReport, SessionDetails } from './views/session.ts'
-import type { PathTurn, TreeTurn, TurnLine, TurnView } from './views/turn.ts'
+import type { TreeTurn, TurnLine, TurnView, WindowTurn } from './views/turn.ts'
 import type { WhyView } from './views/why.ts'
 
 /** View of anything that a reference can name. */
@@ -38,7 +38,7 @@ export interface TurnApp {
   /** The path to a session's head or a turn, or all turns. Oldest first. */
   log(folder: string, query: { of?: string; all?: boolean; limit?: number }): Promise<TurnLine[]>
   /** The last turns of the path to a session's head or a turn, with their words, oldest first; `next` leads to earlier ones. */
-  turnWindow(folder: string, query: PageOptions & { of?: string }): Promise<ListPage<PathTurn>>
+  turnWindow(folder: string, query: PageOptions & { of?: string }): Promise<ListPage<WindowTurn>>
   /** The newest turns of a folder, or of all, newest first; without a limit 200. */
   turnTree(query?: PageOptions & { folder?: string; kind?: SessionKind }): Promise<ListPage<TreeTurn>>
   /** Turns without children, whether a session points at them or not. */

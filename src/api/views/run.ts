@@ -101,7 +101,7 @@ export interface RunStep {
 }
 
 /** A model call of a run. */
-export interface RunCall {
+interface RunCall {
   call: number
   model: string
   state: CostState

@@ -32,7 +32,7 @@ export interface TreeTurn extends TurnLine {
 }
 
 /** A turn of a path with its words. Long inputs and outputs of its calls are cut; the view of the turn has them whole. */
-export interface PathTurn extends Omit<TurnView, DetailOfTurn> {
+export interface WindowTurn extends Omit<TurnView, DetailOfTurn> {
   agent: string | null
 }
 

@@ -1,11 +1,11 @@
 import { checkLimit, cursorFrom, type ListPage, type PageOptions, positionOfCursor } from '../../api/views/page.ts'
-import type { PathTurn, TreeTurn, TurnLine } from '../../api/views/turn.ts'
+import type { TreeTurn, TurnLine, WindowTurn } from '../../api/views/turn.ts'
 import type { Step } from '../../domain/run.ts'
 import type { PlacedTurn, Thread, ToolCall } from '../../domain/turn.ts'
 import type { OwnedBy } from '../../store/rows/access/own-sessions.ts'
+import { agentsOfRuns, type BranchTurn, labelsAtHeads, newestTurns } from '../../store/rows/lists/turns-in-order.ts'
 import { toolCallsOf } from '../../store/rows/steps.ts'
 import { readPath, readStepsOnPath } from '../../store/rows/threads.ts'
-import { agentsOfRuns, type BranchTurn, labelsAtHeads, newestTurns } from '../../store/rows/turn-lists.ts'
 import type { Reading } from '../../store/store.ts'
 import { preview, turnLines } from './history.ts'
 
@@ -19,7 +19,7 @@ export async function pathWindow(
   rows: Reading,
   end: Thread,
   { limit = defaultPath, after, ...filter }: OwnedBy & PageOptions,
-): Promise<ListPage<PathTurn>> {
+): Promise<ListPage<WindowTurn>> {
   const last = after === undefined ? end.depth : Math.min(end.depth, positionOfCursor(after)[0] - 1)
   const first = Math.max(1, last - checkLimit(limit) + 1)
   const path = (await readPath(rows, end, first)).filter(({ thread }) => thread.depth <= last)
@@ -33,7 +33,7 @@ export async function pathWindow(
   ])
   return {
     rows: path.map((placed) => ({
-      ...viewPathTurn(placed, steps.get(placed.turn.runId) ?? []),
+      ...viewWindowTurn(placed, steps.get(placed.turn.runId) ?? []),
       agent: agents.get(placed.turn.runId) ?? null,
       sessions: sessions.get(placed.turn.id) ?? [],
     })),
@@ -62,7 +62,7 @@ function branchFacts({ turn, branch, agent }: BranchTurn): Omit<TreeTurn, keyof 
   return { branch, agent, answer: preview(turn.responseMessage.content), costUsd: costUsd + estimatedUsd }
 }
 
-function viewPathTurn({ turn, thread }: PlacedTurn, steps: Step[]): Omit<PathTurn, 'sessions' | 'agent'> {
+function viewWindowTurn({ turn, thread }: PlacedTurn, steps: Step[]): Omit<WindowTurn, 'sessions' | 'agent'> {
   return {
     id: turn.id,
     parentId: turn.parentTurnId,

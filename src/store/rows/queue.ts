@@ -38,7 +38,7 @@ export async function countRunning(rows: Reading): Promise<RunningRuns[]> {
 }
 
 /** What an owner sees before it claims. */
-export interface ClaimView {
+interface ClaimView {
   running: RunningRuns[]
   isQueueEmpty: boolean
 }

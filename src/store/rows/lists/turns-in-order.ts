@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { PlacedTurn } from '../../domain/turn.ts'
-import type { Reading } from '../store.ts'
-import { type PageQuery, type SessionScope, within } from './session-lists.ts'
-import { type PlacedRow, placedFrom } from './threads.ts'
+import type { PlacedTurn } from '../../../domain/turn.ts'
+import type { Reading } from '../../store.ts'
+import { type PageQuery, type SessionScope, within } from '../session-lists.ts'
+import { type PlacedRow, placedFrom } from '../threads.ts'
 
 /** A turn with the session that wrote it, and the agent that answered. */
 export interface BranchTurn extends PlacedTurn {
