@@ -21,6 +21,8 @@ export interface TestPage {
   post<T>(path: string, body: object): Promise<T>
   /** Adds a turn to a session of the folder. */
   append(session: string, user: string, assistant: string): Promise<void>
+  /** Waits for the next question of a run and answers it with a yes, as it is shown. */
+  approveNext(): Promise<void>
   /** Runs a command of the same home and gives what it printed. */
   heddle(...args: string[]): Promise<string>
   /** Ends the daemon as a power cut would; `start` starts it again on the same port. */
@@ -116,8 +118,16 @@ export async function startTestPage({ files = sampleFiles, model }: TestPageOpti
     if (!answer.ok()) throw new Error(`${path}: ${await answer.text()}`)
     return answer.json()
   }
+  const approveNext = async () => {
+    const page = await (await sharedContext({})).newPage()
+    await page.goto(`${url}/s/main`)
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByRole('button', { name: 'Allow once' }).waitFor({ state: 'detached' })
+    await page.close()
+  }
   return {
     post,
+    approveNext,
     async append(session, user, assistant) {
       const draft = { query: [{ content: user }], response: { content: assistant } }
       await post('/v1/turns', { folder, session, draft })
