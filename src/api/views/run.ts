@@ -19,10 +19,6 @@ import type { ListPage, PageOptions } from './page.ts'
 export interface RunView extends Omit<RunLine, 'kind' | 'skill' | 'taskId' | 'tellsOf'> {
   kind: 'run'
   runKind: RunKind
-  /** Beginning of its input. */
-  asked: string
-  createdAt: string
-  finishedAt: string | null
   epoch: number
   crashes: number
   tries: number
@@ -69,6 +65,10 @@ export interface RunLine {
   /** The session that it summarises, for a narrator run. */
   tellsOf?: string
   via: RunOrigin
+  /** Beginning of its input. */
+  asked: string
+  createdAt: string
+  finishedAt: string | null
   /** The part of the queue that it waits in. */
   lane: Lane
   model: TurnModel
@@ -91,6 +91,8 @@ export interface RunFilter extends PageOptions {
   folder?: string
   /** Only runs of requests that were made in the session with this label, those of its agents included. */
   requestsOf?: string
+  /** Only runs of this request: the whole id of its first run. */
+  root?: string
 }
 
 /** Spending by key, those that began last at the end; older ones follow `next`. */

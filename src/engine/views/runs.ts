@@ -21,6 +21,7 @@ import { inReportOrder, totalUsage, type UsageGroup, usageBy } from '../../store
 import type { Reading } from '../../store/store.ts'
 import { isBuiltIn } from '../model/role.ts'
 import { describeActivity } from '../run/doing.ts'
+import { preview } from '../turns/history.ts'
 import { notFound } from '../turns/route.ts'
 
 const defaultRuns = 50
@@ -30,7 +31,7 @@ const day: Millis = 86_400_000
 export async function listRuns(
   rows: Reading,
   now: Millis,
-  { all = false, limit = defaultRuns, after, requestsOf, folder, ...own }: OwnedBy & RunFilter = {},
+  { all = false, limit = defaultRuns, after, requestsOf, folder, root, ...own }: OwnedBy & RunFilter = {},
 ): Promise<ListPage<RunLine>> {
   const page = { limit: checkLimit(limit) + 1, ...(after !== undefined && { after: checkRunCursor(after) }) }
   const at = folder === undefined ? {} : { folder }
@@ -38,7 +39,11 @@ export async function listRuns(
     requestsOf === undefined
       ? { sessions: { ...own, ...at } }
       : { sessions: own, requestsOf: { ...own, ...at, label: requestsOf } }
-  const found = await listedRuns(rows, { live: !all, ...scope }, page)
+  const found = await listedRuns(
+    rows,
+    { live: !all, ...scope, ...(root !== undefined && { root: checkRunCursor(root) }) },
+    page,
+  )
   const shown = found.slice(-limit)
   const oldest = found.length > limit ? shown[0]?.run.id : undefined
   return { rows: await runLines(rows, shown, now), ...(oldest !== undefined && { next: oldest }) }
@@ -114,7 +119,7 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
   const unfinished = runs.filter(({ finishedAt }) => finishedAt === null)
   const doing = await describeActivity(rows, unfinished, now)
   return listed.map((each) => {
-    const { run, session, narrates, activeAt, model } = each
+    const { run, session, narrates, activeAt, model, asked } = each
     const spent = spending.get(run.id) ?? spendingOf([])
     return {
       id: run.id,
@@ -131,6 +136,9 @@ export async function runLines(rows: Reading, listed: readonly ListedRun[], now:
       ...(run.taskId !== null && { taskId: run.taskId }),
       via: run.via,
       lane: run.lane,
+      asked: preview(asked),
+      createdAt: new Date(run.createdAt).toISOString(),
+      finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
       model: { requested: run.modelRequested, actual: model, ...(run.modelClamp && { clamped: run.modelClamp }) },
       doing: doing.get(run.id) ?? run.error?.message ?? run.state,
       silentForSeconds: seconds(now - (run.finishedAt ?? activeAt ?? run.createdAt)),

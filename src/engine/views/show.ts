@@ -167,8 +167,6 @@ async function viewRun(rows: Reading, id: string, { now, limits }: ShowContext):
     kind: 'run',
     runKind: run.kind,
     asked: preview(items.map(({ content }) => content).join(' ')),
-    createdAt: new Date(run.createdAt).toISOString(),
-    finishedAt: run.finishedAt === null ? null : new Date(run.finishedAt).toISOString(),
     epoch: run.epoch,
     crashes: run.crashes,
     tries: run.tries,

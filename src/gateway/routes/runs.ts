@@ -56,6 +56,7 @@ export const runRoutes: RoutesOf<RunApp> = {
         all: flag.default(false),
         folder: folder.exactOptional(),
         requestsOf: label.exactOptional(),
+        root: z.string().max(100).exactOptional().describe('the first run of a request: only runs of this request'),
         ...page,
       }),
       answer: { rows: 'runs' },

@@ -11,6 +11,9 @@ import { type PageQuery, type SessionScope, within } from './session-lists.ts'
 import { stepFrom } from './steps.ts'
 import { callSums } from './usage.ts'
 
+/** A list shows less of an input than this. */
+const askedLength = 400
+
 /** A run with what a list says of it. */
 export interface ListedRun {
   run: Run
@@ -21,6 +24,8 @@ export interface ListedRun {
   activeAt: Millis | null
   /** Model of the last answered call. */
   model: string | null
+  /** Beginning of its first input. */
+  asked: string
 }
 
 /** Which runs a list is about. Imported turns have no place in one. */
@@ -31,12 +36,14 @@ interface RunListScope {
   sessions?: SessionScope
   /** Only runs of requests that were made in these sessions. */
   requestsOf?: SessionScope
+  /** Only runs of this request. */
+  root?: string
 }
 
 /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
 export async function listedRuns(
   rows: Reading,
-  { live, sessions = {}, requestsOf = {} }: RunListScope,
+  { live, sessions = {}, requestsOf = {}, root }: RunListScope,
   { limit, after }: PageQuery<string>,
 ): Promise<ListedRun[]> {
   let page = rows.build.selectFrom('runs').selectAll().where('kind', '<>', 'import')
@@ -49,6 +56,7 @@ export async function listedRuns(
     const roots = rows.build.selectFrom('runs as root').innerJoin('sessions', 'sessions.id', 'root.session_id')
     page = page.where('root_run_id', 'in', roots.select('root.id').where(asked))
   }
+  if (root !== undefined) page = page.where('root_run_id', '=', root)
   if (after !== undefined) page = page.where('id', '<', after)
   // Ids begin with their time.
   const found = await rows.all(withFacts(rows, page.orderBy('id', 'desc').limit(limit)))
@@ -135,6 +143,8 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
       // A partial reply counts as well, but complete ones come first.
       sql<string | null>`(SELECT model FROM usage WHERE run_id = runs.id AND state IN ('spent', 'estimated')
         ORDER BY state DESC, call DESC LIMIT 1)`.as('answered_by'),
+      sql<string | null>`(SELECT substr(content, 1, ${sql.lit(askedLength)}) FROM inbox WHERE run_id = runs.id
+        ORDER BY seq, id LIMIT 1)`.as('asked'),
     ])
 }
 
@@ -146,6 +156,7 @@ type FactRow = RunRow & {
   call_at: number | null
   pause_at: number | null
   answered_by: string | null
+  asked: string | null
 }
 
 function listedFrom(row: FactRow): ListedRun {
@@ -156,5 +167,6 @@ function listedFrom(row: FactRow): ListedRun {
     narrates: row.narrates,
     activeAt: times.length === 0 ? null : Math.max(...times),
     model: row.answered_by,
+    asked: row.asked ?? '',
   }
 }

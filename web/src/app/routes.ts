@@ -21,5 +21,23 @@ export const routeEntries: readonly RouteEntry[] = [
     page: lazy(() => import('../pages/chat/chat.tsx')),
     nav: { label: 'Chat', key: 'c', href: '/s/main', isTab: true },
   },
+  {
+    path: '/needs/:id?',
+    page: lazy(() => import('../pages/needs/needs.tsx')),
+    nav: { label: 'Needs you', key: 'n', href: '/needs', isTab: true },
+  },
+  {
+    path: '/runs',
+    page: lazy(() => import('../pages/runs/runs.tsx')),
+    nav: { label: 'Runs', key: 'r', href: '/runs', isTab: true },
+  },
+  { path: '/runs/:id', page: lazy(() => import('../pages/run/run.tsx')) },
+  {
+    path: '/plans',
+    page: lazy(() => import('../pages/plan/plans.tsx')),
+    nav: { label: 'Plans', key: 'p', href: '/plans' },
+  },
+  { path: '/plans/:id', page: lazy(() => import('../pages/plan/plan.tsx')) },
+  { path: '/tasks/:id', page: lazy(() => import('../pages/plan/task-address.tsx')) },
   { path: '/welcome', page: lazy(() => import('../pages/welcome/welcome.tsx')) },
 ]
