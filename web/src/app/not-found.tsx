@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
+import { Button } from '../parts/button.tsx'
 import { EmptyState } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { withoutBidi } from '../text/safe-text.ts'
@@ -13,12 +14,11 @@ export function NotFound(): ReactNode {
     <Page title="Not found">
       <EmptyState title={`There is no page ${wanted}`}>
         <p>
-          It may have been moved, or the address is cut off.{' '}
-          <button type="button" onClick={() => openPalette(wanted.split('/').at(-1) ?? '')}>
-            Search for it
-          </button>{' '}
-          or go to the <Link href="/">overview</Link>.
+          It may have been moved, or the address is cut off. Search for it, or go to the <Link href="/">overview</Link>.
         </p>
+        <div>
+          <Button onClick={() => openPalette(wanted.split('/').at(-1) ?? '')}>Search for it</Button>
+        </div>
       </EmptyState>
     </Page>
   )

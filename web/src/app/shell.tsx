@@ -45,7 +45,7 @@ function SideNav(): ReactNode {
         <img src="/icon.svg" alt="" width="16" height="16" /> heddle
       </Link>
       <div className={styles['folder']} title={folder}>
-        {shortPath(folder)}
+        <bdi>{shortPath(folder)}</bdi>
       </div>
       <NavLinks entries={entries} />
       <button type="button" className={styles['go']} onClick={() => openPalette()}>

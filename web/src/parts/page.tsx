@@ -1,5 +1,6 @@
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useStatus } from '../api/queries.ts'
+import { Button } from './button.tsx'
 import styles from './page.module.css'
 
 interface PageProps {
@@ -11,8 +12,8 @@ interface PageProps {
   /** At the end of the title's line. */
   actions?: ReactNode
   children: ReactNode
-  /** Beside the page; below it on a narrow screen. */
-  side?: ReactNode
+  /** Beside the page; on a narrow screen a button with this label opens it. */
+  side?: { label: string; content: ReactNode } | undefined
   /** `full` for graphs and tables, `reading` for text. */
   width?: 'reading' | 'full'
 }
@@ -20,17 +21,32 @@ interface PageProps {
 /** A screen: its title, what is known at one glance, and its content. */
 export function Page({ title, heading, facts, actions, children, side, width = 'full' }: PageProps): ReactNode {
   useTitle(title)
+  const [isSideOpen, setSideOpen] = useState(false)
   return (
     <div className={side === undefined ? styles['page'] : `${styles['page']} ${styles['with-side']}`}>
       <main className={styles['main']} id="content" tabIndex={-1}>
         <header className={styles['header']}>
           <h1 className={styles['title']}>{heading ?? title}</h1>
           {facts !== undefined && <div className={styles['facts']}>{facts}</div>}
-          {actions !== undefined && <div className={styles['actions']}>{actions}</div>}
+          <div className={styles['actions']}>
+            {actions}
+            {side !== undefined && (
+              <Button aria-expanded={isSideOpen} onClick={() => setSideOpen(!isSideOpen)} isOnlyNarrow>
+                {side.label}
+              </Button>
+            )}
+          </div>
         </header>
         <div className={styles[width]}>{children}</div>
       </main>
-      {side !== undefined && <aside className={styles['side']}>{side}</aside>}
+      {side !== undefined && (
+        <aside className={isSideOpen ? `${styles['side']} ${styles['open']}` : styles['side']} aria-label={side.label}>
+          <div className={styles['close']}>
+            <Button onClick={() => setSideOpen(false)}>Close</Button>
+          </div>
+          {side.content}
+        </aside>
+      )}
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useMemo, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
-import { useApprovals, usePlans, useRuns } from '../../api/queries.ts'
+import { useApprovals, usePlans, useRun, useRuns } from '../../api/queries.ts'
 import { post } from '../../api/request.ts'
 import type { CommandOutcome, RunLine, Turn } from '../../api/wire.ts'
 import { Budget } from '../../parts/budget.tsx'
@@ -56,16 +56,21 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
       facts={<ChatFacts turns={thread.lines.at(-1)?.depth ?? 0} live={live} />}
       actions={live.own && <Button onClick={() => void stop(live.own)}>Stop</Button>}
       side={
-        head !== undefined && tree.length > 0 ? (
-          <TurnTree
-            turns={tree}
-            session={session}
-            head={head}
-            shown={shown}
-            marked={marks.marked}
-            onCompare={compare}
-          />
-        ) : undefined
+        head !== undefined && tree.length > 0
+          ? {
+              label: 'Turns',
+              content: (
+                <TurnTree
+                  turns={tree}
+                  session={session}
+                  head={head}
+                  shown={shown}
+                  marked={marks.marked}
+                  onCompare={compare}
+                />
+              ),
+            }
+          : undefined
       }
       width="reading"
     >
@@ -106,15 +111,24 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
 }
 
 function ChatFacts({ turns, live }: { turns: number; live: LiveWork }): ReactNode {
-  const budget = live.own && { spent: live.own.costUsd + live.own.estimatedUsd }
   return (
     <>
       {turns > 0 && <span className="mono">turn {turns}</span>}
       {live.count > 0 && <State name="running" word={`${live.count} running`} />}
-      {live.approvals.length > 0 && <State name="needs-you" word={`${live.approvals.length} need you`} />}
-      {budget && <Budget spent={budget.spent} of={null} what="so far" />}
+      {live.approvals.length > 0 && (
+        <State
+          name="needs-you"
+          word={live.approvals.length === 1 ? '1 needs you' : `${live.approvals.length} need you`}
+        />
+      )}
+      {live.own && <RequestBudget runId={live.own.id} />}
     </>
   )
+}
+
+function RequestBudget({ runId }: { runId: string }): ReactNode {
+  const { data } = useRun(runId)
+  return data && <Budget spent={data.budget.spentUsd} of={data.budget.usd} what="for this request" />
 }
 
 /** What is under way for a session. */

@@ -18,8 +18,12 @@ export function useScrollPlace({ shown, turns, isReady }: ScrollPlace): void {
   const before = useRef<{ first: string | undefined; height: number }>({ first: undefined, height: 0 })
 
   useEffect(() => {
+    let last = window.scrollY
     const onScroll = () => {
-      isAtEnd.current = window.scrollY + window.innerHeight >= document.body.scrollHeight - nearEnd
+      const isNearEnd = window.scrollY + window.innerHeight >= document.body.scrollHeight - nearEnd
+      // Only scrolling up leaves the end: growing moves it away.
+      if (isNearEnd || window.scrollY < last) isAtEnd.current = isNearEnd
+      last = window.scrollY
     }
     window.addEventListener('scroll', onScroll, { passive: true })
     return () => window.removeEventListener('scroll', onScroll)

@@ -7,6 +7,7 @@ import { Reference } from '../../parts/reference.tsx'
 import { State, stateOf } from '../../parts/state.tsx'
 import { formatCost, formatTime, formatTokens } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
+import { previewOf } from '../../text/preview.ts'
 import { RichText } from '../../text/rich-text.tsx'
 import styles from './turn-block.module.css'
 
@@ -35,9 +36,7 @@ export const TurnBlock = memo(function TurnBlock({ turn, isShown, isMarked, ...a
       aria-label={`Turn ${turn.depth}`}
       tabIndex={-1}
     >
-      {turn.query.map((message) => (
-        <Input key={message.id} message={message} />
-      ))}
+      <Inputs messages={turn.query} />
       <div className={styles['answer']}>
         {turn.toolCalls.length > 0 && (
           <div className={styles['calls']}>
@@ -53,27 +52,40 @@ export const TurnBlock = memo(function TurnBlock({ turn, isShown, isMarked, ...a
   )
 })
 
-/** An input: a person's words in serif, what an agent reported folded away. */
-function Input({ message }: { message: Turn['query'][number] }): ReactNode {
-  const { source = 'human', content, timestamp } = message
-  if (source === 'human')
-    return (
-      <div className={styles['you']}>
-        <p className={styles['who']}>
-          you <time dateTime={new Date(timestamp).toISOString()}>{formatTime(timestamp)}</time>
-        </p>
-        <PlainWords text={content} isSerif />
-      </div>
-    )
-  const [first = '', ...rest] = content.split('\n')
+type Message = Turn['query'][number]
+
+/** What a turn answers: a person's words in serif; what agents reported folded into one line. */
+function Inputs({ messages }: { messages: Message[] }): ReactNode {
+  const said = messages.filter(({ source = 'human' }) => source === 'human')
+  const reported = messages.filter((message) => !said.includes(message))
   return (
-    <details className={styles['report']}>
-      <summary>
-        <span className={styles['who']}>{source === 'agent' ? 'result' : source}</span> {first.slice(0, 200)}
-      </summary>
-      <PlainWords text={rest.length > 0 ? content : first} />
-    </details>
+    <>
+      {reported.length > 0 && (
+        <details className={styles['report']}>
+          <summary>
+            <span className={styles['who']}>reported</span> {summaryOf(reported)}
+          </summary>
+          {reported.map(({ id, content }) => (
+            <PlainWords key={id} text={content} />
+          ))}
+        </details>
+      )}
+      {said.map(({ id, content, timestamp }) => (
+        <div key={id} className={styles['you']}>
+          <p className={styles['who']}>
+            you <time dateTime={new Date(timestamp).toISOString()}>{formatTime(timestamp)}</time>
+          </p>
+          <PlainWords text={content} isSerif />
+        </div>
+      ))}
+    </>
   )
+}
+
+/** Who reported; the note that all have ended says no more than that. */
+function summaryOf(reported: Message[]): string {
+  const reports = reported.filter(({ content }) => content.startsWith('[agent_result:'))
+  return (reports.length > 0 ? reports : reported).map(({ content }) => previewOf(content)).join(' · ')
 }
 
 function TurnFoot({ turn, isMarked, ...actions }: { turn: Turn; isMarked: boolean } & TurnActions): ReactNode {

@@ -6,6 +6,7 @@ import { countLanes, LaneGraph } from '../../parts/lane-graph.tsx'
 import { State, stateOf } from '../../parts/state.tsx'
 import { placeInLanes } from '../../parts/turn-lanes.ts'
 import { countOf } from '../../text/format.ts'
+import { previewOf } from '../../text/preview.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './turn-tree.module.css'
 
@@ -53,7 +54,7 @@ export function TurnTree({ turns, session, head, shown, marked, onCompare }: Tur
                 aria-current={turn.id === shown ? 'true' : undefined}
               >
                 <span className={styles['depth']}>{turn.depth}</span>
-                <span className={styles['preview']}>{withoutBidi(turn.preview)}</span>
+                <span className={styles['preview']}>{previewOf(turn.preview)}</span>
                 {turn.status !== 'completed' && <State name={stateOf(turn.status)} isBare />}
               </Link>
               {turn.session !== undefined && <span className={styles['label']}>{withoutBidi(turn.session)}</span>}

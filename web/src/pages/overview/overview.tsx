@@ -15,6 +15,7 @@ import { Reference } from '../../parts/reference.tsx'
 import { State, stateOf, stateOfRun } from '../../parts/state.tsx'
 import { countOf, formatDuration, formatTime, shortPath } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
+import { previewOf } from '../../text/preview.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import styles from './overview.module.css'
 
@@ -175,6 +176,17 @@ function Running({ runs }: { runs: RunLine[] }): ReactNode {
 
 /** What a run waits for, as links: an answer of yours, or the runs that it started. */
 function WaitsFor({ run, runs }: { run: RunLine; runs: RunLine[] }): ReactNode {
+  const { data: approvals = [] } = useApprovals()
+  const asked = approvals.filter(({ runId }) => runId === run.id)
+  if (asked.length > 0)
+    return (
+      <span className="row">
+        <State name="needs-you" word="you" />
+        {asked.map(({ id }) => (
+          <Reference key={id} to={`approval:${id}`} />
+        ))}
+      </span>
+    )
   if (run.waitingFor !== undefined) return <PlainWords text={run.waitingFor} />
   const children = runs.filter(({ parentRunId }) => parentRunId === run.id)
   if (children.length === 0) return <span className="quiet">–</span>
@@ -200,7 +212,7 @@ function SinceLast({ turns }: { turns: Status['sinceLast'] }): ReactNode {
             <li key={turnId} className={styles['turn']}>
               <State name={stateOf(status)} isBare />
               <Link href={`/s/${encodeURIComponent(session)}/${turnId}`} className={styles['preview']}>
-                {withoutBidi(preview)}
+                {previewOf(preview)}
               </Link>
               <span className="quiet small">{withoutBidi(session)}</span>
               <span className="quiet small">
