@@ -143,8 +143,10 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
       // A partial reply counts as well, but complete ones come first.
       sql<string | null>`(SELECT model FROM usage WHERE run_id = runs.id AND state IN ('spent', 'estimated')
         ORDER BY state DESC, call DESC LIMIT 1)`.as('answered_by'),
-      sql<string | null>`(SELECT substr(content, 1, ${sql.lit(askedLength)}) FROM inbox WHERE run_id = runs.id
-        ORDER BY seq, id LIMIT 1)`.as('asked'),
+      sql<
+        string | null
+      >`(SELECT substr(${sql.raw(dialect.types.json('payload_json'))} ->> 'content', 1, ${sql.lit(askedLength)})
+        FROM inbox WHERE run_id = runs.id ORDER BY seq, id LIMIT 1)`.as('asked'),
     ])
 }
 

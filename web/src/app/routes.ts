@@ -5,8 +5,8 @@ export interface RouteEntry {
   /** As wouter writes it: `:name` is a part of the path, `?` marks what may be missing. */
   path: string
   page: LazyExoticComponent<ComponentType>
-  /** Of a page in the navigation; `g` and the key go there. `isTab` is one of the four on a phone. */
-  nav?: { label: string; key: string; href: string; isTab?: true }
+  /** Of a page in the navigation; `g` and the key go there. `isTab` is one of the four on a phone, there perhaps by a shorter name. */
+  nav?: { label: string; key: string; href: string; isTab?: true; tabLabel?: string }
 }
 
 /** All pages, in the order of the navigation. Each is loaded when it is first opened. */
@@ -24,7 +24,7 @@ export const routeEntries: readonly RouteEntry[] = [
   {
     path: '/needs/:id?',
     page: lazy(() => import('../pages/needs/needs.tsx')),
-    nav: { label: 'Needs you', key: 'n', href: '/needs', isTab: true },
+    nav: { label: 'Needs you', key: 'n', href: '/needs', isTab: true, tabLabel: 'Needs' },
   },
   {
     path: '/runs',

@@ -1,7 +1,8 @@
 import type { TaskLine } from '../../api/wire.ts'
-import { type StateName, stateOf } from '../../parts/state.tsx'
+import type { StateName } from '../../parts/state.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import { type GraphLayout, nodeSize, type Point } from './graph-layout.ts'
+import { stateOfTask, wordOf } from './task-state.ts'
 
 /** What part of the graph is seen: its upper left corner, and how large. */
 export interface Camera extends Point {
@@ -249,17 +250,6 @@ function drawGlyph(
   }
   context.stroke()
   context.setLineDash([])
-}
-
-/** A task that has started but waits for a free slot is queued. */
-export function stateOfTask({ status, isQueued }: Pick<TaskLine, 'status' | 'isQueued'>): StateName {
-  return isQueued ? 'queued' : status === 'blocked' ? 'waiting' : stateOf(status)
-}
-
-export function wordOf(task: Pick<TaskLine, 'status' | 'isQueued'>): string {
-  if (task.isQueued) return 'queued'
-  const words: Record<string, string> = { pending: 'not started', completed: 'done' }
-  return Object.hasOwn(words, task.status) ? (words[task.status] ?? task.status) : task.status
 }
 
 function colorOf(state: StateName, palette: Palette): string {

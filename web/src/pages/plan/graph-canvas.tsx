@@ -1,10 +1,10 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import type { TaskLine } from '../../api/wire.ts'
 import { Button } from '../../parts/button.tsx'
-import { wordOf } from './draw-graph.ts'
 import styles from './graph-canvas.module.css'
 import { neighbourOf } from './graph-neighbours.ts'
 import { GraphPainter } from './graph-painter.ts'
+import { wordOf } from './task-state.ts'
 
 interface GraphCanvasProps {
   tasks: readonly TaskLine[]

@@ -76,7 +76,15 @@ function LoadedPlan({ plan }: { plan: Plan }): ReactNode {
         </>
       }
       actions={<CancelPlan plan={plan} />}
-      {...(opened !== undefined && { side: <TaskSheet key={opened} id={opened} plan={plan} onClose={close} /> })}
+      side={
+        opened === undefined
+          ? undefined
+          : {
+              label: `task:${opened}`,
+              content: <TaskSheet key={opened} id={opened} plan={plan} onClose={close} />,
+              onClose: close,
+            }
+      }
     >
       <Start plan={plan} />
       <Troubles plan={plan} />

@@ -11,9 +11,9 @@ import { PlainWords } from '../../text/plain-words.tsx'
 import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import { BriefForm } from './brief-form.tsx'
-import { stateOfTask, wordOf } from './draw-graph.ts'
 import { useResult, useTask } from './plan-data.ts'
 import styles from './task-sheet.module.css'
+import { outcomeOf, stateOfTask, wordOf } from './task-state.ts'
 
 interface TaskSheetProps {
   id: number
@@ -29,9 +29,11 @@ export function TaskSheet({ id, plan, onClose }: TaskSheetProps): ReactNode {
     <section className={styles['sheet']} aria-label={`task:${id}`}>
       <header className={styles['head']}>
         <span className="mono quiet">task:{id}</span>
-        <Button look="quiet" aria-label="Close the task" onClick={onClose}>
-          ✕
-        </Button>
+        <span className={styles['close']}>
+          <Button look="quiet" aria-label="Close the task" onClick={onClose}>
+            ✕
+          </Button>
+        </span>
       </header>
       {error && <Failure error={error} />}
       {!task && !error && <Loading />}
@@ -60,7 +62,7 @@ function TaskState({ task }: { task: Task }): ReactNode {
         {task.runId !== undefined && <Reference to={`run:${task.runId}`} />}
       </p>
       {task.status === 'failed' && task.runId !== undefined && <FailureReason runId={task.runId} />}
-      {task.status === 'running' && task.doing !== undefined && <PlainWords text={task.doing} />}
+      {task.status === 'running' && task.doing !== undefined && <PlainWords text={outcomeOf(task)} />}
       {task.reason !== undefined && task.status !== 'failed' && (
         <div className="quiet small">
           <PlainWords text={task.reason} />
@@ -157,7 +159,9 @@ function Brief({ task }: { task: Task }): ReactNode {
   return (
     <section className={styles['part']}>
       <h3>Brief</h3>
-      <PlainWords text={task.context} isSerif />
+      <div className={styles['brief']}>
+        <PlainWords text={task.context} />
+      </div>
     </section>
   )
 }

@@ -5,9 +5,10 @@ import { Reference } from '../../parts/reference.tsx'
 import { rowMark } from '../../parts/row-keys.ts'
 import { State } from '../../parts/state.tsx'
 import { formatDuration } from '../../text/format.ts'
+import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
-import { stateOfTask, wordOf } from './draw-graph.ts'
 import styles from './plan.module.css'
+import { outcomeOf, stateOfTask, wordOf } from './task-state.ts'
 
 interface TaskTableProps {
   tasks: readonly TaskLine[]
@@ -51,12 +52,20 @@ export function TaskTable({ tasks, opened, addressOf }: TaskTableProps): ReactNo
                 )}
                 {task.dependsOn.length > 6 && <span className="quiet">and {task.dependsOn.length - 6} more</span>}
               </td>
-              <td className="mono quiet">{task.seconds === undefined ? '' : formatDuration(task.seconds)}</td>
-              <td className={styles['came']}>{withoutBidi(task.doing ?? task.summary ?? task.reason ?? '')}</td>
+              <td className={`mono quiet ${styles['time']}`}>{timeOf(task)}</td>
+              <td className={styles['came']}>
+                <PlainWords text={outcomeOf(task)} />
+              </td>
             </tr>
           ))}
         </tbody>
       </table>
     </div>
   )
+}
+
+/** Whole seconds are known. */
+function timeOf({ seconds }: TaskLine): string {
+  if (seconds === undefined) return ''
+  return seconds === 0 ? '<1 s' : formatDuration(seconds)
 }

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import type { Run } from '../../api/wire.ts'
 import { Budget } from '../../parts/budget.tsx'
 import { Reference } from '../../parts/reference.tsx'
+import { secondsOf } from '../../parts/run-tree.ts'
 import { formatCost, formatCount, formatDuration, formatTime, formatTokens } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
@@ -21,7 +22,7 @@ export function RunFacts({ run }: { run: Run }): ReactNode {
       </Fact>
       <Fact name="budget">
         <span className="row">
-          <Budget spent={budget.spentUsd} of={budget.usd} what="for the whole request" />
+          <Budget spent={budget.spentUsd} of={budget.usd} what="for the request" />
           <span className="mono">
             this run {formatCost(usage)}, {formatTokens(usage.inputTokens)} in, {formatTokens(usage.outputTokens)} out
           </span>
@@ -29,7 +30,7 @@ export function RunFacts({ run }: { run: Run }): ReactNode {
       </Fact>
       <Fact name="work">
         <span className="row">
-          <span>{formatDuration(run.ageSeconds)}</span>
+          <span>{formatDuration(secondsOf(run))}</span>
           <span>
             {formatCount(steps.filter(({ kind }) => kind === 'reply').length)} of {formatCount(budget.steps)} model
             calls
@@ -126,7 +127,7 @@ function ModelFact({ run: { model, profile } }: { run: Run }): ReactNode {
       {clamped && <span className={styles['warning']}>{withoutBidi(clamped.why)}</span>}
       {profile && (
         <span className="quiet">
-          profile {withoutBidi(profile.id)}, version {profile.version}
+          {withoutBidi(profile.id)}, version {profile.version}
         </span>
       )}
     </span>
@@ -144,8 +145,8 @@ function ToolsFact({ run: { effectiveTools, ceiling, profile, agent } }: { run: 
         <span className={styles['more']}>Why these?</span>
       </summary>
       <p>
-        @{agent ?? 'agent'} {profile ? `has the profile ${withoutBidi(profile.id)}` : 'has no profile'}, and nothing may
-        have more than the run that started it.
+        @{agent ?? 'agent'} {profile ? `has ${withoutBidi(profile.id)}` : 'has no profile'}, and nothing may have more
+        than the run that started it.
       </p>
       {ceiling.tools && (
         <p>

@@ -4,13 +4,14 @@ import { Link, useLocation, useParams, useSearchParams } from 'wouter'
 import { useRun } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Run, RunLine } from '../../api/wire.ts'
+import { buttonLook } from '../../parts/button.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { Failure, Loading } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { useRowKeys } from '../../parts/row-keys.ts'
 import { RunRow } from '../../parts/run-row.tsx'
-import { treesOf, wordsOf } from '../../parts/run-tree.ts'
+import { approvalIn, isAskedByPerson, treesOf, wordsOf } from '../../parts/run-tree.ts'
 import { State, stateOfRun } from '../../parts/state.tsx'
 import { shortId } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
@@ -85,11 +86,16 @@ function LoadedRun({ run }: { run: Run }): ReactNode {
       )}
       {run.waitingFor !== undefined && (
         <p className={styles['waits']}>
-          <State name={stateOfRun(run)} word="waits for" /> <PlainWords text={waitWords(run)} />
+          <State name={stateOfRun(run)} word="waits" /> <PlainWords text={waitWords(run)} />
+          {approvalIn(run) !== undefined && (
+            <Link href={`/needs/${approvalIn(run)}`} className={buttonLook('main')}>
+              Look and answer
+            </Link>
+          )}
         </p>
       )}
       <div className={styles['asked']}>
-        <PlainWords text={wordsOf(run)} isSerif={run.via === 'user'} />
+        <PlainWords text={wordsOf(run)} isSerif={isAskedByPerson(run)} />
       </div>
       <RunFacts run={run} />
       <div className={styles['tabs']}>
@@ -115,7 +121,7 @@ function LoadedRun({ run }: { run: Run }): ReactNode {
 const labels: Record<View, string> = { tree: 'Tree', time: 'Time', log: 'Log' }
 
 function waitWords({ waitingFor = '', doing }: Run): string {
-  return doing === '' ? waitingFor : doing
+  return (doing === '' ? waitingFor : doing).replace(/ \(heddle approve \d+\)/, '')
 }
 
 function useRunsOfRequest(root: string): RunLine[] {
