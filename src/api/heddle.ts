@@ -1,5 +1,6 @@
 import type { Principal } from '../domain/access/principal.ts'
 import type { Millis } from '../domain/clock.ts'
+import type { Event } from '../domain/event.ts'
 import type { StreamDelta } from '../domain/stream-delta.ts'
 import type { App } from './app.ts'
 import type { WorkInProgress } from './views/run.ts'
@@ -31,6 +32,10 @@ export interface Heddle {
     request: { key: string; hash: string; isRepeatable: boolean },
     act: () => Promise<unknown>,
   ): Promise<unknown>
+  /** Those of these events that a principal may see, as it may see them: for events that were read once for all. */
+  shownTo(principal: Principal, events: readonly Event[]): Promise<Event[]>
+  /** Whether a principal may hear the text of a run. */
+  mayHear(principal: Principal, runId: string): Promise<boolean>
   /** Starts a worker in this process, for one session or for all; a home has only one worker for all. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
   /** Streams the text of this process's runs; the returned function stops it. */

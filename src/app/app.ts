@@ -35,6 +35,7 @@ import { commandApp } from './commands/command-app.ts'
 import { modelApp } from './commands/model-app.ts'
 import { engineOf } from './engine.ts'
 import { eventApp } from './event-app.ts'
+import { EventAudience } from './event-audience.ts'
 import { type Caller, onePerPrincipal } from './guard/caller.ts'
 import { guarded } from './guard/guard.ts'
 import { jobApp } from './job-app.ts'
@@ -117,6 +118,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...{ ...settings, runDirectory: paths.run, agents, files, search: index, embedding, senders },
   })
   const defaults = defaultsOf(settings)
+  const audience = new EventAudience(store)
   const shared = {
     ...memoryApp(runtime, config.memory.most),
     ...(files ? fileSearch(runtime, files) : noFiles),
@@ -149,6 +151,8 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
     listen: live.listen,
+    shownTo: (principal, events) => audience.shownTo(principal, events),
+    mayHear: (principal, runId) => audience.mayHear(principal, runId),
     async close() {
       runtime.meaning?.close()
       await store.close()

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { App } from '../api/app.ts'
 import type { Heddle } from '../api/heddle.ts'
 import type { ListPage } from '../api/views/page.ts'
-import { isOwner, type Principal } from '../domain/access/principal.ts'
+import type { Principal } from '../domain/access/principal.ts'
 import type { Clock } from '../domain/clock.ts'
 import { UsageError } from '../domain/errors.ts'
 import type { Health } from './api.ts'
@@ -119,9 +119,9 @@ async function follow(c: HttpContext, context: RouteContext): Promise<Response> 
   // A browser that connects again repeats the address, and says beside it how far it came.
   const after = parseFields(streamQuery.shape.after.optional(), c.req.header('last-event-id') || asked)
   const query = { ...rest, ...(after !== undefined && { after }) }
-  // Refuse an invalid cursor before the stream starts.
-  if (query.after !== undefined) await app.events({ after: query.after, limit: 1 })
-  const follower = new Follower(app, context, { ...query, seesAll: isOwner(principal) }, context)
+  // Refuse an invalid cursor, and a principal who may see nothing, before the stream starts.
+  await app.events({ limit: 1, ...(after !== undefined && { after }) })
+  const follower = new Follower(app, context, { ...query, principal }, context)
   followers.add(follower)
   follower.gone.addEventListener('abort', () => followers.delete(follower))
   const lost = lossOfRights(sender, context, follower.gone)

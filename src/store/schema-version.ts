@@ -13,7 +13,8 @@ import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
 import { searchTables } from './migrations/0031-search.ts'
 import { policies } from './migrations/0032-policies.ts'
 import { runProfiles } from './migrations/0033-run-profiles.ts'
-import { kindsOfTokens } from './migrations/0034-sign-in.ts'
+import { modelsOfSubagents } from './migrations/0034-models-of-subagents.ts'
+import { kindsOfTokens } from './migrations/0035-sign-in.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -70,6 +71,7 @@ export const migrations: readonly Migration[] = [
   searchTables,
   policies,
   runProfiles,
+  modelsOfSubagents,
   kindsOfTokens,
 ]
 

@@ -21,6 +21,8 @@ export function heddleOf(app: App, process: Partial<Heddle> = {}): Heddle {
     once: (_, __, act) => act(),
     work: () => Promise.reject(new Error('this Heddle does no work')),
     listen: () => () => undefined,
+    shownTo: async (_, events) => [...events],
+    mayHear: async () => true,
     close: async () => undefined,
     ...process,
   }

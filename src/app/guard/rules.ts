@@ -50,6 +50,8 @@ export const rules: RulesOf<App> = {
     about: (reference) => withKind('run', reference),
   },
   usage: { action: 'run.usage' },
+  usageByDay: { action: 'run.usage' },
+  runSteps: { action: 'turn.read', args: async (checks, run) => [await checks.named(run, '/', 'run')] },
   status: {
     action: 'run.status',
     args: async (checks, folder, since) => [await checks.folder(folder), since],
@@ -123,6 +125,14 @@ export const rules: RulesOf<App> = {
       return [at, query.all ? query : { ...query, of: await checks.named(query.of ?? 'main', at) }]
     },
   },
+  turnWindow: {
+    action: 'turn.read',
+    async args(checks, folder, query) {
+      const at = await checks.folder(folder)
+      return [at, { ...query, of: await checks.named(query.of ?? 'main', at) }]
+    },
+  },
+  turnTree: { action: 'turn.read', args: async (checks, query) => [await inFolder(checks, query)] },
   tips: { action: 'turn.read' },
   context: {
     action: 'turn.read',

@@ -5,16 +5,15 @@ import { mergeRunOptions } from '../../domain/run-options.ts'
 import type { Session } from '../../domain/session.ts'
 import { recordEvent } from '../../store/rows/events.ts'
 import { bindItems, itemsOfRun, unbindItems } from '../../store/rows/inbox.ts'
-import { isRegistered } from '../../store/rows/owners.ts'
 import {
-  countRunning,
   firstQueued,
   type QueueFilter,
   type RunningRuns,
   takeClaimLock,
   tryClaimLock,
+  viewOfClaimant,
 } from '../../store/rows/queue.ts'
-import { assignRun, findRun, lockRun } from '../../store/rows/runs.ts'
+import { assignRun, findRun, relockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
 import { promptText } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
@@ -65,9 +64,10 @@ export async function claimAtOnce(
  * must be held.
  */
 async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<Run | undefined> {
+  const view = await viewOfClaimant(tx, ownerId)
   // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
-  if (!(await isRegistered(tx, ownerId))) return undefined
-  const running = await countRunning(tx)
+  if (!view || view.isQueueEmpty) return undefined
+  const { running } = view
   const full = lanes.filter((lane) => freeSlots(limits, running, lane) <= 0)
   if (full.length === lanes.length) return undefined
   const filter: QueueFilter = {
@@ -97,11 +97,11 @@ async function claimRun(
 ): Promise<ClaimedRun | undefined> {
   // A claim blocks all other claims, so it must not wait for a lock on a busy request's budget.
   const mayReserve = await tryLockPool(tx, candidate)
-  const run = await lockRun(tx, candidate.id)
+  const run = await relockRun(tx, candidate)
   if (run?.state !== 'queued') return undefined
   // A new run takes the waiting inputs of its principal; one that continues after a crash or a pause keeps those it started with.
-  if (run.epoch === 0) await bindItems(tx, run, session.id)
-  const items = await deferUnrelatedResults(tx, run, await itemsOfRun(tx, run.id))
+  const bound = run.epoch === 0 ? await bindItems(tx, run, session.id) : await itemsOfRun(tx, run.id)
+  const items = await deferUnrelatedResults(tx, run, bound)
   const asked = withRunOptions(run, items)
   const actor = await resolveActor(tx, engine, asked, session)
   const threadPrompt = await readThreadPrompt(tx, session)
@@ -156,6 +156,7 @@ async function reserveFirst(
     rootRunId: run.rootRunId,
     model: recordedName(model),
     principal: run.principal,
+    isFirst: run.id === run.rootRunId,
   }
   return (await reserve(tx, engine, call, max)) ? undefined : first
 }

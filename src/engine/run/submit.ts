@@ -125,13 +125,14 @@ export async function acceptInput(tx: Tx, input: NewInput): Promise<AcceptedInpu
   const label = joinLabels([await senderLabel(tx, sender), ...quoted])
   const session = input.session ?? (await lockInputSession(tx, input, sender))
   if (input.kind === 'steer' || input.kind === 'interrupt') await assertMayDisturb(tx, session, sender, input.kind)
-  await insertItem(
-    tx,
-    { ...itemFrom(input, session), label, principal: principalText(sender) },
-    input.dedupeKey ?? null,
-  )
-  if (input.kind === 'interrupt') await interrupt(tx, session)
-  const runId = await nextRun(tx, { session, runId: ids.runId, now, ...(input.via && { via: input.via }) })
+  const item = { ...itemFrom(input, session), label, principal: principalText(sender) }
+  const { wasIdle } = await insertItem(tx, item, input.dedupeKey ?? null)
+  if (input.kind === 'interrupt' && !wasIdle) await interrupt(tx, session)
+  const runId = await nextRun(tx, {
+    ...{ session, runId: ids.runId, now },
+    ...(input.via && { via: input.via }),
+    ...(wasIdle && { only: item }),
+  })
   return { itemId: ids.itemId, session, runId, ...(await waitingBehind(tx, { runId, session })) }
 }
 
@@ -204,14 +205,21 @@ async function interrupt(tx: Tx, session: Session): Promise<void> {
   await requestCancel(tx, run, 'interrupted by a new message')
 }
 
+/** A session whose waiting inputs need a run. */
+interface NextRun {
+  session: Session
+  runId: string
+  now: number
+  via?: RunOrigin
+  /** The only input that waits in an idle session, if that is known. */
+  only?: InboxItem
+}
+
 /** Returns the queued run for a session's waiting inputs, or queues one. Null while a run is under way: its end queues the next. */
-export async function nextRun(
-  tx: Tx,
-  next: { session: Session; runId: string; now: number; via?: RunOrigin },
-): Promise<string | null> {
-  const live = await liveRunOf(tx, next.session.id)
+export async function nextRun(tx: Tx, next: NextRun): Promise<string | null> {
+  const live = next.only ? undefined : await liveRunOf(tx, next.session.id)
   if (live && (live.state !== 'queued' || live.epoch > 0)) return null
-  const all = await waitingItems(tx, next.session.id)
+  const all = next.only ? [next.only] : await waitingItems(tx, next.session.id)
   // Inputs behind those of another principal are answered by a later run.
   if (live) return all.every(({ wake, principal }) => !wake || principal === live.principal) ? live.id : null
   const principal = nextPrincipal(all)
@@ -262,7 +270,7 @@ export async function nextRun(
 /** The agent of a new run: the requester's agent for results, the session's agent for a message to it. */
 async function answeringAgent(tx: Tx, session: Session, request: Run | undefined): Promise<string | null> {
   if (request?.sessionId === session.id) return request.agent
-  return request ? null : ((await agentOfSession(tx, session.id)) ?? null)
+  return request || session.kind !== 'agent' ? null : ((await agentOfSession(tx, session.id)) ?? null)
 }
 
 /**

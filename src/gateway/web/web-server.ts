@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -9,11 +8,12 @@ import { HeddleError } from '../../domain/errors.ts'
 import { type RouteContext, routes, type Sender } from '../http.ts'
 import { refusalAnswer } from '../refusals.ts'
 import { assertOwnClient, assertOwnPage, isLoopbackAddress, type OwnHosts, ownHosts } from './admission.ts'
-import { type Credential, cookieName, credentialOf } from './credential.ts'
+import { AdmittedTokens } from './admitted-tokens.ts'
+import { cookieName, credentialOf } from './credential.ts'
 import { builtPage, sendPage } from './page-files.ts'
 import { setPageHeaders } from './page-headers.ts'
-import { callerAddress, RateLimits } from './rate-limits.ts'
-import { signInPath, signInRoutes } from './sign-in-routes.ts'
+import { callerAddress, type Rate, RateLimits } from './rate-limits.ts'
+import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
 
 const headersTimeout: Millis = 5_000
 const maxConnections = 4096
@@ -22,8 +22,6 @@ const maxHeaderSize = 16 * 1024
 const nearbyPorts = 9
 /** Unknown tokens and codes per address: guessing 256 bits is hopeless, and must not keep the database busy either. */
 const maxFailures = { burst: 20, perSecond: 1 / 3 }
-/** Max tokens that are remembered as good: they go on while their address fails with others. */
-const maxKnownTokens = 1000
 
 /** Where and how to listen. */
 export interface WebSettings {
@@ -37,8 +35,9 @@ export interface WebSettings {
   /** The owner wants an address that others reach, without TLS. */
   allowPlain: boolean
   requestsPerSecond: number
-  /** What the page says of the home that it shows: its name, and the folder to begin in. */
-  home: { name: string; workspace: string }
+  /** Wrong tokens and codes that an address may send. */
+  failures?: Rate
+  home: HomeFacts
   /** Folder of the built page, if it is another than the package's. */
   pageFolder?: string
 }
@@ -78,7 +77,7 @@ export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings
   }
 }
 
-interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'pageFolder' | 'home'> {
+interface DoorSettings extends Pick<WebSettings, 'requestsPerSecond' | 'failures' | 'pageFolder' | 'home'> {
   hosts: OwnHosts
   cookie: string
 }
@@ -89,7 +88,7 @@ class Door {
   readonly #settings: DoorSettings
   readonly #failures: RateLimits
   readonly #requests: RateLimits
-  readonly #knownTokens = new Set<string>()
+  readonly #tokens: AdmittedTokens
   readonly #senders = new WeakMap<IncomingMessage, Sender>()
   readonly #routes: (request: IncomingMessage, response: ServerResponse) => unknown
 
@@ -97,7 +96,8 @@ class Door {
     const { requestsPerSecond: perSecond, cookie, hosts } = settings
     this.#context = context
     this.#settings = settings
-    this.#failures = new RateLimits(maxFailures, context.clock)
+    this.#failures = new RateLimits(settings.failures ?? maxFailures, context.clock)
+    this.#tokens = new AdmittedTokens(context.heddle, this.#failures)
     this.#requests = new RateLimits({ burst: 2 * perSecond, perSecond }, context.clock)
     const http = routes({ ...context, senderOf: async (request) => this.#senderOf(request) })
     signInRoutes(http, {
@@ -106,6 +106,7 @@ class Door {
       cookie,
       isSecure: hosts.scheme === 'https',
       senderOf: (request) => this.#senderOf(request),
+      onSignIn: (token) => this.#tokens.add(token),
       onFailure: (request) => this.#failures.take(addressOf(request)),
     })
     this.#routes = getRequestListener(http.fetch, { overrideGlobalObjects: false })
@@ -139,29 +140,10 @@ class Door {
   async #identify(request: IncomingMessage): Promise<Sender> {
     const credential = credentialOf(request, this.#settings.cookie)
     assertOwnPage(request, credential)
-    const caller = createHash('sha256').update(credential.token).digest('base64')
-    if (!this.#knownTokens.has(caller)) this.#failures.assertLeft(addressOf(request))
-    const sender = await this.#holderOf(request, credential, caller)
-    this.#requests.take(caller)
-    return sender
-  }
-
-  async #holderOf(request: IncomingMessage, { token }: Credential, caller: string): Promise<Sender> {
-    try {
-      const principal = await this.#context.heddle.identify(token)
-      this.#remember(caller)
-      return { token, principal }
-    } catch (error) {
-      this.#knownTokens.delete(caller)
-      if (error instanceof HeddleError && error.code === 'unknown_token') this.#failures.take(addressOf(request))
-      throw error
-    }
-  }
-
-  #remember(caller: string): void {
-    this.#knownTokens.add(caller)
-    const [oldest] = this.#knownTokens
-    if (this.#knownTokens.size > maxKnownTokens && oldest !== undefined) this.#knownTokens.delete(oldest)
+    const { token } = credential
+    const { principal, hash } = await this.#tokens.identify(token, addressOf(request))
+    this.#requests.take(hash)
+    return { token, principal }
   }
 
   #senderOf(request: IncomingMessage): Sender {

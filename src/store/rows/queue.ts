@@ -10,12 +10,12 @@ import { type RunRow, runFrom } from './run-rows.ts'
 
 /** Takes the claim lock: only one process at a time picks the next run, so that limits hold across processes. */
 export async function takeClaimLock(tx: Tx): Promise<void> {
-  await tx.all(claimLock({}))
+  if (!tx.dialect.hasOneWriter) await tx.all(claimLock({}))
 }
 
 /** The same without waiting, for a transaction that already locks a session. False when another process holds it. */
 export async function tryClaimLock(tx: Tx): Promise<boolean> {
-  return (await tx.first(claimLockIfFree({})))?.held === 1
+  return tx.dialect.hasOneWriter || (await tx.first(claimLockIfFree({})))?.held === 1
 }
 
 /** Lanes of the queued runs, of at most `limit` runs; takes no lock. */
@@ -34,12 +34,35 @@ export interface RunningRuns {
 
 /** Counts running runs by lane and request. */
 export async function countRunning(rows: Reading): Promise<RunningRuns[]> {
-  return (await rows.all(running({}))).map(({ lane, root_run_id, count, suspects }) => ({
-    lane,
-    rootRunId: root_run_id,
-    count: Number(count),
-    suspects: Number(suspects),
-  }))
+  return (await rows.all(running({}))).map(runningFrom)
+}
+
+/** What an owner sees before it claims. */
+interface ClaimView {
+  running: RunningRuns[]
+  isQueueEmpty: boolean
+}
+
+/**
+ * Counts running runs, and tells whether any run is queued. Undefined if the owner is not registered: it was declared dead and
+ * has not noticed.
+ */
+export async function viewOfClaimant(rows: Reading, ownerId: string): Promise<ClaimView | undefined> {
+  const found = await rows.all(claimView({ ownerId }))
+  if (found.length === 0) return undefined
+  const running = found.flatMap((row) => (row.lane === null ? [] : runningFrom(row as RunningRow)))
+  return { running, isQueueEmpty: found[0]?.has_queued === 0 }
+}
+
+interface RunningRow {
+  lane: Lane
+  root_run_id: string
+  count: number
+  suspects: number
+}
+
+function runningFrom({ lane, root_run_id, count, suspects }: RunningRow): RunningRuns {
+  return { lane, rootRunId: root_run_id, count: Number(count), suspects: Number(suspects) }
 }
 
 /** Restrictions on the run to claim. */
@@ -201,12 +224,18 @@ const someQueued = statement((db, arg: { limit: number }) =>
 const claimLock = statement((db, _arg: object, dialect) => raw<object>(db, dialect.claimLock))
 const claimLockIfFree = statement((db, _arg: object, dialect) => raw<{ held: number }>(db, dialect.tryClaimLock))
 
-const running = statement((db, _arg: object) =>
-  db
-    .selectFrom('runs')
-    .select(['lane', 'root_run_id'])
-    .select(sql<number>`count(*)`.as('count'))
-    .select(sql<number>`sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END)`.as('suspects'))
-    .where('owner_id', 'is not', null)
-    .groupBy(['lane', 'root_run_id']),
+const runningByRequest = sql`
+  SELECT lane, root_run_id, count(*) AS count, sum(CASE WHEN crashes > 0 THEN 1 ELSE 0 END) AS suspects
+  FROM runs WHERE owner_id IS NOT NULL GROUP BY lane, root_run_id`
+
+const running = statement((db, _arg: object) => raw<RunningRow>(db, runningByRequest))
+
+const claimView = statement((db, arg: { ownerId: string }) =>
+  raw<{ [K in keyof RunningRow]: RunningRow[K] | null } & { has_queued: number }>(
+    db,
+    sql`SELECT running.*,
+               CASE WHEN EXISTS (SELECT 1 FROM runs WHERE state = 'queued') THEN 1 ELSE 0 END AS has_queued
+        FROM owners LEFT JOIN (${runningByRequest}) AS running ON 1 = 1
+        WHERE owners.id = ${arg.ownerId}`,
+  ),
 )

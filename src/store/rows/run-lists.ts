@@ -11,8 +11,8 @@ import { type PageQuery, type SessionScope, within } from './session-lists.ts'
 import { stepFrom } from './steps.ts'
 import { callSums } from './usage.ts'
 
-/** A list shows less of an input than this. */
-const askedLength = 400
+/** So much of an input's payload is enough for a line. */
+const askedLength = 1000
 
 /** A run with what a list says of it. */
 export interface ListedRun {
@@ -24,8 +24,6 @@ export interface ListedRun {
   activeAt: Millis | null
   /** Model of the last answered call. */
   model: string | null
-  /** Beginning of its first input. */
-  asked: string
 }
 
 /** Which runs a list is about. Imported turns have no place in one. */
@@ -34,16 +32,16 @@ interface RunListScope {
   live?: boolean
   /** Only runs in these sessions. */
   sessions?: SessionScope
+  /** Only runs of this request: the id of its first run. */
+  root?: string
   /** Only runs of requests that were made in these sessions. */
   requestsOf?: SessionScope
-  /** Only runs of this request. */
-  root?: string
 }
 
 /** The newest runs, oldest first; `after` is the id of a run, and older ones follow it. */
 export async function listedRuns(
   rows: Reading,
-  { live, sessions = {}, requestsOf = {}, root }: RunListScope,
+  { live, root, sessions = {}, requestsOf = {} }: RunListScope,
   { limit, after }: PageQuery<string>,
 ): Promise<ListedRun[]> {
   let page = rows.build.selectFrom('runs').selectAll().where('kind', '<>', 'import')
@@ -75,6 +73,26 @@ export async function spendingOfRuns(rows: Reading, ids: readonly string[]): Pro
   const sums = await rows.all(callSums(rows.build).where('run_id', 'in', ids).groupBy('run_id').select('run_id'))
   const byRun = Map.groupBy(sums as (CallSum & { run_id: string })[], ({ run_id }) => run_id)
   return new Map([...byRun].map(([id, ofRun]) => [id, spendingOf(ofRun)]))
+}
+
+/** Beginnings of the inputs of these runs, by run. An input with attachments is long, and only its beginning is read. */
+export async function askedOf(rows: Reading, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const found = await rows.all(
+    rows.build
+      .selectFrom('inbox')
+      .select(['run_id', sql<string>`substr(payload_json, 1, ${sql.lit(askedLength)})`.as('beginning')])
+      .where('run_id', 'in', ids)
+      .orderBy('seq'),
+  )
+  const byRun = Map.groupBy(found, ({ run_id }) => run_id ?? '')
+  return new Map([...byRun].map(([id, items]) => [id, items.map((item) => contentIn(item.beginning)).join(' ')]))
+}
+
+/** The content in the beginning of a payload, as far as it goes. */
+function contentIn(beginning: string): string {
+  const [, escaped = ''] = /"content":"((?:[^"\\]|\\(?:u[0-9a-f]{4}|[^u]))*)/.exec(beginning) ?? []
+  return JSON.parse(`"${escaped}"`)
 }
 
 /** Ceilings of these runs, in no order. */
@@ -143,10 +161,6 @@ function withFacts({ build, dialect }: Reading, page: RunPage) {
       // A partial reply counts as well, but complete ones come first.
       sql<string | null>`(SELECT model FROM usage WHERE run_id = runs.id AND state IN ('spent', 'estimated')
         ORDER BY state DESC, call DESC LIMIT 1)`.as('answered_by'),
-      sql<
-        string | null
-      >`(SELECT substr(${sql.raw(dialect.types.json('payload_json'))} ->> 'content', 1, ${sql.lit(askedLength)})
-        FROM inbox WHERE run_id = runs.id ORDER BY seq, id LIMIT 1)`.as('asked'),
     ])
 }
 
@@ -158,7 +172,6 @@ type FactRow = RunRow & {
   call_at: number | null
   pause_at: number | null
   answered_by: string | null
-  asked: string | null
 }
 
 function listedFrom(row: FactRow): ListedRun {
@@ -169,6 +182,5 @@ function listedFrom(row: FactRow): ListedRun {
     narrates: row.narrates,
     activeAt: times.length === 0 ? null : Math.max(...times),
     model: row.answered_by,
-    asked: row.asked ?? '',
   }
 }

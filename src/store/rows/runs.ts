@@ -20,6 +20,12 @@ export async function insertRun(tx: Tx, run: Run): Promise<void> {
   if (run.options.deadline !== undefined) tx.hint('due')
 }
 
+/** The session that a run works in. */
+export async function sessionOfRun(rows: Reading, id: string): Promise<string | undefined> {
+  const row = await rows.first(rows.build.selectFrom('runs').select('session_id').where('id', '=', id))
+  return row?.session_id ?? undefined
+}
+
 export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
   const row = await rows.first(byId({ id }))
   return row && runFrom(row)
@@ -32,10 +38,23 @@ export async function lockRun(tx: Tx, id: string): Promise<Run | undefined> {
   return row && runFrom(row)
 }
 
+/** Locks the row of a run that is read already, and returns it as it is now. */
+export async function relockRun(tx: Tx, run: Run): Promise<Run | undefined> {
+  if (!tx.dialect.hasOneWriter) return lockRun(tx, run.id)
+  tx.locking('runs')
+  return run
+}
+
+/** Locks the row of a run of which nothing is read. */
+export async function holdRun(tx: Tx, id: string): Promise<void> {
+  tx.locking('runs')
+  if (!tx.dialect.hasOneWriter) await tx.run(held({ id }))
+}
+
 /** Locks a run's row unless another transaction holds it; returns whether it did. */
 export async function tryLockRun(tx: Tx, id: string): Promise<boolean> {
   tx.locking('runs')
-  return (await tx.first(lockedIfFree({ id }))) !== undefined
+  return tx.dialect.hasOneWriter || (await tx.first(lockedIfFree({ id }))) !== undefined
 }
 
 /** The session's unfinished run; there is at most one. */
@@ -230,6 +249,10 @@ const byId = statement((db, arg: { id: string }) => db.selectFrom('runs').select
 
 const locked = statement((db, arg: { id: string }, { lockRows }) =>
   db.selectFrom('runs').selectAll().where('id', '=', arg.id).modifyEnd(lockRows),
+)
+
+const held = statement((db, arg: { id: string }, { lockRows }) =>
+  db.selectFrom('runs').select('id').where('id', '=', arg.id).modifyEnd(lockRows),
 )
 
 const lockedIfFree = statement((db, arg: { id: string }, { lockFreeRows }) =>

@@ -20,7 +20,7 @@ export interface ModelCall {
 
 /** Takes the day budget lock. Nothing may be locked after this. */
 export async function takeDayLock(tx: Tx): Promise<void> {
-  await tx.all(dayLock({}))
+  if (!tx.dialect.hasOneWriter) await tx.all(dayLock({}))
 }
 
 /** Reserves the max cost of a call before it is made. */

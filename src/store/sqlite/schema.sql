@@ -1,4 +1,4 @@
--- Schema 34
+-- Schema 35
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -805,7 +805,11 @@ CREATE VIEW subagent_runs AS
 SELECT first.id, session.label AS session_key, requester.label AS requester_key,
   input.payload_json ->> 'content' AS task,
   first.title AS label,
-  first.model_requested AS model,
+  coalesce(
+    (SELECT usage.model FROM runs AS caller JOIN usage ON usage.run_id = caller.id
+     WHERE caller.session_id = first.session_id AND caller.parent_run_id IS NOT NULL
+     ORDER BY caller.id DESC, usage.call DESC LIMIT 1),
+    first.model_requested) AS model,
   CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
   CASE WHEN result.status = 'completed' THEN result.output END AS result,
   CASE WHEN result.status <> 'completed' THEN result.summary END AS error,

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isInWorkFolder } from '../../../app/agents.ts'
+import { loadConfig } from '../../../config/config.ts'
 import type { Millis } from '../../../domain/clock.ts'
 import { HeddleError } from '../../../domain/errors.ts'
 import { type Daemon, findDaemon } from '../../../gateway/client.ts'
@@ -32,22 +33,23 @@ export const registerOpen: Register = (program, run) => {
 async function open(here: CommandContext, _: string[], { print, user }: Record<string, unknown>) {
   const daemon = (await here.daemon()) ?? (await startDaemon(here))
   const { url } = daemon.health
-  if (url === null)
-    throw new HeddleError(
-      'no_page',
-      'the daemon serves no page',
-      'restart heddle up without --no-http, and with http.enabled: true',
-    )
+  if (url === null) throw noPage('the daemon serves no page')
   const link = await daemon.createSignInLink(user === undefined ? null : String(user))
-  const address = signInUrl(url, link)
+  const address = signInUrl(url, link, user === undefined ? here.folder : undefined)
   const json = { ok: true, url: address, user: link.user, expiresAt: link.expiresAt }
   if (print === true || here.json || user !== undefined) return { json, text: address }
   const isOpen = await openBrowser(here, address)
   return { json, text: isOpen ? `opened ${url} in your browser    --print shows the link` : address }
 }
 
+function noPage(message: string): HeddleError {
+  return new HeddleError('no_page', message, 'set http.enabled: true in heddle.yaml, and restart: heddle up')
+}
+
 /** Starts a daemon that outlives this command, and waits until it answers. */
 async function startDaemon(here: CommandContext): Promise<Daemon> {
+  const { http } = await loadConfig(here.configFile, here.env, { userHome: here.userHome })
+  if (!http.enabled) throw noPage('this home has no page: http.enabled is false')
   await ensureHome(here.home)
   const { run } = homePaths(here.home)
   const file = join(run, 'up.log')

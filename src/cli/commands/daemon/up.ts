@@ -44,15 +44,16 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
     const health = { pid: process.pid, version, since: new Date(here.clock.now()).toISOString() }
     const { run: runFolder } = homePaths(here.home)
     const otherFolder = runtimeFolder(runFolder, here.env)
+    const { resumed, quarantined, lost, unknownCalls } = work
+    const recovered = { resumed, quarantined, lost, unknownCalls }
     const server = await serve(heddle, {
       runFolder,
       fallbackFolder: otherFolder,
       health,
       clock: here.clock,
       onError: logError,
-      ...(web && { web }),
+      ...(web && { web: { ...web, home: { name: config.name, workspace: config.workspace, recovered } } }),
     })
-    const { resumed, quarantined } = work
     log.tell(`running: ${resumed.length} runs resumed, ${quarantined.length} quarantined; Ctrl-C stops`, {
       version,
       home: here.home,
@@ -61,7 +62,9 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
       resumed,
       quarantined,
     })
-    if (server.url !== null) log.tell(await pageLine(app, server.url, here))
+    // A log, which others may read, holds no code.
+    if (server.url !== null && here.io.stderr.isTTY === true && !here.json)
+      log.tell(`page:  ${signInUrl(server.url, await app.createSignInLink())}    (once, within ten minutes)`)
     if (!stopped.aborted) await once(stopped, 'abort')
     log.tell('stopping: unfinished work goes back to the queue')
     await server.stop()
@@ -73,12 +76,6 @@ async function up(here: CommandContext, _: string[], options: Record<string, unk
     await flush()
   }
   return { json: { ok: true }, text: 'stopped; unfinished work is queued again' }
-}
-
-/** Where the page is; on a terminal with a link that signs one browser in. A log, which others may read, holds no code. */
-async function pageLine(app: App, url: string, { io, json }: CommandContext): Promise<string> {
-  if (io.stderr.isTTY !== true || json) return `page:  ${url}`
-  return `page:  ${signInUrl(url, await app.createSignInLink())}    good once, for ten minutes; later: heddle open`
 }
 
 /** The log: plain lines on a terminal, JSON otherwise. */

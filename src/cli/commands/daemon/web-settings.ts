@@ -8,9 +8,9 @@ const defaultPort = 7433
 
 /** Where a daemon serves its page, as the configuration and the command line say; undefined for nowhere. */
 export async function webSettings(
-  { http, name, workspace }: Pick<Config, 'http' | 'name' | 'workspace'>,
+  { http }: Pick<Config, 'http'>,
   options: Record<string, unknown>,
-): Promise<WebSettings | undefined> {
+): Promise<Omit<WebSettings, 'home'> | undefined> {
   const { enabled, tls, port, ...rest } = http
   if (!enabled || options['http'] === false) return undefined
   const asked = options['port'] === undefined ? port : portFrom(String(options['port']))
@@ -18,16 +18,18 @@ export async function webSettings(
     ...rest,
     port: asked ?? defaultPort,
     isPortFree: asked === undefined,
-    home: { name, workspace },
     ...(tls && {
       tls: { cert: await readPem('http.tls.cert', tls.cert), key: await readPem('http.tls.key', tls.key) },
     }),
   }
 }
 
-/** The address that signs a browser in. The code is behind a #: browsers send that to no server, and no log has it. */
-export function signInUrl(url: string, { code }: SignInLink): string {
-  return `${url}/welcome#${code}`
+/**
+ * The address that signs a browser in, and shows this folder first. The code is behind a #: browsers send that to no
+ * server, and no log has it.
+ */
+export function signInUrl(url: string, { code }: SignInLink, folder?: string): string {
+  return `${url}/welcome${folder === undefined ? '' : `?in=${encodeURIComponent(folder)}`}#${code}`
 }
 
 function portFrom(text: string): number {
