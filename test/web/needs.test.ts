@@ -34,7 +34,10 @@ describe('what needs you', () => {
     const card = page.getByRole('article', { name: /^Approval/ })
     await card.getByText('summarise src').first().waitFor()
     // The first plan of a new home has the tasks 1 to 6.
-    writeFileSync(join(heddle.folder, 'brief.txt'), 'Count only what is new.')
+    writeFileSync(
+      join(heddle.folder, 'brief.txt'),
+      'Count only what is new.\nDone when: the first line has the numbers.\n',
+    )
     await heddle.heddle('tasks', 'edit', 'task:1', '--brief-file', 'brief.txt')
     await page.getByText('This is no longer what you saw').waitFor()
     await page.keyboard.press('1')

@@ -101,8 +101,8 @@ describe('runs', () => {
     await page.getByText(/in all/).waitFor()
     await page.getByRole('link', { name: '@project-planner' }).click()
     await page.getByRole('link', { name: 'Log' }).click()
-    await page.getByText('plan_tasks').first().click()
-    await page.getByText('Output', { exact: true }).first().waitFor()
+    await page.locator('summary').filter({ hasText: 'plan_tasks' }).last().click()
+    await page.getByText('Output', { exact: true }).last().waitFor()
     await page.close()
   })
 

@@ -14,6 +14,7 @@ export type Grant = ItemOf<'grants'>
 export type Plan = Answer<'plan'>
 export type PlanLine = ItemOf<'plans'>
 export type Run = Answer<'run'>
+export type RunSteps = Answer<'runSteps'>
 export type RunLine = RowOf<'runs'>
 export type Session = RowOf<'sessions'>
 export type Status = Answer<'status'>

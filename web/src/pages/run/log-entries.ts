@@ -1,43 +1,56 @@
-import type { Run, Turn } from '../../api/wire.ts'
+import type { RunSteps } from '../../api/wire.ts'
 
-/** A line of a run's log: a model call, a tool call with its length, or a pause in which nothing happened. */
+type Step = RunSteps['steps'][number]
+
+/** A line of a run's log: a model call with its words, a tool call, a message or summary, or a pause without a step. */
 export type LogEntry =
-  | { kind: 'reply' | 'steer' | 'compact'; seq: number; at: number | undefined; number: number }
-  | {
-      kind: 'call'
-      seq: number
-      at: number | undefined
-      name: string
-      endedAt: number | undefined
-      status?: string
-      call?: Call
-    }
+  | { kind: 'reply'; seq: number; at: number | undefined; text: string; call: RunSteps['calls'][number] | undefined }
+  | { kind: 'steer' | 'compact'; seq: number; at: number | undefined; text: string }
+  | CallEntry
   | { kind: 'pause'; seq: number; seconds: number }
 
-type Call = Turn['toolCalls'][number]
+export interface CallEntry {
+  kind: 'call'
+  seq: number
+  at: number | undefined
+  name: string
+  input: unknown
+  output?: unknown
+  /** Undefined while it runs. */
+  status?: string
+  endedAt?: number | undefined
+}
 
 /** A pause that is longer is told as one. */
-export const longestStep = 10_000
+const longestStep = 10_000
 
-/** The journal of a run as lines. Input and output of its calls are those of its turn, once it has one. */
-export function logEntries(steps: Run['steps'], calls: readonly Call[]): LogEntry[] {
+/** The journal of a run as lines; the end of a tool call completes the line of its beginning. */
+export function logEntries({ steps, calls }: RunSteps): LogEntry[] {
   const entries: LogEntry[] = []
-  const unused = [...calls]
+  const open = new Map<string, CallEntry>()
   let replies = 0
   let last: number | undefined
-  for (const { seq, kind, name = 'tool', status, at: moment } of steps) {
-    const at = moment === null ? undefined : Date.parse(moment)
+  for (const step of steps) {
+    const { seq, kind } = step
+    const at = step.at === null ? undefined : Date.parse(step.at)
     if (at !== undefined && last !== undefined && at - last > longestStep)
       entries.push({ kind: 'pause', seq, seconds: (at - last) / 1000 })
     last = at ?? last
+    const text = step.text ?? ''
     if (kind === 'begun') {
-      const found = unused.findIndex((call) => call.name === name)
-      const [call] = found === -1 ? [] : unused.splice(found, 1)
-      entries.push({ kind: 'call', seq, at, name, endedAt: undefined, ...(call && { call }) })
-    } else if (kind === 'ended') {
-      const open = entries.find((entry) => entry.kind === 'call' && entry.status === undefined && entry.name === name)
-      if (open?.kind === 'call') Object.assign(open, { endedAt: at, status: status ?? 'ok' })
-    } else entries.push({ kind, seq, at, number: kind === 'reply' ? ++replies : 0 })
+      const entry: CallEntry = { kind: 'call', seq, at, name: step.tool ?? 'tool', input: step.input }
+      open.set(step.callId ?? '', entry)
+      entries.push(entry)
+    } else if (kind === 'ended') endCall(open.get(step.callId ?? ''), step, at)
+    else if (kind === 'reply') entries.push({ kind, seq, at, text, call: calls[replies++] })
+    else entries.push({ kind, seq, at, text })
   }
   return entries
+}
+
+function endCall(entry: CallEntry | undefined, { status = 'ok', output }: Step, at: number | undefined): void {
+  if (!entry) return
+  entry.status = status
+  entry.output = output
+  entry.endedAt = at
 }

@@ -1,8 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
-import { get } from '../../api/request.ts'
-import type { Run } from '../../api/wire.ts'
+import type { Run, RunSteps } from '../../api/wire.ts'
 import { useNow } from '../../parts/ago.tsx'
 import { rowMark } from '../../parts/row-keys.ts'
 import type { RequestTree } from '../../parts/run-tree.ts'
@@ -11,6 +10,7 @@ import { formatDuration } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import { logEntries } from './log-entries.ts'
 import styles from './run-timeline.module.css'
+import { stepsQuery } from './steps-query.ts'
 import { timeScale } from './time-scale.ts'
 
 /** Runs whose steps are drawn; those after them only from their start to their end. */
@@ -103,19 +103,16 @@ export function RunTimeline({ run, rows }: { run: Run; rows: RequestTree['rows']
 /** Tool calls of each run. */
 function useCalls(rows: RequestTree['rows']): Map<string, Stretch[]> {
   return useQueries({
-    queries: rows.slice(0, maxWithSteps).map(({ run: { id } }) => ({
-      queryKey: ['run', id],
-      queryFn: () => get<Run>(`/v1/runs/${id}`),
-    })),
-    combine: (results) => new Map(results.flatMap(({ data }) => (data ? [[data.id, stretchesOf(data)] as const] : []))),
+    queries: rows.slice(0, maxWithSteps).map(({ run: { id } }) => stepsQuery(id)),
+    combine: (results) =>
+      new Map(results.flatMap(({ data }, at) => (data && rows[at] ? [[rows[at].run.id, stretchesOf(data)]] : []))),
   })
 }
 
-function stretchesOf({ steps, finishedAt }: Run): Stretch[] {
-  const end = finishedAt === null ? Date.now() : Date.parse(finishedAt)
-  return logEntries(steps, []).flatMap((entry) =>
+function stretchesOf(steps: RunSteps): Stretch[] {
+  return logEntries(steps).flatMap((entry) =>
     entry.kind === 'call' && entry.at !== undefined
-      ? [{ from: entry.at, to: entry.endedAt ?? end, name: entry.name }]
+      ? [{ from: entry.at, to: entry.endedAt ?? Date.now(), name: entry.name }]
       : [],
   )
 }
