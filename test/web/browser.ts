@@ -17,6 +17,12 @@ export interface TestPage {
   /** A signed-in context of its own; tabs of one context share a user, as windows of a browser do. */
   context(options?: PageOptions): Promise<BrowserContext>
   open(path: string, options?: PageOptions): Promise<Page>
+  /** Sends a request as the page would, and gives the answer. */
+  post<T>(path: string, body: object): Promise<T>
+  /** Adds a turn to a session of the folder. */
+  append(session: string, user: string, assistant: string): Promise<void>
+  /** Waits for the next question of a run and answers it with a yes, as it is shown. */
+  approveNext(): Promise<void>
   /** Runs a command of the same home and gives what it printed. */
   heddle(...args: string[]): Promise<string>
   /** Ends the daemon as a power cut would; `start` starts it again on the same port. */
@@ -36,6 +42,12 @@ interface PageOptions {
 /** Files that a folder begins with, by path. */
 type Files = Record<string, string>
 
+interface TestPageOptions {
+  files?: Files
+  /** Address of a provider whose model answers; without one, the rehearsal. */
+  model?: string
+}
+
 const sampleFiles: Files = {
   'README.md': '# Shop\n\nA small shop.\n',
   'src/api/server.ts': 'export const port = 8080 // TODO read it from the environment\n',
@@ -45,7 +57,7 @@ const sampleFiles: Files = {
 }
 
 /** Starts both. One for each test file: a browser takes a second, a daemon half of one. */
-export async function startTestPage(files: Files = sampleFiles): Promise<TestPage> {
+export async function startTestPage({ files = sampleFiles, model }: TestPageOptions = {}): Promise<TestPage> {
   ensurePackages(['chromium'])
   const bin = await builtWithPage()
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-web-')))
@@ -63,6 +75,11 @@ export async function startTestPage(files: Files = sampleFiles): Promise<TestPag
     if (code !== 0 && args[0] !== 'ask') throw new Error(`heddle ${args.join(' ')}: ${text}`)
     return text
   }
+  if (model !== undefined) {
+    await heddle('init')
+    const setting = `provider: openai-compatible, baseURL: "${model}", model: tiny`
+    writeFileSync(join(root, 'home/heddle.yaml'), `models:\n  main: { ${setting} }\n`)
+  }
   let daemon = await startDaemon(run('up', '--port', '0'))
   const { url } = daemon
   const browser = await chromium.launch({
@@ -75,7 +92,7 @@ export async function startTestPage(files: Files = sampleFiles): Promise<TestPag
     await watchTroubles(made, url, troubles)
     const link = (await heddle('open', '--print')).trim().split('\n').at(-1) ?? ''
     const page = await made.newPage()
-    await page.goto(`${link.replace('/welcome', `/welcome?in=${encodeURIComponent(folder)}`)}`)
+    await page.goto(link)
     await page.getByRole('heading', { name: 'You are signed in' }).waitFor()
     await page.close()
     return made
@@ -89,7 +106,32 @@ export async function startTestPage(files: Files = sampleFiles): Promise<TestPag
     return { start }
   }
   const contexts = new Map<string, Promise<BrowserContext>>()
+  const sharedContext = (options: PageOptions) => {
+    const key = JSON.stringify(options)
+    const shared = contexts.get(key) ?? context(options)
+    contexts.set(key, shared)
+    return shared
+  }
+  const post: TestPage['post'] = async (path, body) => {
+    const { request } = await sharedContext({})
+    const answer = await request.post(`${url}${path}`, { data: body, headers: { origin: url } })
+    if (!answer.ok()) throw new Error(`${path}: ${await answer.text()}`)
+    return answer.json()
+  }
+  const approveNext = async () => {
+    const page = await (await sharedContext({})).newPage()
+    await page.goto(`${url}/s/main`)
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await page.getByRole('button', { name: 'Allow once' }).waitFor({ state: 'detached' })
+    await page.close()
+  }
   return {
+    post,
+    approveNext,
+    async append(session, user, assistant) {
+      const draft = { query: [{ content: user }], response: { content: assistant } }
+      await post('/v1/turns', { folder, session, draft })
+    },
     url,
     folder,
     browser,
@@ -97,10 +139,7 @@ export async function startTestPage(files: Files = sampleFiles): Promise<TestPag
     heddle,
     troubles,
     async open(path, options = {}) {
-      const key = JSON.stringify(options)
-      const shared = contexts.get(key) ?? context(options)
-      contexts.set(key, shared)
-      const page = await (await shared).newPage()
+      const page = await (await sharedContext(options)).newPage()
       await page.goto(`${url}${path}`)
       return page
     },

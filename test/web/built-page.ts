@@ -1,7 +1,8 @@
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, globSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { buildWeb } from '../../scripts/web.ts'
+import { promisify } from 'node:util'
 import { buildOnce } from '../setup/build-once.ts'
 import { builtHeddle } from '../setup/built-heddle.ts'
 
@@ -10,8 +11,11 @@ const cache = join(root, 'node_modules/.cache/heddle-web')
 
 /** The page of this checkout, built when one of its sources has changed. */
 export async function builtPage(): Promise<string> {
-  const place = join(cache, `page-${stateOf(['web/**/*.*', 'scripts/web.ts', 'package-lock.json'])}`)
-  await buildOnce(place, (directory) => buildWeb(directory))
+  const place = join(
+    cache,
+    `page-${stateOf(['web/**/*.*', 'scripts/web.ts', 'test/web/built-page.ts', 'package-lock.json'])}`,
+  )
+  await buildOnce(place, buildInProduction)
   return place
 }
 
@@ -27,6 +31,13 @@ export async function builtWithPage(): Promise<string> {
     cpSync(join(root, 'package.json'), join(directory, 'package.json'))
   })
   return join(place, 'bin/heddle')
+}
+
+/** In a process of its own: the tests' NODE_ENV would build React for development. */
+async function buildInProduction(directory: string): Promise<void> {
+  const program = 'const { buildWeb } = await import(process.argv[1]); await buildWeb(process.argv[2])'
+  const args = ['--input-type=module', '--eval', program, join(root, 'scripts/web.ts'), directory]
+  await promisify(execFile)(process.execPath, args, { env: { ...process.env, NODE_ENV: 'production' } })
 }
 
 function stateOf(patterns: string[]): string {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { axeFindings, isTooWide, startTestPage, type TestPage } from './browser.ts'
+import { startTestPage, type TestPage } from './browser.ts'
 
 let heddle: TestPage
 beforeAll(async () => {
@@ -92,36 +92,11 @@ describe('a chat', () => {
 
   test('shows an answer with character references and markup as text', async () => {
     const text = '1 &gt; 0 &amp; &nbsp;<img src=x onerror=alert(1)> [a](javascript:alert(1)) [b](http://example.org/x)'
-    await heddle.heddle('append', '-s', 'marked', '--user', 'say &gt;', '--assistant', text)
+    await heddle.append('marked', 'say &gt;', text)
     const page = await heddle.open('/s/marked')
     await page.getByText('1 > 0 &').waitFor()
     expect(await page.locator('article img').count()).toBe(0)
     expect(await page.locator('article [class*=text] a').allTextContents()).toEqual(['b ↗example.org'])
     await page.close()
-  })
-})
-
-describe('every page', () => {
-  const places = ['/', '/s/main', '/welcome', '/nowhere']
-
-  test.each([
-    ['light', 1440],
-    ['dark', 1440],
-    ['light', 390],
-  ] as const)('is accessible in %s at %i px', async (theme, width) => {
-    const page = await heddle.open('/', { theme, width, ...(width < 760 && { height: 844 }) })
-    const found: Record<string, unknown> = {}
-    for (const path of places) {
-      await page.goto(`${heddle.url}${path}`)
-      await page.locator('main h1').waitFor()
-      await page.getByText('Loading…').waitFor({ state: 'detached' })
-      found[path] = { axe: await axeFindings(page), isTooWide: await isTooWide(page) }
-    }
-    expect(found).toEqual(Object.fromEntries(places.map((path) => [path, { axe: [], isTooWide: false }])))
-    await page.close()
-  })
-
-  test('has broken no rule of the content policy, thrown nothing and asked nobody else', () => {
-    expect(heddle.troubles).toEqual([])
   })
 })

@@ -66,6 +66,20 @@ describe('what needs you', () => {
     const page = await heddle.open('/needs/1')
     await page.getByText('allowed: once').waitFor()
     expect(await page.getByRole('article', { name: 'Approval 1' }).textContent()).toContain('+buy milk')
+    await page.close()
+  })
+
+  test('shows hostile words as words', async () => {
+    const hostile = '<img src=x onerror="window.broken=1"> [ok](javascript:window.broken=1) \u202eevil'
+    await heddle.heddle('ask', '--no-wait', '-s', 'odd', `write ODD.md: ${hostile}`)
+    const page = await heddle.open('/needs')
+    await page.getByText('+<img src=x').waitFor()
+    await page.goto(`${heddle.url}/runs`)
+    await page.getByRole('link', { name: '@writer' }).first().click()
+    await page.getByText('Why these?').waitFor()
+    expect(await page.locator('main img, main script').count()).toBe(0)
+    expect(await page.locator('main').textContent()).not.toMatch(/\u202e/)
+    expect(await page.evaluate(() => (window as { broken?: unknown }).broken ?? null)).toBeNull()
     expect(heddle.troubles).toEqual([])
     await page.close()
   })

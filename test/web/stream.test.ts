@@ -10,9 +10,7 @@ afterAll(() => heddle.close())
 
 const turns = (page: Page) => page.getByRole('article', { name: /^Turn/ })
 
-async function say(session: string, text: string): Promise<void> {
-  await heddle.heddle('append', '-s', session, '--user', text, '--assistant', `noted: ${text}`)
-}
+const say = (session: string, text: string) => heddle.append(session, text, `noted: ${text}`)
 
 describe('the live stream', () => {
   test('ten tabs share one connection, and each shows what happens, also after the first one is closed', async () => {

@@ -1,21 +1,6 @@
 import { createContext, useContext } from 'react'
 import { get, post } from './request.ts'
-
-/** Who is signed in, and to which home. */
-export interface Me {
-  principal: string
-  rank: string
-  /** Name of the home. */
-  home: string
-  version: string
-  /** When the daemon was started. */
-  since: string
-  /** The model that answers by default; null while none is configured. */
-  model: { name: string; isReady: boolean; isRehearsal: boolean } | null
-  /** The folder that the page starts in; null for a caller who has none. */
-  folder: string | null
-  cursor: string | null
-}
+import type { Me } from './wire.ts'
 
 export const MeContext = createContext<Me | undefined>(undefined)
 

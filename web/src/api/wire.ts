@@ -1,4 +1,4 @@
-import type { Client, Health, LiveDelta, Refusal, StreamItem } from '../../../src/gateway/api.ts'
+import type { Client, LiveDelta, Me, Refusal, StreamItem } from '../../../src/gateway/api.ts'
 
 /** Answer of a method of the App, as it is sent over the wire. */
 type Answer<M extends keyof Client> = Client[M] extends (...args: never[]) => Promise<infer A> ? A : never
@@ -14,8 +14,8 @@ export type Grant = ItemOf<'grants'>
 export type Plan = Answer<'plan'>
 export type PlanLine = ItemOf<'plans'>
 export type Run = Answer<'run'>
-export type RunSteps = Answer<'runSteps'>
 export type RunLine = RowOf<'runs'>
+export type RunSteps = Answer<'runSteps'>
 export type Session = RowOf<'sessions'>
 export type Status = Answer<'status'>
 export type Submitted = Answer<'submit'>
@@ -23,7 +23,11 @@ export type Task = Answer<'task'>
 export type TaskLine = Plan['tasks'][number]
 export type UndoReport = Answer<'undo'>
 export type Result = Extract<Shown, { kind: 'result' }>
+export type Usage = Answer<'usage'>
+export type Why = Answer<'why'>
 export type Turn = Extract<Shown, { kind: 'turn' }>
-export type TurnLine = ItemOf<'log'>
+export type TreeTurn = RowOf<'turnTree'>
+export type PathTurn = RowOf<'turnWindow'>
+export type DayUsage = ItemOf<'usageByDay'>
 export type Decision = Parameters<Client['decide']>[1]
-export type { Health, LiveDelta, Refusal }
+export type { LiveDelta, Me, Refusal }

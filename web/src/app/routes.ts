@@ -39,5 +39,18 @@ export const routeEntries: readonly RouteEntry[] = [
   },
   { path: '/plans/:id', page: lazy(() => import('../pages/plan/plan.tsx')) },
   { path: '/tasks/:id', page: lazy(() => import('../pages/plan/task-address.tsx')) },
+  {
+    path: '/turns',
+    page: lazy(() => import('../pages/turns/turns.tsx')),
+    nav: { label: 'Turns', key: 't', href: '/turns' },
+  },
+  { path: '/t/:id', page: lazy(() => import('../pages/turn/turn.tsx')) },
+  { path: '/compare/:pair', page: lazy(() => import('../pages/compare/compare.tsx')) },
+  { path: '/why/*', page: lazy(() => import('../pages/why/why.tsx')) },
+  {
+    path: '/usage',
+    page: lazy(() => import('../pages/usage/usage.tsx')),
+    nav: { label: 'Usage', key: 'u', href: '/usage' },
+  },
   { path: '/welcome', page: lazy(() => import('../pages/welcome/welcome.tsx')) },
 ]

@@ -57,7 +57,7 @@ export function formatTime(at: string | number, now: number = Date.now()): strin
 /** `just now`, `4 min ago`. */
 export function formatAgo(at: string | number, now: number = Date.now()): string {
   const seconds = Math.max(0, (now - new Date(at).getTime()) / 1000)
-  return seconds < 5 ? 'just now' : `${formatDuration(seconds)} ago`
+  return seconds < 5 ? 'just now' : `${formatDuration(Math.max(10, Math.round(seconds / 5) * 5))} ago`
 }
 
 /** The last six characters name an id. */

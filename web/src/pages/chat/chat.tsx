@@ -3,7 +3,7 @@ import { useLocation, useParams } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useApprovals, usePlans, useRun, useRuns } from '../../api/queries.ts'
 import { post } from '../../api/request.ts'
-import type { CommandOutcome, RunLine, Turn } from '../../api/wire.ts'
+import type { CommandOutcome, PathTurn, RunLine } from '../../api/wire.ts'
 import { Budget } from '../../parts/budget.tsx'
 import { Button } from '../../parts/button.tsx'
 import { useKeys } from '../../parts/keys.ts'
@@ -21,7 +21,7 @@ import { type ChatVoice, type InputKind, useCommand, useSend } from './send.ts'
 import { useSentInputs, WaitingInputs } from './sent-inputs.tsx'
 import { SessionMenu } from './session-menu.tsx'
 import { StarterExamples } from './starter-examples.tsx'
-import { useThread, windowSize } from './thread-data.ts'
+import { useThread } from './thread-data.ts'
 import { useTree } from './tree-data.ts'
 import { TurnBlock } from './turn-block.tsx'
 import { TurnTree } from './turn-tree.tsx'
@@ -34,14 +34,13 @@ export default function Chat(): ReactNode {
 }
 
 function SessionChat({ session, shown }: { session: string; shown: string | undefined }): ReactNode {
-  const [limit, setLimit] = useState(windowSize)
-  const thread = useThread(session, limit)
-  const head = thread.lines.at(-1)?.id
+  const thread = useThread(session, shown)
+  const head = thread.turns.at(-1)?.id
   const tree = useTree(head)
   const live = useLiveWork(session)
   const [sent, addSent] = useSentInputs(session)
   const marks = useMarks()
-  const [forked, setForked] = useState<Turn>()
+  const [forked, setForked] = useState<PathTurn>()
   const talk = useTalk(session, addSent)
   const actions = useTurnActions(session, { onFork: setForked, onMark: ({ id }) => marks.toggle(id) })
   const [, navigate] = useLocation()
@@ -53,7 +52,7 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
     <Page
       title={session}
       heading={<SessionMenu session={session} />}
-      facts={<ChatFacts turns={thread.lines.at(-1)?.depth ?? 0} live={live} />}
+      facts={<ChatFacts turns={thread.turns.at(-1)?.depth ?? 0} live={live} />}
       actions={live.own && <Button onClick={() => void stop(live.own)}>Stop</Button>}
       side={
         head !== undefined && tree.length > 0
@@ -74,8 +73,8 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
       }
       width="reading"
     >
-      {thread.lines.length >= limit && (
-        <Button look="quiet" onClick={() => setLimit(limit + windowSize)}>
+      {thread.readEarlier && (
+        <Button look="quiet" onClick={thread.readEarlier}>
           Show earlier turns
         </Button>
       )}
@@ -94,7 +93,7 @@ function SessionChat({ session, shown }: { session: string; shown: string | unde
         <LiveRequest run={live.own} others={live.others} plans={live.plans} approvals={live.approvals} />
         <WaitingInputs inputs={sent} />
       </div>
-      {!thread.isLoading && thread.lines.length === 0 && !live.isBusy && sent.length === 0 && (
+      {!thread.isLoading && thread.turns.length === 0 && !live.isBusy && sent.length === 0 && (
         <EmptyState title="Nothing was said here yet">
           <p>Write to the coordinator: it answers, or gives the work to agents and comes back with their results.</p>
           <StarterExamples onChoose={(text) => void talk.onSend(text, 'message')} />
@@ -188,11 +187,14 @@ function useTalk(session: string, addSent: ReturnType<typeof useSentInputs>[1]) 
   return { onSend, onCommand, outcome, closeOutcome: () => setOutcome(undefined) }
 }
 
-function useTurnActions(session: string, { onFork, onMark }: { onFork(turn: Turn): void; onMark(turn: Turn): void }) {
+function useTurnActions(
+  session: string,
+  { onFork, onMark }: { onFork(turn: PathTurn): void; onMark(turn: PathTurn): void },
+) {
   const folder = useFolder()
   const [, navigate] = useLocation()
   const onCopyLink = useCallback(
-    ({ id }: Turn) => {
+    ({ id }: PathTurn) => {
       const address = new URL(`/s/${encodeURIComponent(session)}/${id}`, window.location.origin)
       address.searchParams.set('in', folder)
       void navigator.clipboard?.writeText(address.href)
@@ -204,8 +206,8 @@ function useTurnActions(session: string, { onFork, onMark }: { onFork(turn: Turn
       onFork,
       onMark,
       onCopyLink,
-      onWhy: ({ id }: Turn) => navigate(`/why/turn:${id}`),
-      onShow: ({ id }: Turn) => navigate(`/t/${id}`),
+      onWhy: ({ id }: PathTurn) => navigate(`/why/turn:${id}`),
+      onShow: ({ id }: PathTurn) => navigate(`/t/${id}`),
     }),
     [onFork, onMark, onCopyLink, navigate],
   )
@@ -213,7 +215,7 @@ function useTurnActions(session: string, { onFork, onMark }: { onFork(turn: Turn
 
 interface ChatKeys {
   /** The turn that the address names, else the last one. */
-  shown: Turn | undefined
+  shown: PathTurn | undefined
   actions: ReturnType<typeof useTurnActions>
   live: LiveWork
   compare(): void
@@ -222,7 +224,7 @@ interface ChatKeys {
 function useChatKeys({ shown, actions, live, compare }: ChatKeys): void {
   const own = live.own
   const bound = useMemo(() => {
-    const withTurn = (act: (turn: Turn) => void) => () => shown && act(shown)
+    const withTurn = (act: (turn: PathTurn) => void) => () => shown && act(shown)
     return [
       { keys: 'f', does: 'Fork from the turn that is shown', run: withTurn(actions.onFork) },
       { keys: 'm', does: 'Mark the turn that is shown', run: withTurn(actions.onMark) },

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { post } from '../../api/request.ts'
-import type { Turn } from '../../api/wire.ts'
+import type { PathTurn } from '../../api/wire.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Failure } from '../../parts/notice.tsx'
@@ -15,7 +15,7 @@ export function ForkDialog({
   session,
   onClose,
 }: {
-  turn: Turn | undefined
+  turn: PathTurn | undefined
   session: string
   onClose(): void
 }): ReactNode {
@@ -26,7 +26,7 @@ export function ForkDialog({
   )
 }
 
-function ForkForm({ turn, session, onClose }: { turn: Turn; session: string; onClose(): void }): ReactNode {
+function ForkForm({ turn, session, onClose }: { turn: PathTurn; session: string; onClose(): void }): ReactNode {
   const folder = useFolder()
   const [, navigate] = useLocation()
   const [label, setLabel] = useState('')

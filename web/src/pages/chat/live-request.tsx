@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { useRun } from '../../api/queries.ts'
+import { useRun, useRunSteps } from '../../api/queries.ts'
 import type { Approval, PlanLine, RunLine } from '../../api/wire.ts'
 import { useRunText } from '../../live/use-live.ts'
 import { ApprovalCard } from '../../parts/approval-card.tsx'
-import { CallRow } from '../../parts/call-row.tsx'
 import { PlanProgress } from '../../parts/plan-progress.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { State, stateOfRun } from '../../parts/state.tsx'
+import { StepList } from '../../parts/step-list.tsx'
 import { formatDuration } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { RichText } from '../../text/rich-text.tsx'
@@ -54,7 +54,10 @@ export function LiveRequest({ run, others, plans, approvals }: LiveRequestProps)
 function RunningAnswer({ run }: { run: RunLine }): ReactNode {
   const { data } = useRun(run.id)
   const text = useRunText(run.id)
-  const calls = callsOf(data?.steps ?? [])
+  const { data: done } = useRunSteps(run.id)
+  const steps = done?.steps ?? []
+  // A stored reply replaces what was shown of it.
+  const isStored = steps.some((step) => text !== undefined && step.text?.startsWith(text.text.trimEnd()))
   return (
     <article className={words['turn']} aria-label="Answer under way" aria-busy="true">
       {data && data.asked !== '' && (
@@ -65,10 +68,8 @@ function RunningAnswer({ run }: { run: RunLine }): ReactNode {
       )}
       <div className={words['answer']}>
         <p className={words['who']}>@{run.agent ?? 'coordinator'}</p>
-        {calls.map((call) => (
-          <CallRow key={call.seq} name={call.name} status={call.status} />
-        ))}
-        {text && (
+        <StepList steps={steps} />
+        {text && !isStored && (
           <div aria-live="off">
             <RichText text={text.text} isGrowing />
           </div>
@@ -96,15 +97,4 @@ function AgentLine({ run }: { run: RunLine }): ReactNode {
 function RunState({ run }: { run: RunLine }): ReactNode {
   const name = stateOfRun(run)
   return <State name={name} {...(run.waitingFor && name === 'waiting' && { word: `waits: ${run.waitingFor}` })} />
-}
-
-/** Tool calls in the order in which they began; one without an end has no status. */
-function callsOf(steps: readonly { seq: number; kind: string; name?: string; status?: string }[]) {
-  const calls: { seq: number; name: string; status?: string | undefined }[] = []
-  for (const { seq, kind, name, status } of steps) {
-    if (kind === 'begun') calls.push({ seq, name: name ?? 'tool' })
-    const open = calls.find((call) => call.status === undefined && call.name === name)
-    if (kind === 'ended' && open) open.status = status ?? 'ok'
-  }
-  return calls
 }

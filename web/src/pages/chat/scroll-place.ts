@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'react'
-import type { Turn } from '../../api/wire.ts'
+import type { PathTurn } from '../../api/wire.ts'
 
 /** How near to the end counts as being there. */
 const nearEnd = 120
@@ -7,7 +7,7 @@ const nearEnd = 120
 interface ScrollPlace {
   /** The turn that the address names. */
   shown: string | undefined
-  turns: readonly Turn[]
+  turns: readonly PathTurn[]
   isReady: boolean
 }
 

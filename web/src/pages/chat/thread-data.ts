@@ -1,44 +1,59 @@
-import { type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { useFolder } from '../../api/folder.ts'
 import { get, RequestError } from '../../api/request.ts'
-import type { Turn, TurnLine } from '../../api/wire.ts'
+import type { PathTurn } from '../../api/wire.ts'
 
-/** Turns that are drawn at first, and how many more each time. */
-export const windowSize = 30
+/** Turns that are read at once. */
+const pageSize = 30
+/** Pages that are read to find the turn of an address. */
+const maxSearched = 40
+
+interface TurnPage {
+  turns: PathTurn[]
+  next?: string
+}
 
 interface Thread {
-  lines: TurnLine[]
-  turns: Turn[]
+  /** Oldest first. */
+  turns: PathTurn[]
   isLoading: boolean
   error: unknown
+  /** Reads earlier turns; undefined if all are there. */
+  readEarlier: (() => void) | undefined
 }
 
-/** The last turns on the path to a session's head or to a turn; empty for a session that has not begun. */
-export function useThread(of: string, limit: number): Thread {
+/** The last turns on the path to a session's head, and those back to the wanted one; none for a session that has not begun. */
+export function useThread(of: string, wanted: string | undefined): Thread {
   const folder = useFolder()
-  const log: UseQueryResult<TurnLine[]> = useQuery({
-    queryKey: ['turns', folder, of, limit],
-    placeholderData: (before, query) => (query?.queryKey[2] === of ? before : undefined),
-    queryFn: ({ signal }) => readLog(folder, of, limit, signal),
+  const { data, isPending, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey: ['turns', folder, of],
+    initialPageParam: '',
+    queryFn: ({ pageParam, signal }) => readPage({ folder, of, after: pageParam }, signal),
+    getNextPageParam: ({ next }) => next,
   })
-  const lines = log.data ?? []
-  const turns = useQueries({
-    queries: lines.map(({ id }) => ({
-      queryKey: ['turn', id],
-      // A turn never changes.
-      staleTime: Number.POSITIVE_INFINITY,
-      queryFn: () => get<Turn>('/v1/show', { folder, reference: `turn:${id}` }),
-    })),
-    combine: (results) => results.flatMap(({ data }) => (data ? [data] : [])),
-  })
-  return { lines, turns, isLoading: log.isPending || turns.length < lines.length, error: log.error }
+  const pages = data?.pages ?? []
+  const turns = pages.toReversed().flatMap((page) => page.turns)
+  const isMissing = wanted !== undefined && !turns.some(({ id }) => id === wanted)
+  useEffect(() => {
+    if (isMissing && hasNextPage && !isFetchingNextPage && pages.length < maxSearched) void fetchNextPage()
+  }, [isMissing, hasNextPage, isFetchingNextPage, pages.length, fetchNextPage])
+  return { turns, isLoading: isPending, error, readEarlier: hasNextPage ? () => void fetchNextPage() : undefined }
 }
 
-async function readLog(folder: string, of: string, limit: number, signal: AbortSignal): Promise<TurnLine[]> {
+interface PageQuery {
+  folder: string
+  of: string
+  /** Empty for the newest turns. */
+  after: string
+}
+
+async function readPage({ folder, of, after }: PageQuery, signal: AbortSignal): Promise<TurnPage> {
   try {
-    return (await get<{ turns: TurnLine[] }>('/v1/turns', { folder, of, limit }, signal)).turns
+    const query = { folder, of, limit: pageSize, ...(after !== '' && { after }) }
+    return await get<TurnPage>('/v1/turns/window', query, signal)
   } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return []
+    if (error instanceof RequestError && error.status === 404) return { turns: [] }
     throw error
   }
 }

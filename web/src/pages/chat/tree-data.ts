@@ -2,24 +2,24 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useFolder } from '../../api/folder.ts'
 import { get } from '../../api/request.ts'
-import type { TurnLine } from '../../api/wire.ts'
+import type { TreeTurn } from '../../api/wire.ts'
 
-const maxTurns = 500
+const maxTurns = 400
 
 /** Turns of the tree that the session's head belongs to, newest first. */
-export function useTree(head: string | undefined): TurnLine[] {
+export function useTree(head: string | undefined): TreeTurn[] {
   const folder = useFolder()
   const { data } = useQuery({
     queryKey: ['tree', folder],
     enabled: head !== undefined,
     queryFn: async ({ signal }) =>
-      (await get<{ turns: TurnLine[] }>('/v1/turns', { folder, all: true, limit: maxTurns }, signal)).turns,
+      (await get<{ turns: TreeTurn[] }>('/v1/turns/tree', { folder, kind: 'person', limit: maxTurns }, signal)).turns,
   })
   return useMemo(() => (head === undefined ? [] : treeOf(data ?? [], head)), [data, head])
 }
 
 /** Turns with the same root as this one, newest first. */
-function treeOf(turns: readonly TurnLine[], head: string): TurnLine[] {
+function treeOf(turns: readonly TreeTurn[], head: string): TreeTurn[] {
   const byId = new Map(turns.map((turn) => [turn.id, turn]))
   const rootOf = new Map<string, string>()
   const root = (id: string): string => {
@@ -34,5 +34,5 @@ function treeOf(turns: readonly TurnLine[], head: string): TurnLine[] {
     return found
   }
   const wanted = root(head)
-  return turns.filter(({ id }) => root(id) === wanted).toReversed()
+  return turns.filter(({ id }) => root(id) === wanted)
 }

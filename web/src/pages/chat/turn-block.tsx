@@ -1,10 +1,11 @@
-import { memo, type ReactNode } from 'react'
-import { Link } from 'wouter'
-import type { Turn } from '../../api/wire.ts'
+import { memo, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { useRunSteps } from '../../api/queries.ts'
+import type { PathTurn } from '../../api/wire.ts'
 import { CallRow } from '../../parts/call-row.tsx'
 import { Menu } from '../../parts/menu.tsx'
 import { Reference } from '../../parts/reference.tsx'
 import { State, stateOf } from '../../parts/state.tsx'
+import { StepList } from '../../parts/step-list.tsx'
 import { formatCost, formatTime, formatTokens } from '../../text/format.ts'
 import { PlainWords } from '../../text/plain-words.tsx'
 import { previewOf } from '../../text/preview.ts'
@@ -13,15 +14,15 @@ import styles from './turn-block.module.css'
 
 /** What can be done with a turn. */
 interface TurnActions {
-  onFork(turn: Turn): void
-  onMark(turn: Turn): void
-  onCopyLink(turn: Turn): void
-  onWhy(turn: Turn): void
-  onShow(turn: Turn): void
+  onFork(turn: PathTurn): void
+  onMark(turn: PathTurn): void
+  onCopyLink(turn: PathTurn): void
+  onWhy(turn: PathTurn): void
+  onShow(turn: PathTurn): void
 }
 
 interface TurnBlockProps extends TurnActions {
-  turn: Turn
+  turn: PathTurn
   isShown: boolean
   isMarked: boolean
 }
@@ -38,13 +39,8 @@ export const TurnBlock = memo(function TurnBlock({ turn, isShown, isMarked, ...a
     >
       <Inputs messages={turn.query} />
       <div className={styles['answer']}>
-        {turn.toolCalls.length > 0 && (
-          <div className={styles['calls']}>
-            {turn.toolCalls.map(({ id, ...call }) => (
-              <CallRow key={id} {...call} />
-            ))}
-          </div>
-        )}
+        <p className={styles['who']}>{turn.agent === null ? 'answer' : `@${turn.agent}`}</p>
+        {turn.toolCalls.length > 0 && <Done turn={turn} />}
         <RichText text={turn.response.content} />
         <TurnFoot turn={turn} isMarked={isMarked} {...actions} />
       </div>
@@ -52,7 +48,38 @@ export const TurnBlock = memo(function TurnBlock({ turn, isShown, isMarked, ...a
   )
 })
 
-type Message = Turn['query'][number]
+/** What was done for the answer. The words between the calls are read when they come into view. */
+function Done({ turn }: { turn: PathTurn }): ReactNode {
+  const place = useRef<HTMLDivElement>(null)
+  const isSeen = useIsSeen(place)
+  const { data } = useRunSteps(turn.runId, { isEnded: true, isWanted: isSeen })
+  return (
+    <div ref={place} className={styles['calls']}>
+      {data && data.steps.length > 0 ? (
+        <StepList steps={data.steps} answer={turn.response.content} />
+      ) : (
+        turn.toolCalls.map(({ id, ...call }) => <CallRow key={id} {...call} />)
+      )}
+    </div>
+  )
+}
+
+/** Whether an element has come into view. */
+function useIsSeen(place: RefObject<Element | null>): boolean {
+  const [isSeen, setSeen] = useState(false)
+  useEffect(() => {
+    const element = place.current
+    if (!element || isSeen) return undefined
+    const watch = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) setSeen(true)
+    })
+    watch.observe(element)
+    return () => watch.disconnect()
+  }, [place, isSeen])
+  return isSeen
+}
+
+type Message = PathTurn['query'][number]
 
 /** What a turn answers: a person's words in serif; what agents reported folded into one line. */
 function Inputs({ messages }: { messages: Message[] }): ReactNode {
@@ -88,7 +115,7 @@ function summaryOf(reported: Message[]): string {
   return (reports.length > 0 ? reports : reported).map(({ content }) => previewOf(content)).join(' · ')
 }
 
-function TurnFoot({ turn, isMarked, ...actions }: { turn: Turn; isMarked: boolean } & TurnActions): ReactNode {
+function TurnFoot({ turn, isMarked, ...actions }: { turn: PathTurn; isMarked: boolean } & TurnActions): ReactNode {
   const { requested, actual, clamped } = turn.model
   const isOther = requested !== null && actual !== null && requested !== actual
   return (
@@ -102,16 +129,6 @@ function TurnFoot({ turn, isMarked, ...actions }: { turn: Turn; isMarked: boolea
       <span className="mono">{formatTokens(turn.usage.inputTokens + turn.usage.outputTokens)} tokens</span>
       <span className="mono">{formatCost(turn.usage)}</span>
       <Reference to={`run:${turn.runId}`} />
-      {turn.remindedOf.length > 0 && (
-        <span>
-          recalled{' '}
-          {turn.remindedOf.slice(0, 3).map(({ id }) => (
-            <Link key={id} href={`/memory/${id}`} className="mono">
-              memory:{id}{' '}
-            </Link>
-          ))}
-        </span>
-      )}
       <span className={styles['menu']}>
         <Menu
           label={`What to do with turn ${turn.depth}`}

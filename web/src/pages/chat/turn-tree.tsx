@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
-import type { TurnLine } from '../../api/wire.ts'
+import type { TreeTurn } from '../../api/wire.ts'
 import { Button } from '../../parts/button.tsx'
 import { countLanes, LaneGraph } from '../../parts/lane-graph.tsx'
 import { State, stateOf } from '../../parts/state.tsx'
@@ -12,7 +12,7 @@ import styles from './turn-tree.module.css'
 
 interface TurnTreeProps {
   /** Newest first. */
-  turns: TurnLine[]
+  turns: TreeTurn[]
   session: string
   head: string
   /** The turn that the address names. */
@@ -26,7 +26,6 @@ const rowHeight = 34
 /** The tree of turns beside a chat: every fork with what was said in it. */
 export function TurnTree({ turns, session, head, shown, marked, onCompare }: TurnTreeProps): ReactNode {
   const rows = useMemo(() => placeInLanes(turns, head), [turns, head])
-  const sessionOf = useMemo(() => tipSessions(turns), [turns])
   const lanes = countLanes(rows)
   return (
     <section className={styles['tree']} aria-label="Turns">
@@ -37,7 +36,7 @@ export function TurnTree({ turns, session, head, shown, marked, onCompare }: Tur
       <ol>
         {turns.map((turn, at) => {
           const row = rows[at]
-          const branch = sessionOf.get(turn.id) ?? session
+          const branch = turn.branch ?? session
           return (
             <li key={turn.id} className={styles['row']}>
               {row && (
@@ -75,16 +74,4 @@ export function TurnTree({ turns, session, head, shown, marked, onCompare }: Tur
       </footer>
     </section>
   )
-}
-
-/** The session at the tip of each turn's branch; where branches part, that of the newest one. */
-function tipSessions(newestFirst: readonly TurnLine[]): Map<string, string> {
-  const found = new Map<string, string>()
-  for (const { id, parentId, session } of newestFirst) {
-    const own = session?.split(',')[0]?.trim() ?? found.get(id)
-    if (own === undefined) continue
-    found.set(id, own)
-    if (parentId !== null && !found.has(parentId)) found.set(parentId, own)
-  }
-  return found
 }

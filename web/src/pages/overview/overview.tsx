@@ -2,8 +2,8 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useFolder } from '../../api/folder.ts'
 import { useMe } from '../../api/me.ts'
-import { useApprovals, usePlans, useRuns, useStatus } from '../../api/queries.ts'
-import type { Approval, PlanLine, RunLine, Status } from '../../api/wire.ts'
+import { useApprovals, usePlans, useRuns, useSessions, useStatus } from '../../api/queries.ts'
+import type { Approval, PlanLine, RunLine, Session, Status } from '../../api/wire.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Budget } from '../../parts/budget.tsx'
 import { buttonLook } from '../../parts/button.tsx'
@@ -26,6 +26,7 @@ export default function Overview(): ReactNode {
   const approvals = useApprovals()
   const runs = useRuns({ limit: 50 })
   const plans = usePlans()
+  const sessions = useSessions()
   const { data } = status
   if (status.error)
     return <Page title="Overview">{<Failure error={status.error} onRetry={() => status.refetch()} />}</Page>
@@ -33,7 +34,7 @@ export default function Overview(): ReactNode {
   const work = (runs.data ?? []).filter(({ via }) => via !== 'narrator')
   const open = (plans.data ?? []).filter((plan) => plan.status === 'running' || plan.status === 'proposed')
   const waiting = approvals.data ?? []
-  const isQuiet = waiting.length + work.length + open.length + data.sinceLast.length === 0
+  const talks = (sessions.data ?? []).filter(({ sessionKind, archived }) => sessionKind === 'person' && !archived)
   return (
     <Page
       title="Overview"
@@ -45,12 +46,13 @@ export default function Overview(): ReactNode {
         </Link>
       }
     >
-      <AfterCrash runs={work} />
-      {isQuiet && <FirstSteps session={data.session} />}
+      <SinceStart isQuiet={work.length === 0} />
+      {sessions.data && talks.length === 0 && <FirstSteps session={data.session} />}
       {waiting.length > 0 && <NeedsYou approvals={waiting} />}
       {open.length > 0 && <OpenPlans plans={open} />}
       {work.length > 0 && <Running runs={work} />}
       {data.sinceLast.length > 0 && <SinceLast turns={data.sinceLast} />}
+      {talks.length > 0 && <Talks sessions={talks} />}
       <Jobs status={data} />
     </Page>
   )
@@ -74,14 +76,30 @@ function FirstSteps({ session }: { session: string }): ReactNode {
   )
 }
 
-/** Runs that went on after their process died: a crash loses nothing, and is told. */
-function AfterCrash({ runs }: { runs: RunLine[] }): ReactNode {
-  const { since } = useMe()
+/** When Heddle started and, after a crash, what became of the runs of the process that died. */
+function SinceStart({ isQuiet }: { isQuiet: boolean }): ReactNode {
+  const { since, recovered } = useMe()
+  const isAfterCrash = recovered !== null && recovered.resumed.length + recovered.quarantined.length > 0
+  if (!isAfterCrash)
+    return (
+      <p className={styles['since']}>
+        Started {formatTime(since)}.{isQuiet && ' Nothing is running.'}
+      </p>
+    )
+  const { resumed, quarantined, lost, unknownCalls } = recovered
   return (
-    <p className={styles['since']}>
-      Running since {formatTime(since)}
-      {runs.length === 0 && '. Nothing is running.'}
-    </p>
+    <div className={styles['crash']}>
+      <p>
+        Started {formatTime(since)} after a crash: {countOf(resumed.length, 'run')} resumed, {lost} lost
+        {quarantined.length > 0 && `, ${quarantined.length} set aside after crashing three times`}.
+        {unknownCalls > 0 && ` Of ${countOf(unknownCalls, 'call')} the outcome is unknown; none was repeated.`}
+      </p>
+      <p className="row small">
+        {[...resumed, ...quarantined].slice(0, 8).map((id) => (
+          <Reference key={id} to={`run:${id}`} />
+        ))}
+      </p>
+    </div>
   )
 }
 
@@ -220,6 +238,28 @@ function SinceLast({ turns }: { turns: Status['sinceLast'] }): ReactNode {
               </span>
             </li>
           ))}
+      </ul>
+    </Section>
+  )
+}
+
+/** Where to go on. */
+function Talks({ sessions }: { sessions: Session[] }): ReactNode {
+  return (
+    <Section title="Sessions" more={<Link href="/turns">all turns</Link>}>
+      <ul className={styles['list']}>
+        {sessions.slice(0, 6).map(({ id, label, depth, updatedAt }) => (
+          <li key={id} className={styles['turn']}>
+            <span aria-hidden="true">›</span>
+            <Link href={`/s/${encodeURIComponent(label)}`} className={styles['preview']}>
+              {withoutBidi(label)}
+            </Link>
+            <span className="quiet small">{countOf(depth, 'turn')}</span>
+            <span className="quiet small">
+              <Ago at={updatedAt} />
+            </span>
+          </li>
+        ))}
       </ul>
     </Section>
   )

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { useFolder } from '../../api/folder.ts'
+import { useRunSteps } from '../../api/queries.ts'
 import { get } from '../../api/request.ts'
 import type { Run, Turn } from '../../api/wire.ts'
 import { useRunText } from '../../live/use-live.ts'
@@ -12,11 +13,10 @@ import { RichText } from '../../text/rich-text.tsx'
 import { withoutBidi } from '../../text/safe-text.ts'
 import { type LogEntry, logEntries } from './log-entries.ts'
 import styles from './run.module.css'
-import { stepsQuery } from './steps-query.ts'
 
 /** What a run did, step by step, and its answer. */
 export function RunLog({ run }: { run: Run }): ReactNode {
-  const steps = useQuery(stepsQuery(run.id))
+  const steps = useRunSteps(run.id)
   const turn = useTurn(run.turnId)
   const text = useRunText(run.id)
   const entries = useMemo(() => (steps.data ? logEntries(steps.data) : []), [steps.data])

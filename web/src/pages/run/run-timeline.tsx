@@ -1,6 +1,6 @@
-import { useQueries } from '@tanstack/react-query'
 import { type ReactNode, useMemo } from 'react'
 import { Link } from 'wouter'
+import { useStepsOfRuns } from '../../api/queries.ts'
 import type { Run, RunSteps } from '../../api/wire.ts'
 import { useNow } from '../../parts/ago.tsx'
 import { rowMark } from '../../parts/row-keys.ts'
@@ -10,7 +10,6 @@ import { formatDuration } from '../../text/format.ts'
 import { withoutBidi } from '../../text/safe-text.ts'
 import { logEntries } from './log-entries.ts'
 import styles from './run-timeline.module.css'
-import { stepsQuery } from './steps-query.ts'
 import { timeScale } from './time-scale.ts'
 
 /** Runs whose steps are drawn; those after them only from their start to their end. */
@@ -102,11 +101,8 @@ export function RunTimeline({ run, rows }: { run: Run; rows: RequestTree['rows']
 
 /** Tool calls of each run. */
 function useCalls(rows: RequestTree['rows']): Map<string, Stretch[]> {
-  return useQueries({
-    queries: rows.slice(0, maxWithSteps).map(({ run: { id } }) => stepsQuery(id)),
-    combine: (results) =>
-      new Map(results.flatMap(({ data }, at) => (data && rows[at] ? [[rows[at].run.id, stretchesOf(data)]] : []))),
-  })
+  const steps = useStepsOfRuns(rows.slice(0, maxWithSteps).map(({ run }) => run.id))
+  return useMemo(() => new Map([...steps].map(([id, of]) => [id, stretchesOf(of)])), [steps])
 }
 
 function stretchesOf(steps: RunSteps): Stretch[] {
