@@ -16,10 +16,12 @@ import { homeFiles } from '../home/home-files.ts'
 import { homeId } from '../home/home-id.ts'
 import { identityFilesOf } from '../home/identity.ts'
 import { withRealFolders } from '../home/real-folders.ts'
+import { secretMarker } from '../home/secrets.ts'
 import { trustedPlaces } from '../home/trusted-places.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
 import { memoryApp } from '../memory/memory-app.ts'
+import { refoldWords } from '../memory/refold-words.ts'
 import { broughtBackText, restoreReplaced } from '../memory/restore-replaced.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
@@ -84,10 +86,14 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { clock, random } = context
   const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
+  await refoldWords(store)
   await shipPolicies({ store, clock })
-  const embedding = openMeaning(config.memory, { store, clock })
+  const redact = redactor(knownSecrets(config))
+  const mark = secretMarker(paths.secrets)
+  const markSecrets = <T>(value: T) => redact(mark(value))
+  const embedding = openMeaning(config.memory, { store, clock, markSecrets })
   const newId = idSource(clock, random)
-  const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
+  const runtime: Runtime = { store, clock, newId, markSecrets, ...(embedding && { meaning: embedding.meaning }) }
   // Only a server is shared between homes.
   const home = store.dialect.name === 'postgres' ? await homeId(paths, newId) : ''
   const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home, home)) : undefined
@@ -140,7 +146,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, caller),
-    ...searchApp({ store, protect, index, hide: redactor(knownSecrets(config)) }, caller),
+    ...searchApp({ store, protect, index, hide: redact }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,
   })

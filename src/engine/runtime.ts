@@ -24,6 +24,8 @@ export interface Runtime {
   newId(): string
   /** Undefined if the user has configured no embedder. */
   meaning?: SemanticIndex
+  /** Marks values of stored secrets in plain data that leaves the home; undefined without a home. */
+  markSecrets?<T>(value: T): T
 }
 
 /** Limits on concurrency, time, retries and cost. */

@@ -110,7 +110,7 @@ export const network = {
   modules: /^(node:)?(http|https|http2|net|tls|dns|dgram)(\/|$)|^undici(\/|$)/,
   moduleUsers: /^src\/(tools\/fetch|models|gateway|testing)\/|^src\/tools\/exec\/sandbox\/self-test\.ts$/,
   globals: /^(fetch|WebSocket|EventSource)$/,
-  globalUsers: /^src\/models\//,
+  globalUsers: /^src\/models\/|^web\/src\/(api|live)\//,
 }
 
 /**
