@@ -94,6 +94,8 @@ export interface Engine extends Runtime, KnownModels, ModelProviders {
   /** Hooks of plans, knowledge and files. */
   moments: RunMoments<Engine>
   crash(point: CrashPoint): void
+  /** Hears how long a model call took, whether it succeeded or not. */
+  observeCall?(model: string, took: Millis): void
   /** Receives a model's output while it streams. */
   live(delta: StreamDelta): void
 }

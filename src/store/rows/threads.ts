@@ -11,7 +11,7 @@ import { stepFrom } from './steps.ts'
 import { insertTurn, type TurnContent, type TurnRow, turnFrom } from './turns.ts'
 
 type ThreadRow = Tables['threads']
-type PlacedRow = ThreadRow & TurnRow
+export type PlacedRow = ThreadRow & TurnRow
 
 const pageTurns = 500
 
@@ -393,6 +393,6 @@ function threadFrom(row: ThreadRow): Thread {
   }
 }
 
-function placedFrom(row: PlacedRow): PlacedTurn {
+export function placedFrom(row: PlacedRow): PlacedTurn {
   return { turn: turnFrom(row, row.parent_turn_id), thread: threadFrom(row) }
 }
