@@ -166,7 +166,7 @@ function ComparedTurn({ turn, other }: { turn: Turn; other: Turn | undefined }):
           <RichText text={turn.response.content} />
         )}
         <p className="quiet small">
-          <Reference to={`turn:${turn.id}`} /> {turn.toolCalls.map(({ name }) => name).join(', ')}
+          <Reference to={`turn:${turn.id}`} /> {withoutBidi(turn.toolCalls.map(({ name }) => name).join(', '))}
         </p>
       </div>
     </article>
@@ -195,5 +195,5 @@ function ChangedWords({ from, to }: { from: string; to: string }): ReactNode {
 }
 
 function questionOf({ query }: Turn): string {
-  return query.map(({ content }) => content).join('\n\n')
+  return withoutBidi(query.map(({ content }) => content).join('\n\n'))
 }
