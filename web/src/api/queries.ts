@@ -1,4 +1,4 @@
-import { type UseQueryResult, useQuery } from '@tanstack/react-query'
+import { queryOptions, type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query'
 import { useFolder } from './folder.ts'
 import { lastVisit } from './last-visit.ts'
 import { get } from './request.ts'
@@ -60,9 +60,23 @@ export function useRun(id: string): UseQueryResult<Run> {
 /** What a run did, with the words. A run that has ended never changes; `isWanted` puts reading it off. */
 export function useRunSteps(id: string, { isEnded = false, isWanted = true } = {}): UseQueryResult<RunSteps> {
   return useQuery({
-    queryKey: ['steps', id],
+    ...stepsQuery(id),
     enabled: isWanted,
     ...(isEnded && { staleTime: Number.POSITIVE_INFINITY }),
+  })
+}
+
+/** The same of several runs at a time. */
+export function useStepsOfRuns(ids: readonly string[]): Map<string, RunSteps> {
+  return useQueries({
+    queries: ids.map(stepsQuery),
+    combine: (results) => new Map(results.flatMap(({ data }, at) => (data ? [[ids[at] ?? '', data]] : []))),
+  })
+}
+
+function stepsQuery(id: string) {
+  return queryOptions({
+    queryKey: ['steps', id],
     queryFn: ({ signal }) => get<RunSteps>(`/v1/runs/${encodeURIComponent(id)}/steps`, {}, signal),
   })
 }

@@ -5,8 +5,8 @@ export interface RouteEntry {
   /** As wouter writes it: `:name` is a part of the path, `?` marks what may be missing. */
   path: string
   page: LazyExoticComponent<ComponentType>
-  /** Of a page in the navigation; `g` and the key go there. `isTab` is one of the four on a phone. */
-  nav?: { label: string; key: string; href: string; isTab?: true }
+  /** Of a page in the navigation; `g` and the key go there. `isTab` is one of the four on a phone, there perhaps by a shorter name. */
+  nav?: { label: string; key: string; href: string; isTab?: true; tabLabel?: string }
 }
 
 /** All pages, in the order of the navigation. Each is loaded when it is first opened. */
@@ -21,6 +21,24 @@ export const routeEntries: readonly RouteEntry[] = [
     page: lazy(() => import('../pages/chat/chat.tsx')),
     nav: { label: 'Chat', key: 'c', href: '/s/main', isTab: true },
   },
+  {
+    path: '/needs/:id?',
+    page: lazy(() => import('../pages/needs/needs.tsx')),
+    nav: { label: 'Needs you', key: 'n', href: '/needs', isTab: true, tabLabel: 'Needs' },
+  },
+  {
+    path: '/runs',
+    page: lazy(() => import('../pages/runs/runs.tsx')),
+    nav: { label: 'Runs', key: 'r', href: '/runs', isTab: true },
+  },
+  { path: '/runs/:id', page: lazy(() => import('../pages/run/run.tsx')) },
+  {
+    path: '/plans',
+    page: lazy(() => import('../pages/plan/plans.tsx')),
+    nav: { label: 'Plans', key: 'p', href: '/plans' },
+  },
+  { path: '/plans/:id', page: lazy(() => import('../pages/plan/plan.tsx')) },
+  { path: '/tasks/:id', page: lazy(() => import('../pages/plan/task-address.tsx')) },
   {
     path: '/turns',
     page: lazy(() => import('../pages/turns/turns.tsx')),

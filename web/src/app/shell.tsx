@@ -90,7 +90,7 @@ function TabBar(): ReactNode {
   const others = entries.filter((entry) => !tabs.includes(entry))
   return (
     <nav className={styles['tabs']} aria-label="Main pages">
-      <NavLinks entries={tabs} />
+      <NavLinks entries={tabs.map((tab) => ({ ...tab, label: tab.tabLabel ?? tab.label }))} />
       <button type="button" className={styles['link']} onClick={() => setMoreOpen(true)}>
         More
       </button>

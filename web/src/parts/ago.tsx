@@ -12,7 +12,7 @@ export function Ago({ at }: { at: string | number }): ReactNode {
 }
 
 /** The time, every five seconds: one timer for the whole page. */
-function useNow(): number {
+export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now)
 }
 

@@ -12,8 +12,11 @@ interface PageProps {
   /** At the end of the title's line. */
   actions?: ReactNode
   children: ReactNode
-  /** Beside the page; on a narrow screen a button with this label opens it. */
-  side?: { label: string; content: ReactNode } | undefined
+  /**
+   * Beside the page; on a narrow screen a button with this label opens it. One with `onClose` is there because the reader
+   * opened it: it lies over a narrow page at once.
+   */
+  side?: { label: string; content: ReactNode; onClose?: () => void } | undefined
   /** `full` for graphs and tables, `reading` for text. */
   width?: 'reading' | 'full'
 }
@@ -21,7 +24,8 @@ interface PageProps {
 /** A screen: its title, what is known at one glance, and its content. */
 export function Page({ title, heading, facts, actions, children, side, width = 'full' }: PageProps): ReactNode {
   useTitle(title)
-  const [isSideOpen, setSideOpen] = useState(false)
+  const [wasSideOpened, setSideOpen] = useState(false)
+  const isSideOpen = wasSideOpened || side?.onClose !== undefined
   return (
     <div className={side === undefined ? styles['page'] : `${styles['page']} ${styles['with-side']}`}>
       <main className={styles['main']} id="content" tabIndex={-1}>
@@ -30,7 +34,7 @@ export function Page({ title, heading, facts, actions, children, side, width = '
           {facts !== undefined && <div className={styles['facts']}>{facts}</div>}
           <div className={styles['actions']}>
             {actions}
-            {side !== undefined && (
+            {side !== undefined && side.onClose === undefined && (
               <Button aria-expanded={isSideOpen} onClick={() => setSideOpen(!isSideOpen)} isOnlyNarrow>
                 {side.label}
               </Button>
@@ -42,7 +46,7 @@ export function Page({ title, heading, facts, actions, children, side, width = '
       {side !== undefined && (
         <aside className={isSideOpen ? `${styles['side']} ${styles['open']}` : styles['side']} aria-label={side.label}>
           <div className={styles['close']}>
-            <Button onClick={() => setSideOpen(false)}>Close</Button>
+            <Button onClick={side.onClose ?? (() => setSideOpen(false))}>Close</Button>
           </div>
           {side.content}
         </aside>
