@@ -172,6 +172,7 @@ const cases: { [K in keyof App]: readonly Case<K>[] } = {
   createToken: [{ action: 'token.change', args: () => ['none'] }],
   createSignInLink: [{ action: 'token.change', args: () => ['none'] }],
   revokeToken: [{ action: 'token.change', args: () => [99] }],
+  metrics: [{ action: 'home.metrics', args: () => [] }],
   audit: [{ action: 'audit.read', args: () => [] }],
 }
 

@@ -76,6 +76,7 @@ describe('each request gets the App of its own principal, and no other', () => {
     createSignInLink: [],
     revokeToken: [1],
     audit: [{}],
+    metrics: [],
     submit: [folder, { session: 'main', content: 'x' }],
     answer: [folder, 'abcdef', AbortSignal.abort()],
     append: [folder, { session: 'main', draft: plainDraft }],
