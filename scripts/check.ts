@@ -23,6 +23,7 @@ const parts = [
     repair: 'npm run format, npm run lint',
   },
   { name: 'types', program: 'tsc', args: ['-p', 'tsconfig.json'], repair: 'npm run types' },
+  { name: 'types of the page', program: 'tsc', args: ['-p', 'web/tsconfig.json'], repair: 'npm run types' },
 ]
 // Beside the start of the tests, which waits for a database server.
 const checked = Promise.all(parts.map(checkPart))

@@ -15,6 +15,7 @@ import { policies } from './migrations/0032-policies.ts'
 import { runProfiles } from './migrations/0033-run-profiles.ts'
 import { modelsOfSubagents } from './migrations/0034-models-of-subagents.ts'
 import { foldedWords } from './migrations/0035-folded-words.ts'
+import { kindsOfTokens } from './migrations/0036-sign-in.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -73,6 +74,7 @@ export const migrations: readonly Migration[] = [
   runProfiles,
   modelsOfSubagents,
   foldedWords,
+  kindsOfTokens,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

@@ -365,6 +365,12 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['removeUser', (v) => app.removeUser(v)],
     ['createToken', (v) => app.createToken(v, { scopes: [v as 'ask'] })],
     ['createToken', (v) => app.createToken('mia', { expiresAt: Number(v) })],
+    ['createSignInLink', (v) => app.createSignInLink(v)],
+    ['turnWindow', (v) => app.turnWindow(v, { of: v, after: v })],
+    ['turnTree', (v) => app.turnTree({ folder: v, kind: v as 'agent', after: v })],
+    ['runSteps', (v) => app.runSteps(v)],
+    ['usageByDay', (v) => app.usageByDay(Number(v))],
+    ['metrics', () => app.metrics()],
     ['audit', (v) => app.audit({ limit: Number(v) })],
     ['narratives', (v) => app.narratives({ folder: v, limit: 10 })],
   ]

@@ -42,7 +42,7 @@ const mia: User = {
   ...{ id: 'mia', role: 'public', isTrusted: false, tools: null, folder: '/work' },
   ...{ perDayUsd: null, createdAt: 1, removedAt: null },
 }
-const token = { userId: 'mia', scopes: null, createdAt: 1, expiresAt: null }
+const token = { kind: 'token' as const, userId: 'mia', scopes: null, createdAt: 1, expiresAt: null }
 
 const meta = { key: 'k', value: 'v' }
 

@@ -2,7 +2,7 @@ import { knownAgents } from '../../commands/agents.ts'
 import type { Client } from '../../gateway/api.ts'
 
 /** Names of the agents that can be addressed, without `@`, for completion: as they were when last read. */
-export class AgentNames {
+export class KnownAgentNames {
   #names: readonly string[] = []
 
   get names(): readonly string[] {

@@ -14,7 +14,7 @@ import { refusalCode } from '../refusal-code.ts'
 import { historyIn } from '../terminal/line-history.ts'
 import type { Pane } from '../terminal/pane.ts'
 import { paint, printable } from '../terminal/screen.ts'
-import { AgentNames } from './agent-names.ts'
+import { KnownAgentNames } from './agent-names.ts'
 import { keyboardHelp, readChatLine } from './chat-line.ts'
 import { ChatQuestions } from './chat-questions.ts'
 import type { ChatSettings } from './chat-settings.ts'
@@ -45,7 +45,7 @@ export class ChatSession {
   readonly #outbox: Outbox
   readonly #questions: ChatQuestions
   readonly #program: ProgramInChat
-  readonly #agents = new AgentNames()
+  readonly #agents = new KnownAgentNames()
   /** Resolves after the greeting: typed lines wait for it. */
   readonly #ready = Promise.withResolvers<void>()
   #session: string

@@ -97,12 +97,12 @@ function memoryStore(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z.
         maxMemories,
       )
       if (result) await linkMemory(tx, result.id, kept.id)
-      return { status: 'ok', output: { status: 'ok', ...renderKept(kept) } }
+      return { status: 'ok', output: { status: 'ok', ...renderKept(markedIn(runtime, kept)) } }
     },
   })
 }
 
-function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
+function memoryQuery(runtime: Runtime, { files }: MemorySettings): Tool<z.output<typeof queryInput>> {
   return defineTool(queryInput, {
     name: 'memory_query',
     description:
@@ -110,6 +110,7 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
     effect: 'pure',
     action: 'memory.read',
     async run({ query, limit }) {
+      const { store, clock, meaning, markSecrets = (value) => value } = runtime
       const semantic = await meaning?.of(query)
       const found = await store.read((rows) => recall(rows, query, clock.now(), limit, semantic))
       const label = joinLabels(found.map(({ memory }) => memory.label))
@@ -120,7 +121,8 @@ function memoryQuery({ store, clock, meaning }: Runtime, { files }: MemorySettin
       }))
       const note = semantic?.trouble === undefined ? {} : { note: `by words only: ${semantic.trouble}` }
       const passages = await files?.searchFiles(query, { limit })
-      return { status: 'ok', output: { memories, ...(passages && { files: passages }), ...note }, label }
+      const output = markSecrets({ memories, ...(passages && { files: passages }), ...note })
+      return { status: 'ok', output, label }
     },
   })
 }
@@ -138,7 +140,7 @@ function memoryUpdate(runtime: Runtime, { maxMemories }: MemorySettings): Tool<z
       const superseded = kept.superseded.map((older) => older.id)
       return {
         status: 'ok',
-        output: { status: 'ok', ...renderKept(kept), ...(superseded.length > 0 && { superseded }) },
+        output: { status: 'ok', ...renderKept(markedIn(runtime, kept)), ...(superseded.length > 0 && { superseded }) },
       }
     },
   })
@@ -199,6 +201,10 @@ function memoryRow(memory: Memory) {
     ...(resultId === null && taskId !== null && { from: `task:${taskId}` }),
     ...(label.integrity === 'untrusted' && { untrusted: label.sources }),
   }
+}
+
+function markedIn({ markSecrets }: Runtime, kept: StoredMemory): StoredMemory {
+  return markSecrets?.(kept) ?? kept
 }
 
 /** Answer after storing a statement: what is stored, what it replaced, and similar memories. */

@@ -94,7 +94,7 @@ async function memoriesBehind(rows: Reading, summary: string, runId: string): Pr
   return [...states.keys(), ...used.map(({ memoryId }) => memoryId)]
 }
 
-function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>> {
+function narrativeSearch({ store, markSecrets = (value) => value }: Runtime): Tool<z.output<typeof searchInput>> {
   return defineTool(searchInput, {
     name: 'narrative_search',
     description: 'Finds narratives of this folder by id or by words; without either, the latest one.',
@@ -114,7 +114,11 @@ function narrativeSearch({ store }: Runtime): Tool<z.output<typeof searchInput>>
         )
         return {
           status: 'ok',
-          output: { narratives: checked.map(({ each, standing, taskIds }) => narrativeRow(each, taskIds, standing)) },
+          output: {
+            narratives: markSecrets(checked).map(({ each, standing, taskIds }) =>
+              narrativeRow(each, taskIds, standing),
+            ),
+          },
           label: joinLabels(checked.map(({ each, standing }) => (standing ? labelOfStanding(standing) : each.label))),
         }
       }),

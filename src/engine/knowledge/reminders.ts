@@ -69,16 +69,20 @@ async function remindersFor(
   const question = inputs.map(({ content }) => content).join('\n\n')
   const search = trustedOnly ? recallTrusted : recall
   const semantic = await engine.meaning?.of(ownPart(question))
-  return engine.store.read(async (rows) => {
+  const reminders = await engine.store.read(async (rows) => {
     const { files, home = '' } = engine.memory
     const has = await hasKnowledge(rows, home)
-    const recalled = has.memories ? await search(rows, question, engine.clock.now(), maxRecalled, semantic) : []
     return {
-      recalled: selectReminders(recalled),
+      recalled: has.memories
+        ? selectReminders(await search(rows, question, engine.clock.now(), maxRecalled, semantic))
+        : [],
       passages: files && has.passages ? await passagesNotIn(rows, engine, question, prompt) : [],
       standing: isNewTalk(session) ? await latestStanding(rows, session.folder, { trustedOnly }) : undefined,
     }
   })
+  const { recalled, passages, standing } = reminders
+  const isEmpty = recalled.length + passages.length === 0 && !standing
+  return isEmpty ? none : (engine.markSecrets?.(reminders) ?? reminders)
 }
 
 /** A job's own session continues none: what other sessions were told of earlier fires would be in every fire. */

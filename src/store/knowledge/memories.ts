@@ -154,15 +154,21 @@ export async function reindexMemory(
 
 /**
  * Archives memories, untrusted ones first, so that they push no trusted one out; then by the lowest score, least recently
- * recalled first. Returns how many.
+ * recalled first. Of equal ones those from `imported` on go first: an import pushes out nothing of one's own. Returns how
+ * many.
  */
-export async function archiveMemories(tx: Tx, count: number): Promise<number> {
+export async function archiveMemories(
+  tx: Tx,
+  count: number,
+  imported: number = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
   const least = await tx.all(
     tx.build
       .selectFrom('memories')
       .select('id')
       .orderBy('integrity', 'desc')
       .orderBy('score')
+      .orderBy(({ case: when }) => when().when('id', '>=', imported).then(0).else(1).end())
       .orderBy('recalled_at')
       .orderBy('id')
       .limit(count),

@@ -1,4 +1,4 @@
--- Schema 35
+-- Schema 36
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -495,18 +495,6 @@ CREATE TABLE users (
   removed_at  INTEGER
 ) STRICT;
 
-CREATE TABLE tokens (
-  id          INTEGER PRIMARY KEY AUTOINCREMENT,
-  user_id     TEXT NOT NULL REFERENCES users (id),
-  hash        TEXT NOT NULL UNIQUE,
-  scopes_json TEXT,
-  created_at  INTEGER NOT NULL,
-  expires_at  INTEGER,
-  revoked_at  INTEGER
-) STRICT;
-
-CREATE INDEX tokens_by_user ON tokens (user_id);
-
 CREATE TABLE audit (
   seq       INTEGER PRIMARY KEY AUTOINCREMENT,
   at        INTEGER NOT NULL,
@@ -756,6 +744,19 @@ CREATE TABLE policy_versions (
   by_principal  TEXT NOT NULL,
   PRIMARY KEY (resource_type, resource_id, version)
 ) STRICT;
+
+CREATE TABLE "tokens" (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id     TEXT REFERENCES users (id),
+  hash        TEXT NOT NULL UNIQUE,
+  scopes_json TEXT,
+  created_at  INTEGER NOT NULL,
+  expires_at  INTEGER,
+  revoked_at  INTEGER,
+  kind TEXT NOT NULL DEFAULT 'token' CHECK (kind = 'token' OR kind = 'link' OR kind = 'browser')
+) STRICT;
+
+CREATE INDEX tokens_by_user ON tokens (user_id);
 
 CREATE VIEW nexus_turns AS
 SELECT turns.id, threads.parent_turn_id, turns.query_messages_json, turns.response_message_json, turns.model,
