@@ -38,6 +38,8 @@ export interface Heddle {
   mayHear(principal: Principal, runId: string): Promise<boolean>
   /** Starts a worker in this process, for one session or for all; a home has only one worker for all. */
   work(options?: { folder: string; session: string }): Promise<WorkInProgress>
+  /** Whether the database answers and a worker of this process holds its lease. Throws if the database does not answer. */
+  isReady(): Promise<boolean>
   /** Streams the text of this process's runs; the returned function stops it. */
   listen(listener: (delta: StreamDelta) => void): () => void
   close(): Promise<void>

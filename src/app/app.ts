@@ -16,13 +16,16 @@ import { homeFiles } from '../home/home-files.ts'
 import { homeId } from '../home/home-id.ts'
 import { identityFilesOf } from '../home/identity.ts'
 import { withRealFolders } from '../home/real-folders.ts'
+import { secretMarker } from '../home/secrets.ts'
 import { trustedPlaces } from '../home/trusted-places.ts'
 import { fileSearch, noFiles } from '../memory/file-search.ts'
 import { fileIndex } from '../memory/index-files.ts'
 import { memoryApp } from '../memory/memory-app.ts'
+import { refoldWords } from '../memory/refold-words.ts'
 import { broughtBackText, restoreReplaced } from '../memory/restore-replaced.ts'
 import { rehearsalName } from '../rehearsal/rehearsal.ts'
 import { writeBackup } from '../store/backup/backup.ts'
+import { metaValue } from '../store/rows/meta.ts'
 import { listPersonas } from '../store/rows/personas.ts'
 import { sessionFolders } from '../store/rows/sessions.ts'
 import { systemTimezone } from '../system.ts'
@@ -39,6 +42,8 @@ import { EventAudience } from './event-audience.ts'
 import { type Caller, onePerPrincipal } from './guard/caller.ts'
 import { guarded } from './guard/guard.ts'
 import { jobApp } from './job-app.ts'
+import { Meter } from './meter.ts'
+import { metricsApp } from './metrics-app.ts'
 import { permissionErrors } from './permission-names.ts'
 import { planApp } from './plan-app.ts'
 import { ProcessWorker } from './process-worker.ts'
@@ -71,7 +76,8 @@ export interface AppSettings extends StoreSettings {
 export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { config, paths, tell } = settings
   const context = contextOf(settings)
-  const store = await openHomeStore(settings, context)
+  const meter = new Meter()
+  const store = meter.measuring(await openHomeStore(settings, context), context.clock)
   const { folders, personas } = await store.read(async (rows) => ({
     folders: await sessionFolders(rows),
     personas: await listPersonas(rows),
@@ -80,10 +86,14 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const { clock, random } = context
   const broughtBack = await restoreReplaced({ store, clock })
   if (broughtBack) tell?.(broughtBackText(broughtBack))
+  await refoldWords(store)
   await shipPolicies({ store, clock })
-  const embedding = openMeaning(config.memory, { store, clock })
+  const redact = redactor(knownSecrets(config))
+  const mark = secretMarker(paths.secrets)
+  const markSecrets = <T>(value: T) => redact(mark(value))
+  const embedding = openMeaning(config.memory, { store, clock, markSecrets })
   const newId = idSource(clock, random)
-  const runtime: Runtime = { store, clock, newId, ...(embedding && { meaning: embedding.meaning }) }
+  const runtime: Runtime = { store, clock, newId, markSecrets, ...(embedding && { meaning: embedding.meaning }) }
   // Only a server is shared between homes.
   const home = store.dialect.name === 'postgres' ? await homeId(paths, newId) : ''
   const files = config.memory.files ? fileIndex(runtime, homeFiles(paths.home, home)) : undefined
@@ -92,7 +102,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
   const live = liveFeed()
   const engine = engineOf(
     runtime,
-    { crash: context.crash, live: live.publish },
+    { crash: context.crash, live: live.publish, observeCall: (model, took) => meter.observeCall(model, took) },
     {
       ...settings,
       agents,
@@ -124,6 +134,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...(files ? fileSearch(runtime, files) : noFiles),
     ...modelApp(settings),
     ...accessApp(runtime, { random, knownTools: known.tools, realFolder: (folder) => folderToWorkIn(folder, own) }),
+    ...metricsApp(runtime, meter, config.budgets.perDay.usd),
     backup: (file: string) => writeBackup(store, file, backupOptions(context)),
   }
   const appFor = (caller: Caller): Omit<App, keyof CommandApp> => ({
@@ -135,7 +146,7 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     ...jobApp(engine, { agents, senders, timezone, noteFolder, caller }),
     ...profileApp(engine, { known, caller }),
     ...approvalApp(runtime, caller),
-    ...searchApp({ store, protect, index, hide: redactor(knownSecrets(config)) }, caller),
+    ...searchApp({ store, protect, index, hide: redact }, caller),
     ...eventApp(store, context, config.retention.eventDays * day, caller),
     ...shared,
   })
@@ -150,6 +161,10 @@ export async function openApp(settings: AppSettings): Promise<Heddle> {
     signOut: (token) => signOut(runtime, token),
     once: answerOnce(runtime),
     work: async (only) => worker.start(only && { ...only, folder: await realFolder(only.folder) }),
+    isReady: async () => {
+      await store.read((rows) => metaValue(rows, 'database_id'))
+      return worker.holdsLease
+    },
     listen: live.listen,
     shownTo: (principal, events) => audience.shownTo(principal, events),
     mayHear: (principal, runId) => audience.mayHear(principal, runId),

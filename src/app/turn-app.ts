@@ -83,7 +83,9 @@ export function turnApp(runtime: Runtime, context: TurnAppContext): TurnApp {
     async show(folder, reference) {
       const looks = { now: clock.now(), agents, protect, limits: budget, only: caller.only('turn.read') }
       const shown = await store.read((rows) => show(rows, reference, folder, looks))
-      return isOwner(caller.principal) ? shown : withoutPrivate(shown)
+      if (!isOwner(caller.principal)) return withoutPrivate(shown)
+      const isKnowledge = shown.kind === 'memory' || shown.kind === 'narrative'
+      return isKnowledge ? (runtime.markSecrets?.(shown) ?? shown) : shown
     },
     async why(folder, reference, options) {
       const view = await why({ store, protect, budget }, folder, reference, options)

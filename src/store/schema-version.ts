@@ -14,7 +14,8 @@ import { searchTables } from './migrations/0031-search.ts'
 import { policies } from './migrations/0032-policies.ts'
 import { runProfiles } from './migrations/0033-run-profiles.ts'
 import { modelsOfSubagents } from './migrations/0034-models-of-subagents.ts'
-import { kindsOfTokens } from './migrations/0035-sign-in.ts'
+import { foldedWords } from './migrations/0035-folded-words.ts'
+import { kindsOfTokens } from './migrations/0036-sign-in.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -72,6 +73,7 @@ export const migrations: readonly Migration[] = [
   policies,
   runProfiles,
   modelsOfSubagents,
+  foldedWords,
   kindsOfTokens,
 ]
 

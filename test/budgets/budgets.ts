@@ -14,8 +14,8 @@ export interface Budget {
  * so an operation that gets dearer shows here. To raise one is fine: say why in the commit that does.
  */
 export const budgets: Record<string, Budget> = {
-  'plain turn': { statements: 48, commits: 2, events: 4, roundTrips: 57 },
-  'tool round inside a turn': { statements: 14, commits: 3, events: 3, roundTrips: 22 },
+  'plain turn': { statements: 30, commits: 2, events: 2, roundTrips: 39 },
+  'tool round inside a turn': { statements: 13, commits: 3, events: 3, roundTrips: 21 },
   'child with one tool call, of 100 at once': { statements: 90, commits: 0.2, events: 10.2, roundTrips: 115 },
   'task of a plan': { statements: 76, commits: 1, events: 7, roundTrips: 80 },
   'approval asked and answered': { statements: 63, commits: 4, events: 4, roundTrips: 77 },

@@ -122,7 +122,7 @@ test('a chat shows the plan before it starts, Enter starts it, and its tasks are
   const heddle = newShop()
   await heddle.run('init')
   await heddle.run('config', 'set', 'tools.ask', '[]')
-  const chat = heddle.terminalWith({ env: { NO_COLOR: '1', TERM: 'dumb' } }, 'chat')
+  const chat = heddle.terminalWith({ env: { NO_COLOR: '1', TERM: 'dumb' }, isProcess: true }, 'chat')
   await chat.shows(`try        ${request}`)
   await chat.shows('main> ')
   chat.type(`${request}\r`)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { App } from '../../src/api/app.ts'
 import type { UserRole } from '../../src/domain/access/principal.ts'
-import { socketClient } from '../../src/gateway/client.ts'
+import { daemonClient } from '../../src/gateway/client.ts'
 import { systemClock } from '../../src/system.ts'
 import { scriptedModel } from '../../src/testing.ts'
 import { folder, newGateway, type TestGateway } from '../gateway/gateway.ts'
@@ -24,7 +24,7 @@ describe.each(databases)('/agents on %s', (database) => {
     for (const [id, role, trusted] of roles) {
       await app.addUser(id, { role, folder, trusted })
       const { token } = await app.createToken(id)
-      users.set(id, socketClient({ socket: server.path, token }, systemClock))
+      users.set(id, daemonClient({ socket: server.path, token }, systemClock))
     }
     for (const each of [app, ...users.values()]) {
       const { itemId } = await each.submit(folder, { session: 'main', content: 'hello' })
@@ -128,5 +128,24 @@ describe.each(databases)('/agents on %s', (database) => {
     await expect(
       send(gateway.app, `/agents register @editor | profile:writer:v1 | ${'x'.repeat(301)}`),
     ).rejects.toMatchObject({ code: 'bad_registry' })
+  })
+
+  test('profiles are listed and shown as by heddle profiles, to those who may read them', async () => {
+    const { app, door } = gateway
+    await app.setProfile('profile:poet:v1', { model: { model: 'scripted' }, systemPrompt: 'Rhyme.' })
+    expect(await textOf(door, '/profiles')).toContain('["profile:poet:v1",1,"model scripted"]')
+    const shown = await textOf(door, '/profiles show profile:poet:v1')
+    expect(shown).toContain('{"name":"model","value":"scripted"}')
+    expect(shown).toContain('{"kind":"quote","text":"Rhyme."}')
+    await expect(send(as('mia'), '/profiles')).rejects.toMatchObject({ code: 'forbidden' })
+    await expect(send(door, '/profiles show profile:poet:v2')).rejects.toMatchObject({ code: 'profile_unknown' })
+  })
+
+  test('nobody is advised to start a session that only another can have', async () => {
+    const remedy = (app: App, label: string) => send(app, `/switch ${label}`).then(String, (error) => error.remedy)
+    for (const label of ['user:somebody-else:letters', 'cron:7'])
+      expect(await remedy(as('mia'), label)).toBe('/sessions lists them')
+    expect(await remedy(gateway.door, 'user:nobody-at-all:elsewhere')).toBe('/sessions lists them')
+    expect(await remedy(as('mia'), 'elsewhere')).toBe('/sessions lists them; /new elsewhere starts it')
   })
 })

@@ -370,6 +370,7 @@ function calls(app: TestApp): [string, (text: string) => Promise<unknown>][] {
     ['turnTree', (v) => app.turnTree({ folder: v, kind: v as 'agent', after: v })],
     ['runSteps', (v) => app.runSteps(v)],
     ['usageByDay', (v) => app.usageByDay(Number(v))],
+    ['metrics', () => app.metrics()],
     ['audit', (v) => app.audit({ limit: Number(v) })],
     ['narratives', (v) => app.narratives({ folder: v, limit: 10 })],
   ]

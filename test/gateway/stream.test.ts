@@ -86,7 +86,7 @@ test('a follower of one run hears of no other', async () => {
   await gateway.door.answer(folder, one.itemId, never)
   await gateway.door.answer(folder, two.itemId, never)
   const told = await toldUntil(gateway.door, { run: two.runId ?? '' }, isEnd)
-  expect(eventsIn(told).map(({ kind }) => kind)).toEqual(['run.queued', 'run.started', 'turn.added', 'run.ended'])
+  expect(eventsIn(told).map(({ kind }) => kind)).toEqual(['run.started', 'run.ended'])
 })
 
 test('a follower that does not read is dropped with its cursor, slows nobody, and misses nothing when it comes back', async () => {
@@ -178,14 +178,14 @@ test('many followers, each from a place of its own, all hear the same', async ()
   const starts = Array.from({ length: 50 }, (_, n) => n % old.length)
   const hearing = starts.map((start) =>
     toldUntil(gateway.door, { after: old[start]?.cursor ?? '' }, (told) =>
-      told.kind === 'event' ? told.event.payload['session'] === 'last' && told.event.kind === 'turn.added' : false,
+      told.kind === 'event' ? told.event.payload['session'] === 'last' && told.event.kind === 'run.ended' : false,
     ),
   )
   await gateway.untilListeners(1 + starts.length)
   await gateway.door.submit(folder, { session: 'last', content: 'x' })
   const heard = (await Promise.all(hearing)).map(eventsIn)
   const all = await gateway.app.events({})
-  const until = all.findIndex(({ kind, payload }) => kind === 'turn.added' && payload['session'] === 'last') + 1
+  const until = all.findIndex(({ kind, payload }) => kind === 'run.ended' && payload['session'] === 'last') + 1
   expect(heard).toEqual(starts.map((start) => all.slice(start + 1, until)))
 })
 

@@ -20,6 +20,7 @@ export function heddleOf(app: App, process: Partial<Heddle> = {}): Heddle {
     signOut: async () => undefined,
     once: (_, __, act) => act(),
     work: () => Promise.reject(new Error('this Heddle does no work')),
+    isReady: async () => true,
     listen: () => () => undefined,
     shownTo: async (_, events) => [...events],
     mayHear: async () => true,

@@ -257,6 +257,7 @@ export const rules: RulesOf<App> = {
   createSignInLink: { action: 'token.change', about: holder, audited: always },
   revokeToken: { action: 'token.change', about: (id) => `token:${id}`, audited: always },
   audit: { action: 'audit.read' },
+  metrics: { action: 'home.metrics' },
 }
 
 /** Whose token it is. */

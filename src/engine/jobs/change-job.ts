@@ -1,3 +1,4 @@
+import { ownerText } from '../../domain/access/principal.ts'
 import type { Millis } from '../../domain/clock.ts'
 import { HeddleError, UsageError } from '../../domain/errors.ts'
 import type { DeliveryTarget, Job, JobCleanup, JobPayload, JobSession } from '../../domain/jobs/job.ts'
@@ -14,10 +15,11 @@ import {
 import { joinLabels, type Label } from '../../domain/label.ts'
 import { parseReference } from '../../domain/reference.ts'
 import { pickRunOptions } from '../../domain/run-options.ts'
-import { checkLabel, checkLabelOf, labelFor } from '../../domain/session.ts'
+import { checkLabel, checkLabelOf, isLabelOf, labelFor } from '../../domain/session.ts'
 import { countJobs, insertJob, lockJob, removeJob, updateJob } from '../../store/rows/jobs/jobs.ts'
 import { findSessions } from '../../store/rows/sessions.ts'
 import type { Tx } from '../../store/store.ts'
+import { mayNow } from '../run/sender.ts'
 import { assertPersonaExists } from '../turns/persona-session.ts'
 import { notFound, routeToThread } from '../turns/route.ts'
 
@@ -235,12 +237,20 @@ async function checkDeliveries(
   return deliver
 }
 
-/** Refuses the label of a session that does not exist and could not be made: each fire would fail. */
+/** Refuses the label of a session that is another's, or does not exist and could not be made: each fire would fail. */
 async function checkTarget(
   tx: Tx,
   { folder, label, principal }: { folder: string; label: string; principal: string },
 ): Promise<void> {
   const stored = labelFor(principal, checkLabel(label))
   const [existing] = await findSessions(tx, { folder, label: stored })
-  if (!existing) checkLabelOf(principal, stored)
+  if (
+    existing
+      ? await mayNow(tx, principal, 'run.ask', { principal: existing.principalId })
+      : isLabelOf(principal, stored)
+  )
+    return
+  // The owner sees all labels; to others, another's session and one that nobody has are the same.
+  if (principal === ownerText) checkLabelOf(principal, stored)
+  throw notFound('session', label)
 }

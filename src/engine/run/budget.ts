@@ -95,13 +95,17 @@ function poolOf({ key }: Draw, { rootRunId, principal }: ModelCall, today: Milli
  */
 export async function closeCalls(
   tx: Tx,
-  { claimed, modelCall }: { claimed: { run: Pick<Run, 'id'> }; modelCall: InFlightCall | undefined },
+  {
+    claimed,
+    modelCall,
+    mayHaveReserved,
+  }: { claimed: { run: Pick<Run, 'id'> }; modelCall: InFlightCall | undefined; mayHaveReserved: boolean },
 ): Promise<void> {
   const runId = claimed.run.id
   const cost = modelCall?.cost
   if (modelCall && cost) await settleUsage(tx, { runId, call: modelCall.call, model: modelCall.answeredBy }, cost)
   else if (modelCall) await freeUsage(tx, { runId, call: modelCall.call })
-  await releaseUsage(tx, runId)
+  if (mayHaveReserved) await releaseUsage(tx, runId)
 }
 
 /** The keys of `budgets` in the configuration, and the budget that the owner gave a user for each day. */

@@ -15,6 +15,7 @@ import {
 } from '../../store/rows/queue.ts'
 import { assignRun, findRun, relockRun } from '../../store/rows/runs.ts'
 import { lockSession } from '../../store/rows/sessions.ts'
+import { findThread } from '../../store/rows/threads.ts'
 import { promptText } from '../../store/rows/turns.ts'
 import type { Tx } from '../../store/store.ts'
 import { windowOf } from '../model/choose-model.ts'
@@ -32,7 +33,7 @@ export async function claimNext(engine: Engine, claimant: Claimant): Promise<Cla
   for (;;) {
     const claimed = await engine.store.write('claim', async (tx) => {
       await takeClaimLock(tx)
-      const best = await bestQueued(tx, engine, claimant)
+      const { best } = await bestQueued(tx, engine, claimant)
       if (!best) return undefined
       const session = best.sessionId === null ? undefined : await lockSession(tx, best.sessionId)
       return (session && (await claimRun(tx, engine, best, { session, ...claimant }))) ?? 'gone'
@@ -51,11 +52,18 @@ export async function claimAtOnce(
   engine: Engine,
   claimant: Claimant,
   held: readonly Session[],
-): Promise<ClaimedRun | undefined> {
-  if (!(await tryClaimLock(tx))) return undefined
-  const best = await bestQueued(tx, engine, claimant)
+): Promise<ClaimLook> {
+  if (!(await tryClaimLock(tx))) return { isQueueEmpty: false }
+  const { best, isQueueEmpty } = await bestQueued(tx, engine, claimant)
   const session = best && held.find(({ id }) => id === best.sessionId)
-  return session && claimRun(tx, engine, best, { session, ...claimant })
+  const claimed = session && (await claimRun(tx, engine, best, { session, ...claimant }))
+  return { isQueueEmpty, ...(claimed && { claimed }) }
+}
+
+/** What a look at the queue found: the run that it claimed, and whether no run was queued at all. */
+interface ClaimLook {
+  claimed?: ClaimedRun
+  isQueueEmpty: boolean
 }
 
 /**
@@ -63,13 +71,17 @@ export async function claimAtOnce(
  * counts, then the request with the fewest running runs in its lane, then the one that has waited longest. The claim lock
  * must be held.
  */
-async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Claimant): Promise<Run | undefined> {
+async function bestQueued(
+  tx: Tx,
+  { limits }: Engine,
+  { ownerId, sessionId }: Claimant,
+): Promise<{ best?: Run; isQueueEmpty: boolean }> {
   const view = await viewOfClaimant(tx, ownerId)
   // A worker that was declared dead and has not noticed must not claim: no heartbeat covers it.
-  if (!view || view.isQueueEmpty) return undefined
+  if (!view || view.isQueueEmpty) return { isQueueEmpty: view !== undefined }
   const { running } = view
   const full = lanes.filter((lane) => freeSlots(limits, running, lane) <= 0)
-  if (full.length === lanes.length) return undefined
+  if (full.length === lanes.length) return { isQueueEmpty: false }
   const filter: QueueFilter = {
     ...(sessionId !== undefined && { sessionId }),
     skipLanes: full,
@@ -77,7 +89,7 @@ async function bestQueued(tx: Tx, { limits }: Engine, { ownerId, sessionId }: Cl
     skipSuspects: running.some(({ suspects }) => suspects > 0),
   }
   const first = await firstQueued(tx, filter)
-  return first && fairest(tx, first, filter, running)
+  return { isQueueEmpty: false, ...(first && { best: await fairest(tx, first, filter, running) }) }
 }
 
 /** Of the runs with the priority of the first one, that of the request with the fewest running runs in its lane. */
@@ -105,23 +117,28 @@ async function claimRun(
   const asked = withRunOptions(run, items)
   const actor = await resolveActor(tx, engine, asked, session)
   const threadPrompt = await readThreadPrompt(tx, session)
+  const head = session.headTurnId === null ? undefined : await findThread(tx, session.headTurnId)
   const claimed = asActor(asked, actor)
   await assignRun(tx, claimed, ownerId)
   await recordEvent(tx, {
     at: engine.clock.now(),
     kind: 'run.started',
     subject: `run:${run.id}`,
-    payload: { session: session.label, folder: session.folder, epoch: run.epoch + 1 },
+    payload: {
+      ...{ session: session.label, folder: session.folder, epoch: run.epoch + 1, agent: claimed.agent },
+      ...(run.parentRunId !== null && { parent: run.parentRunId }),
+    },
     scope: run,
   })
   return {
     claim: { runId: run.id, ownerId, epoch: run.epoch + 1 },
     run: { ...claimed, state: 'running', ownerId, epoch: run.epoch + 1 },
     session,
+    head,
     actor,
     threadPrompt,
     items,
-    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { session, actor, threadPrompt, items }) : undefined,
+    reserved: mayReserve ? await reserveFirst(tx, engine, claimed, { head, actor, threadPrompt, items }) : undefined,
   }
 }
 
@@ -133,12 +150,12 @@ async function reserveFirst(
   tx: Tx,
   engine: Engine,
   run: Run,
-  { session, actor, threadPrompt, items }: Pick<ClaimedRun, 'session' | 'actor' | 'threadPrompt' | 'items'>,
+  { head, actor, threadPrompt, items }: Pick<ClaimedRun, 'head' | 'actor' | 'threadPrompt' | 'items'>,
 ): Promise<number | undefined> {
   const model = run.epoch > 0 || run.cancelReason !== null ? undefined : findModel(engine, actor)
   if (!model) return undefined
   const bytes =
-    (await contextBytes(tx, engine, session, items)) +
+    (await contextBytes(tx, engine, head, items)) +
     engine.promptBytes(run) +
     Buffer.byteLength(threadPrompt ?? '') +
     bytesOfTools(actor.tools)

@@ -12,10 +12,13 @@ import { AdmittedTokens } from './admitted-tokens.ts'
 import { cookieName, credentialOf } from './credential.ts'
 import { builtPage, sendPage } from './page-files.ts'
 import { setPageHeaders } from './page-headers.ts'
+import { prometheusText, type ServerMetrics } from './prometheus.ts'
 import { callerAddress, type Rate, RateLimits } from './rate-limits.ts'
+import { Readiness } from './readiness.ts'
+import { ServerCounts } from './server-counts.ts'
 import { type HomeFacts, signInPath, signInRoutes } from './sign-in-routes.ts'
 
-const headersTimeout: Millis = 5_000
+const defaultHeadersTimeout: Millis = 5_000
 const maxConnections = 4096
 const maxHeaderSize = 16 * 1024
 /** Ports that are tried after the preferred one, before any free one is taken. */
@@ -35,6 +38,8 @@ export interface WebSettings {
   /** The owner wants an address that others reach, without TLS. */
   allowPlain: boolean
   requestsPerSecond: number
+  /** Time in which the headers of a request must have come. */
+  headersTimeout?: Millis
   /** Wrong tokens and codes that an address may send. */
   failures?: Rate
   home: HomeFacts
@@ -51,7 +56,7 @@ interface WebServer {
 /** Serves the page and the routes over TCP. Every request is admitted by its headers before a byte of its body is read. */
 export async function serveWeb(context: Omit<RouteContext, 'senderOf'>, settings: WebSettings): Promise<WebServer> {
   assertSafeBind(settings)
-  const { tls } = settings
+  const { tls, headersTimeout = defaultHeadersTimeout } = settings
   const options = { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: 1000, keepAliveTimeout: 5_000 }
   const server = tls
     ? createTlsServer({ ...options, ...tls, maxHeaderSize })
@@ -89,6 +94,8 @@ class Door {
   readonly #failures: RateLimits
   readonly #requests: RateLimits
   readonly #tokens: AdmittedTokens
+  readonly #readiness: Readiness
+  readonly #counts: ServerCounts
   readonly #senders = new WeakMap<IncomingMessage, Sender>()
   readonly #routes: (request: IncomingMessage, response: ServerResponse) => unknown
 
@@ -98,6 +105,8 @@ class Door {
     this.#settings = settings
     this.#failures = new RateLimits(settings.failures ?? maxFailures, context.clock)
     this.#tokens = new AdmittedTokens(context.heddle, this.#failures)
+    this.#readiness = new Readiness(context.heddle, context.clock)
+    this.#counts = new ServerCounts(context.hub)
     this.#requests = new RateLimits({ burst: 2 * perSecond, perSecond }, context.clock)
     const http = routes({ ...context, senderOf: async (request) => this.#senderOf(request) })
     signInRoutes(http, {
@@ -109,12 +118,18 @@ class Door {
       onSignIn: (token) => this.#tokens.add(token),
       onFailure: (request) => this.#failures.take(addressOf(request)),
     })
+    http.get('/metrics', async (c) => {
+      const { principal } = this.#senderOf(c.env.incoming)
+      const text = prometheusText(await context.heddle.as(principal).metrics(), this.#metrics())
+      return c.body(text, 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+    })
     this.#routes = getRequestListener(http.fetch, { overrideGlobalObjects: false })
   }
 
   /** Answers a request, or refuses it and closes its connection. Must not throw. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     setPageHeaders(response)
+    response.once('close', () => this.#counts.countAnswer(response.statusCode))
     try {
       const path = pathOf(request)
       const isPage = !isReserved(path)
@@ -123,9 +138,9 @@ class Door {
         this.#requests.take(addressOf(request))
         return await sendPage(request, response, { folder: this.#settings.pageFolder ?? builtPage, path })
       }
-      if (path === '/healthz') {
+      if (path === '/healthz' || path === '/readyz') {
         this.#requests.take(addressOf(request))
-        return void response.end('ok\n')
+        return sendProbe(response, path === '/healthz' || (await this.#readiness.check()))
       }
       if (path === signInPath) this.#failures.assertLeft(addressOf(request))
       else this.#senders.set(request, await this.#identify(request))
@@ -144,6 +159,17 @@ class Door {
     const { principal, hash } = await this.#tokens.identify(token, addressOf(request))
     this.#requests.take(hash)
     return { token, principal }
+  }
+
+  #metrics(): ServerMetrics {
+    const { health, followers } = this.#context
+    return {
+      version: health.version,
+      startedAtSeconds: Date.parse(health.since) / 1000,
+      memoryBytes: process.memoryUsage.rss(),
+      streamClients: followers.size,
+      ...{ events: this.#counts.events, ended: this.#counts.ended, answers: this.#counts.answers },
+    }
   }
 
   #senderOf(request: IncomingMessage): Sender {
@@ -205,6 +231,12 @@ function pathOf({ url = '/' }: IncomingMessage): string {
 
 function isReserved(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/') || ['/healthz', '/readyz', '/metrics'].includes(path)
+}
+
+function sendProbe(response: ServerResponse, isWell: boolean): void {
+  response.statusCode = isWell ? 200 : 503
+  response.setHeader('content-type', 'text/plain; charset=utf-8')
+  response.end(isWell ? 'ok\n' : 'not ready\n')
 }
 
 /** Answers without reading the body, and closes: what follows on this connection is the rest of the body. */

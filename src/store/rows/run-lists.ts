@@ -95,6 +95,15 @@ function contentIn(beginning: string): string {
   return JSON.parse(`"${escaped}"`)
 }
 
+/** Runs that are not over, by state. */
+export async function countUnfinished(rows: Reading): Promise<{ state: string; count: number }[]> {
+  const query = rows.build
+    .selectFrom('runs')
+    .select(['state', ({ fn }) => fn.countAll<number>().as('count')])
+    .where('finished_at', 'is', null)
+  return (await rows.all(query.groupBy('state'))).map(({ state, count }) => ({ state, count: Number(count) }))
+}
+
 /** Ceilings of these runs, in no order. */
 export async function ceilingsOfRuns(rows: Reading, ids: readonly string[]): Promise<Ceiling[]> {
   if (ids.length === 0) return []

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Millis } from '../../domain/clock.ts'
 import type { Label } from '../../domain/label.ts'
 import { type Outcome, type Run, type RunError, type RunState, statesBefore, type Wait } from '../../domain/run.ts'
+import type { Builder } from '../dialect.ts'
 import { TransactionMisuse } from '../failures.ts'
 import { type Query, statement } from '../statement.ts'
 import type { Reading, Tx } from '../store.ts'
@@ -99,25 +100,40 @@ export async function markAttended(tx: Tx, { id, options }: Run): Promise<void> 
   await tx.run(tx.build.updateTable('runs').set(columns).where('id', '=', id))
 }
 
-export async function finishRun(
+/** How a run ends. */
+interface RunFinish {
+  state: Outcome
+  error: RunError | null
+  activeMs: Millis
+  label: Label
+  at: Millis
+}
+
+/** Ends a run that no process executes. Its row must be locked. */
+export async function finishRun(tx: Tx, id: string, end: RunFinish): Promise<void> {
+  await move(tx, id, end.state, finish[end.state](endedRow(id, end)))
+}
+
+/**
+ * Ends the run of a claim and returns the cancel reason. Undefined when another owner has the run or it has ended: the
+ * caller must not write then.
+ */
+export async function finishClaim(
   tx: Tx,
-  id: string,
-  end: { state: Outcome; error: RunError | null; activeMs: Millis; label: Label; at: Millis },
-): Promise<void> {
-  await move(
-    tx,
-    id,
-    end.state,
-    finish[end.state]({
-      id,
-      state: end.state,
-      error: end.error && JSON.stringify(end.error),
-      activeMs: end.activeMs,
-      integrity: end.label.integrity,
-      sources: JSON.stringify(end.label.sources),
-      at: end.at,
-    }),
-  )
+  { runId, ownerId, epoch }: Claim,
+  end: RunFinish,
+): Promise<{ cancelReason: string | null } | undefined> {
+  const row = await tx.first(finishClaimed({ ...endedRow(runId, end), ownerId, epoch }))
+  return row && { cancelReason: row.cancel_reason }
+}
+
+function endedRow(id: string, { state, error, activeMs, label, at }: RunFinish): EndedRow {
+  const { integrity, sources } = label
+  return {
+    ...{ id, state, activeMs, integrity, at },
+    error: error && JSON.stringify(error),
+    sources: JSON.stringify(sources),
+  }
 }
 
 /** Parks a run: it holds no slot and its timeout is paused until something wakes it. */
@@ -347,24 +363,29 @@ interface EndedRow {
   at: number
 }
 
-const finishAs = (end: Outcome) =>
-  statement((db, arg: EndedRow) =>
-    db
-      .updateTable('runs')
-      .set({
-        state: arg.state,
-        owner_id: null,
-        waiting_for: null,
-        wake_at: null,
-        error_json: arg.error,
-        active_ms: arg.activeMs,
-        integrity: arg.integrity,
-        sources_json: arg.sources,
-        finished_at: arg.at,
-      })
-      .where('id', '=', arg.id)
-      .where('state', 'in', statesBefore(end)),
-  )
+const end = (db: Builder, arg: EndedRow) =>
+  db
+    .updateTable('runs')
+    .set({
+      state: arg.state,
+      owner_id: null,
+      waiting_for: null,
+      wake_at: null,
+      error_json: arg.error,
+      active_ms: arg.activeMs,
+      integrity: arg.integrity,
+      sources_json: arg.sources,
+      finished_at: arg.at,
+    })
+    .where('id', '=', arg.id)
+
+const finishAs = (outcome: Outcome) =>
+  statement((db, arg: EndedRow) => end(db, arg).where('state', 'in', statesBefore(outcome)))
+
+// A run has an owner exactly while it runs, and that may end in any way.
+const finishClaimed = statement((db, arg: EndedRow & { ownerId: string; epoch: number }) =>
+  end(db, arg).where('owner_id', '=', arg.ownerId).where('epoch', '=', arg.epoch).returning('cancel_reason'),
+)
 const finish = {
   completed: finishAs('completed'),
   failed: finishAs('failed'),

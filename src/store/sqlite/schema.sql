@@ -1,4 +1,4 @@
--- Schema 35
+-- Schema 36
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -334,6 +334,8 @@ created_at    INTEGER NOT NULL,
 recalled_at   INTEGER NOT NULL,
 superseded_by INTEGER,
 forgotten_at  INTEGER) STRICT;
+
+CREATE INDEX memories_archive_by_run ON memories_archive (run_id) WHERE run_id IS NOT NULL;
 
 CREATE INDEX memories_archive_superseded ON memories_archive (superseded_by) WHERE superseded_by IS NOT NULL;
 

@@ -3,7 +3,7 @@ import type { Ending, Run } from '../../../domain/run.ts'
 import type { Session } from '../../../domain/session.ts'
 import { bindItems } from '../../../store/rows/inbox.ts'
 import { listOwners, lostOwners, removeOwner } from '../../../store/rows/owners.ts'
-import { findRun, lockRun, requeueRun, runsOf } from '../../../store/rows/runs.ts'
+import { findRun, finishRun, lockRun, requeueRun, runsOf } from '../../../store/rows/runs.ts'
 import { findSessions } from '../../../store/rows/sessions.ts'
 import { readSteps } from '../../../store/rows/steps.ts'
 import { findTurn } from '../../../store/rows/threads.ts'
@@ -154,8 +154,12 @@ export async function endUnowned(
     prompt: null,
     model: last?.model ?? null,
     label,
+    now: engine.clock.now(),
   })
+  const { activeMs } = run
+  await finishRun(tx, run.id, { state: ending.state, error: ending.error, activeMs, label: end.run.label, at: end.now })
   await endRun(end)
+  tx.hint('runs')
   await engine.moments.afterSettle(end)
 }
 

@@ -5,7 +5,7 @@ import { oneOf } from './one-of.ts'
 
 /** Kinds of tokens: those that people hand to programs, one-time codes of links, and signed-in browsers. The owner has them, too. */
 export const kindsOfTokens: Migration = {
-  id: 35,
+  id: 36,
   name: 'sign_in',
   up: (types) => (types.altersColumns ? alterTable(types) : rebuildTable(types)),
 }
