@@ -15,7 +15,7 @@ const beginning: Position = { xid: '0', seq: 0 }
 
 /** Adds an event in the transaction of the change; followers see it after COMMIT. */
 export async function recordEvent(tx: Tx, event: NewEvent): Promise<void> {
-  await tx.run(insert(columnsOf(event)))
+  tx.send(insert(columnsOf(event)))
   tx.hint('events')
 }
 

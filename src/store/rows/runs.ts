@@ -17,7 +17,7 @@ export interface Claim {
 }
 
 export async function insertRun(tx: Tx, run: Run): Promise<void> {
-  await tx.run(insert(runRow(run)))
+  tx.send(insert(runRow(run)))
   if (run.options.deadline !== undefined) tx.hint('due')
 }
 
@@ -79,19 +79,14 @@ export async function fenceRun(
 
 /** Resets crashes and tries after progress: a later crash is not blamed on earlier steps, and retries start over. */
 export async function resetCrashCounts(tx: Tx, id: string): Promise<void> {
-  await tx.run(progress({ id }))
+  tx.send(progress({ id }))
 }
 
-/** Assigns a queued run to an owner with its final settings; the new epoch fences off earlier claims. */
+/** Assigns a queued run, whose row is locked, to an owner with its final settings; the new epoch fences off earlier claims. */
 export async function assignRun(tx: Tx, run: Run, ownerId: string): Promise<void> {
   const { id, agent, modelRequested: model } = run
   const [tools, ceiling] = [JSON.stringify(run.effectiveTools), JSON.stringify(run.ceiling)]
-  await move(
-    tx,
-    id,
-    'running',
-    assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }),
-  )
+  tx.send(assign({ id, ownerId, agent, tools, ceiling, model, ...optionColumns(run.options), ...claimColumns(run) }))
 }
 
 /** Notes that a user watches a run since it was claimed. */
