@@ -14,29 +14,12 @@ import { paint, printable, type Screen } from '../terminal/screen.ts'
 import { callLine } from './call-line.ts'
 import { PlanProgress } from './plan-progress.ts'
 import { summarisedLine } from './progress.ts'
+import { type RunProgress, silence, trackRun } from './run-progress.ts'
 import { StreamedLines } from './streamed-lines.ts'
 
-const silentAfter: Millis = 5000
 const maxMoving = 6
 /** Tool with which an agent waits for others; it ends the turn. */
 const waitTool = 'wait'
-
-/** State of an active run: the session's own run, or one that works for it. */
-interface RunProgress {
-  id: string
-  depth: number
-  agent: string | undefined
-  startedAt: Millis
-  /** False while it is queued. */
-  isStarted: boolean
-  /** Time of its last event or delta. */
-  lastAt: Millis
-  calls: Map<string, { name: string; about: string | undefined; at: Millis }>
-  /** Number of calls by tool. */
-  used: Map<string, number>
-  waits: string
-  waited?: string
-}
 
 export interface EndedRun {
   runId: string
@@ -378,18 +361,6 @@ export class SessionRenderer {
     const view = await this.#context.lookup.run(runId).catch(() => undefined)
     if (view) this.#spent = { model: view.model.actual ?? '', usd: maxOf(view) }
   }
-}
-
-function trackRun(id: string, who: { depth: number; agent: string | undefined }, startedAt: Millis): RunProgress {
-  return { id, ...who, startedAt, isStarted: false, lastAt: startedAt, calls: new Map(), used: new Map(), waits: '' }
-}
-
-/** How long a run has been silent, once that is worth showing. */
-function silence(run: RunProgress, now: Millis, hasText = false): string {
-  if (run.waits !== '') return run.waits
-  const silent = now - run.lastAt
-  if (silent < silentAfter) return ''
-  return `${hasText ? 'silent' : 'thinking'} for ${Math.floor(silent / 1000)} s`
 }
 
 /** Cost of a request, including what its running calls may still cost. */

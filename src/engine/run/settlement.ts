@@ -47,14 +47,15 @@ export interface Settlement extends RunEnd<Engine> {
   turnId: string
 }
 
-/** Locks the sessions that a run's end touches. Sessions are locked before runs. */
+/** Locks the sessions that a run's end touches, and others. Sessions are locked before runs. */
 export async function lockRunSessions(
   tx: Tx,
   run: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
+  others: readonly string[] = [],
 ): Promise<RunSessions> {
   // Asked only if it must be, so that what follows is sent together with the lock.
   const receiver = run.depth < 2 ? run.requesterSessionId : await receiverOf(tx, run)
-  const ids = [run.sessionId, receiver].filter((id) => id !== null)
+  const ids = [run.sessionId, receiver, ...others].filter((id) => id !== null)
   const locked = await lockSessions(tx, ids)
   const session = locked.get(run.sessionId ?? '')
   if (!session) throw new Error(`run ${run.id} has no session`)

@@ -152,12 +152,21 @@ function ownPath(home: string, stored: string): string {
 }
 
 async function insertPassages(tx: Tx, fileId: number, passages: readonly DigestedPassage[]): Promise<void> {
-  const words: { word: string; passage_id: number; hits: number }[] = []
+  const inserted: PassageText[] = []
   for (const { line, heading, text, digest } of passages) {
     const row = await tx.first(insert({ fileId, line, heading, text, digest }))
-    const id = Number(row?.id)
-    for (const [word, hits] of wordCounts(`${heading ?? ''}\n${text}`)) words.push({ word, passage_id: id, hits })
+    inserted.push({ id: Number(row?.id), heading, text })
   }
+  await indexPassages(tx, inserted)
+}
+
+type PassageText = Pick<FoundPassage, 'id' | 'heading' | 'text'>
+
+/** Stores the words that passages are found by. */
+export async function indexPassages(tx: Tx, passages: readonly PassageText[]): Promise<void> {
+  const words = passages.flatMap(({ id, heading, text }) =>
+    [...wordCounts(`${heading ?? ''}\n${text}`)].map(([word, hits]) => ({ word, passage_id: id, hits })),
+  )
   for (let at = 0; at < words.length; at += maxWordRows)
     await tx.run(tx.build.insertInto('passage_words').values(words.slice(at, at + maxWordRows)))
 }

@@ -8,7 +8,7 @@ import { type RunRow, runFrom } from './run-rows.ts'
 import { type PlacedRow, placedFrom } from './threads.ts'
 
 /** An input with what became of it so far. */
-export interface InputState {
+interface InputState {
   session: { id: string; label: string }
   /** The run that took the input; undefined while it waits for one. */
   run: Run | undefined

@@ -21,6 +21,12 @@ export async function insertRun(tx: Tx, run: Run): Promise<void> {
   if (run.options.deadline !== undefined) tx.hint('due')
 }
 
+/** The session that a run works in. */
+export async function sessionOfRun(rows: Reading, id: string): Promise<string | undefined> {
+  const row = await rows.first(rows.build.selectFrom('runs').select('session_id').where('id', '=', id))
+  return row?.session_id ?? undefined
+}
+
 export async function findRun(rows: Reading, id: string): Promise<Run | undefined> {
   const row = await rows.first(byId({ id }))
   return row && runFrom(row)

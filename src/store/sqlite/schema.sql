@@ -1,4 +1,4 @@
--- Schema 33
+-- Schema 36
 
 CREATE TABLE migrations (
   id         INTEGER PRIMARY KEY,
@@ -335,6 +335,8 @@ recalled_at   INTEGER NOT NULL,
 superseded_by INTEGER,
 forgotten_at  INTEGER) STRICT;
 
+CREATE INDEX memories_archive_by_run ON memories_archive (run_id) WHERE run_id IS NOT NULL;
+
 CREATE INDEX memories_archive_superseded ON memories_archive (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE memory_words (
@@ -492,18 +494,6 @@ CREATE TABLE users (
   created_at  INTEGER NOT NULL,
   removed_at  INTEGER
 ) STRICT;
-
-CREATE TABLE tokens (
-  id          INTEGER PRIMARY KEY AUTOINCREMENT,
-  user_id     TEXT NOT NULL REFERENCES users (id),
-  hash        TEXT NOT NULL UNIQUE,
-  scopes_json TEXT,
-  created_at  INTEGER NOT NULL,
-  expires_at  INTEGER,
-  revoked_at  INTEGER
-) STRICT;
-
-CREATE INDEX tokens_by_user ON tokens (user_id);
 
 CREATE TABLE audit (
   seq       INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -755,6 +745,19 @@ CREATE TABLE policy_versions (
   PRIMARY KEY (resource_type, resource_id, version)
 ) STRICT;
 
+CREATE TABLE "tokens" (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id     TEXT REFERENCES users (id),
+  hash        TEXT NOT NULL UNIQUE,
+  scopes_json TEXT,
+  created_at  INTEGER NOT NULL,
+  expires_at  INTEGER,
+  revoked_at  INTEGER,
+  kind TEXT NOT NULL DEFAULT 'token' CHECK (kind = 'token' OR kind = 'link' OR kind = 'browser')
+) STRICT;
+
+CREATE INDEX tokens_by_user ON tokens (user_id);
+
 CREATE VIEW nexus_turns AS
 SELECT turns.id, threads.parent_turn_id, turns.query_messages_json, turns.response_message_json, turns.model,
   turns.thinking_config_json,
@@ -804,7 +807,11 @@ CREATE VIEW subagent_runs AS
 SELECT first.id, session.label AS session_key, requester.label AS requester_key,
   input.payload_json ->> 'content' AS task,
   first.title AS label,
-  first.model_requested AS model,
+  coalesce(
+    (SELECT usage.model FROM runs AS caller JOIN usage ON usage.run_id = caller.id
+     WHERE caller.session_id = first.session_id AND caller.parent_run_id IS NOT NULL
+     ORDER BY caller.id DESC, usage.call DESC LIMIT 1),
+    first.model_requested) AS model,
   CASE WHEN result.status IS NULL THEN 'running' WHEN result.status = 'cancelled' THEN 'failed' ELSE result.status END AS status,
   CASE WHEN result.status = 'completed' THEN result.output END AS result,
   CASE WHEN result.status <> 'completed' THEN result.summary END AS error,

@@ -169,12 +169,13 @@ async function labelOfHead(rows: Reading, { headTurnId }: Session): Promise<Labe
   return head && isUntrusted(head.turn.label) ? [head.turn.label] : []
 }
 
-/** Locks a run and the sessions that its end touches. Sessions are locked before runs. */
+/** Locks a run, the sessions that its end touches, and other sessions. Sessions are locked before runs. */
 export async function lockRunWithSessions(
   tx: Tx,
   known: Pick<Run, 'id' | 'sessionId' | 'requesterSessionId' | 'rootRunId' | 'depth'>,
+  others: readonly string[] = [],
 ): Promise<(RunSessions & { run: Run }) | undefined> {
-  const sessions = await lockRunSessions(tx, known)
+  const sessions = await lockRunSessions(tx, known, others)
   const run = await lockRun(tx, known.id)
   return run && { run, ...sessions }
 }

@@ -32,6 +32,8 @@ export interface WorkerOptions {
 export interface Worker {
   /** Outcome of the recovery at startup. */
   readonly recovered: RecoveryReport
+  /** Whether it may execute runs now: its lease is kept alive by heartbeats. */
+  readonly holdsLease: boolean
   /** Accepts an input, and starts its run in the same commit if the session is idle. */
   submit(input: Submission): Promise<AcceptedInput>
   /** Claims nothing more, releases its runs, and resolves when all have stopped. */
@@ -70,6 +72,9 @@ export async function startWorker(engine: Engine, options: WorkerOptions): Promi
   claimer.claimAvailable()
   return {
     recovered,
+    get holdsLease() {
+      return lease.ownerId !== '' && !lease.atRisk
+    },
     submit: (input) => claimer.submit(input),
     async stop() {
       stopListening()
