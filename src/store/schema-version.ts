@@ -13,6 +13,7 @@ import { sessionsByKind } from './migrations/0030-sessions-by-kind.ts'
 import { searchTables } from './migrations/0031-search.ts'
 import { policies } from './migrations/0032-policies.ts'
 import { runProfiles } from './migrations/0033-run-profiles.ts'
+import { commandChanges } from './migrations/0034-command-changes.ts'
 import { tree } from './migrations/first/0001-tree.ts'
 import { runs } from './migrations/first/0002-runs.ts'
 import { compaction } from './migrations/first/0003-compaction.ts'
@@ -69,6 +70,7 @@ export const migrations: readonly Migration[] = [
   searchTables,
   policies,
   runProfiles,
+  commandChanges,
 ]
 
 /** Migrations that a database at this version lacks; throws for a version newer than this program. */

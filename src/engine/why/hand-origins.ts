@@ -1,0 +1,135 @@
+import { join } from 'node:path'
+import type { Millis } from '../../domain/clock.ts'
+import {
+  compareVersions,
+  type FileVersion,
+  namesInFolder,
+  versionsOfFile,
+  versionsWithContent,
+} from '../../store/rows/file-versions.ts'
+import { decodeText } from '../../tools/files/text-kind.ts'
+import { namesInFolders } from '../files/file-author.ts'
+import { hasEntry } from '../files/file-now.ts'
+import { lineBefore, mapContents } from '../files/line-map.ts'
+import { linesIn } from '../files/match-lines.ts'
+import { type LineAuthor, maxVersions, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+
+/** Shorter texts may be the same by chance. */
+const minLines = 2
+const minLetters = 40
+/** Share of the lines that a moved file must still have. */
+const minShare = 0.3
+/** Max files that come into question. */
+const maxFiles = 4
+const maxNames = 400
+
+/** A content that came to a path by nobody's record. */
+interface NewContent {
+  hash: string
+  until: Millis
+}
+
+/**
+ * Authors of the lines of a file that was moved or copied by hand, found by its content: other files had the same, or one
+ * that is gone had much of it. Undefined if there is no such file. `unmatched` is the author of lines that it had not.
+ */
+export async function handOrigins(
+  tracer: Tracer,
+  place: Place,
+  { hash, until }: NewContent,
+  lines: readonly number[],
+  unmatched: LineAuthor,
+): Promise<TracedLine[] | undefined> {
+  const bytes = await tracer.contents.get(hash)
+  const text = bytes && decodeText(bytes)
+  if (!bytes || text === undefined || telling(text).size < minLines || text.length < minLetters) return undefined
+  const same = await filesWith(tracer, place.path, { hash, until })
+  if (same.length > 0) {
+    const all: TracedLine[][] = []
+    for (const version of same.slice(0, maxFiles)) all.push(await throughHand(tracer, place, version, lines))
+    return lines.map((_, at) => agreed(all.flatMap((each) => each[at] ?? [])))
+  }
+  const alike = await missingFileLike(tracer, place, text, until)
+  const old = alike && (await tracer.contents.get(alike.after ?? '', alike))
+  const map = old && mapContents(old, bytes)
+  if (!alike || !map) return undefined
+  const before = lines.map((line) => lineBefore(map, line))
+  const traced = await throughHand(tracer, place, alike, before.flatMap((line) => line ?? []))
+  let next = 0
+  return before.map((line) =>
+    line === undefined ? { author: unmatched, passages: [] } : (traced[next++] as TracedLine),
+  )
+}
+
+/** The last version with this content of each other file. */
+async function filesWith({ rows }: Tracer, own: string, { hash, until }: NewContent): Promise<FileVersion[]> {
+  const found = new Map<string, FileVersion>()
+  for (const version of await versionsWithContent(rows, hash, 50)) {
+    const path = join(version.folder, version.path)
+    if (path !== own && startOf(version) <= until && !found.has(path)) found.set(path, version)
+  }
+  return [...found.values()]
+}
+
+function startOf({ command, at }: FileVersion): Millis {
+  return command?.since ?? at
+}
+
+async function throughHand(
+  tracer: Tracer,
+  { passages }: Place,
+  version: FileVersion,
+  lines: readonly number[],
+): Promise<TracedLine[]> {
+  const { folder, path, after, at } = version
+  const whole = join(folder, path)
+  const isThere = await hasEntry({ folder, path, protect: tracer.protect })
+  const all = await versionsOfFile(tracer.rows, namesInFolders(whole), maxVersions)
+  const versions = all.filter((each) => compareVersions(each, version) <= 0)
+  const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
+  return tracer.traceFrom(passage, { path: whole, versions, passages: passages + 1, end: { hash: after, at } }, lines)
+}
+
+/** Where several files had the same content, only an author that all of them name is known. */
+function agreed(all: readonly TracedLine[]): TracedLine {
+  const [first] = all
+  if (first && all.every(({ author }) => isSame(author, first.author))) return first
+  const runIds = all.flatMap(({ author }) => (author.by === 'version' ? (author.version.runId ?? []) : []))
+  const why = `it was copied by hand, and ${all.length} files had the same content`
+  return { author: { by: 'unknown', since: null, why, runIds: [...new Set(runIds)] }, passages: [] }
+}
+
+function isSame(a: LineAuthor, b: LineAuthor): boolean {
+  if (a.by === 'version' && b.by === 'version') return a.version.runId === b.version.runId
+  return a.by === b.by && a.by !== 'unknown'
+}
+
+/** A file that is gone, was removed by no command, and had much of this text; undefined if two did. */
+async function missingFileLike(
+  { rows, contents, protect }: Tracer,
+  place: Place,
+  text: string,
+  until: Millis,
+): Promise<FileVersion | undefined> {
+  const lines = telling(text)
+  const found: { version: FileVersion; share: number }[] = []
+  for (const { folder } of namesInFolders(place.path))
+    for (const name of await namesInFolder(rows, folder, maxNames)) {
+      const whole = join(folder, name.path)
+      if (whole === place.path || (await hasEntry({ ...name, protect }))) continue
+      const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
+      const version = versions.findLast((each) => startOf(each) <= until && each.undoneAt === null)
+      const bytes = version?.after ? await contents.get(version.after, version) : undefined
+      const old = telling((bytes && decodeText(bytes)) ?? '')
+      const shared = [...old].filter((line) => lines.has(line)).length
+      const share = shared / Math.max(1, Math.min(old.size, lines.size))
+      if (version && shared >= minLines && share >= minShare) found.push({ version, share })
+    }
+  const [best, next] = found.sort((a, b) => b.share - a.share)
+  return best && (!next || best.share > 2 * next.share) ? best.version : undefined
+}
+
+/** Lines that say something. */
+function telling(text: string): Set<string> {
+  return new Set(linesIn(text).filter((line) => line.trim().length > 3))
+}

@@ -1,0 +1,53 @@
+import type { Millis } from '../../domain/clock.ts'
+import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
+import type { FileVersion } from '../../store/rows/file-versions.ts'
+import type { Reading } from '../../store/store.ts'
+import type { FileContents } from './file-contents.ts'
+
+/** Max versions of a file that are followed; before them its lines have unknown authors. */
+export const maxVersions = 20_000
+
+/** Author of a line, as far as the rows prove it. */
+export type LineAuthor =
+  | { by: 'version'; version: FileVersion }
+  /** There before the first recorded version. */
+  | { by: 'before' }
+  /** Changed between two recorded versions, and by no command. */
+  | { by: 'outside' }
+  | { by: 'unknown'; since: Millis | null; why: string; runIds: string[] }
+
+/** A file that a line was in before it came to where it is. */
+export interface Passage {
+  how: 'moved' | 'copied' | 'moved by hand' | 'copied by hand'
+  /** Absolute path and line, counted from 1. */
+  path: string
+  line: number
+  /** The command's version. */
+  version?: FileVersion
+}
+
+export interface TracedLine {
+  author: LineAuthor
+  passages: Passage[]
+}
+
+/** A file whose lines are followed. */
+export interface Place {
+  path: string
+  versions: FileVersion[]
+  /** Number of files that were followed before. */
+  passages: number
+  end?: FileEnd
+}
+
+/** A file's content at a time. */
+export type FileEnd = { hash: string | null; at: Millis } | undefined
+
+/** What follows lines through files. */
+export interface Tracer {
+  readonly rows: Reading
+  readonly contents: FileContents
+  readonly protect: ProtectedPlaces
+  /** Authors of lines, counted from 0, as a file had them before they came from there. */
+  traceFrom(passage: Omit<Passage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>
+}
