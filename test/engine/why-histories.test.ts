@@ -27,6 +27,7 @@ test('in random histories of files no line has a wrong author and no run is deni
         const answer = author?.by === 'run' ? author.runId : author?.by === 'unknown' ? 'unknown' : hand
         const said = answer === hand ? view.notes[0]?.text : answer
         tally.lines++
+        if (process.env['SHOW'] === `${path}:${at + 1}`) console.log(JSON.stringify(view, null, 1), await hands.engine.store.read((rows) => rows.all(rows.build.selectFrom('command_changes').selectAll())))
         const where = `SEED=${seed} ${path}:${at + 1} "${text}": ${said}, not ${[...authors].join(' or ')}`
         if (answer === 'unknown') tally.unknown++
         else if (authors.has(answer) || carriers.has(answer)) tally.right++

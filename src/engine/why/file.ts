@@ -224,7 +224,7 @@ function lineNotes(author: LineAuthor, { displayPath, line, versions }: Explaine
   const what = `line ${line}`
   switch (author.by) {
     case 'outside':
-      return [note(`${what} was changed outside heddle: no recorded version has it`)]
+      return [note(`${what} was changed outside heddle: by hand or by another program`)]
     case 'before':
       return versions.length === 0
         ? [neverWritten(displayPath)]

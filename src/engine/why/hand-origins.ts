@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { Millis } from '../../domain/clock.ts'
 import {
   compareVersions,
   type FileVersion,
@@ -12,7 +11,7 @@ import { namesInFolders } from '../files/file-author.ts'
 import { hasEntry } from '../files/file-now.ts'
 import { lineBefore, mapContents } from '../files/line-map.ts'
 import { linesIn } from '../files/match-lines.ts'
-import { type LineAuthor, maxVersions, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+import { isBefore, type LineAuthor, maxVersions, type Place, type TracedLine, type Tracer } from './traced-line.ts'
 
 /** Shorter texts may be the same by chance. */
 const minLines = 2
@@ -23,12 +22,6 @@ const minShare = 0.3
 const maxFiles = 4
 const maxNames = 400
 
-/** A content that came to a path by nobody's record. */
-interface NewContent {
-  hash: string
-  until: Millis
-}
-
 /**
  * Authors of the lines of a file that was moved or copied by hand, found by its content: other files had the same, or one
  * that is gone had much of it. Undefined if there is no such file. `unmatched` is the author of lines that it had not.
@@ -36,20 +29,20 @@ interface NewContent {
 export async function handOrigins(
   tracer: Tracer,
   place: Place,
-  { hash, until }: NewContent,
+  hash: string,
   lines: readonly number[],
   unmatched: LineAuthor,
 ): Promise<TracedLine[] | undefined> {
   const bytes = await tracer.contents.get(hash)
   const text = bytes && decodeText(bytes)
   if (!bytes || text === undefined || telling(text).size < minLines || text.length < minLetters) return undefined
-  const same = await filesWith(tracer, place.path, { hash, until })
+  const same = await filesWith(tracer, place, hash)
   if (same.length > 0) {
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxFiles)) all.push(await throughHand(tracer, place, version, lines))
     return lines.map((_, at) => agreed(all.flatMap((each) => each[at] ?? [])))
   }
-  const alike = await missingFileLike(tracer, place, text, until)
+  const alike = await missingFileLike(tracer, place, text)
   const old = alike && (await tracer.contents.get(alike.after ?? '', alike))
   const map = old && mapContents(old, bytes)
   if (!alike || !map) return undefined
@@ -62,22 +55,18 @@ export async function handOrigins(
 }
 
 /** The last version with this content of each other file. */
-async function filesWith({ rows }: Tracer, own: string, { hash, until }: NewContent): Promise<FileVersion[]> {
+async function filesWith({ rows }: Tracer, { path: own, before }: Place, hash: string): Promise<FileVersion[]> {
   const found = new Map<string, FileVersion>()
   for (const version of await versionsWithContent(rows, hash, 50)) {
     const path = join(version.folder, version.path)
-    if (path !== own && startOf(version) <= until && !found.has(path)) found.set(path, version)
+    if (path !== own && isBefore(version, before) && !found.has(path)) found.set(path, version)
   }
   return [...found.values()]
 }
 
-function startOf({ command, at }: FileVersion): Millis {
-  return command?.since ?? at
-}
-
 async function throughHand(
   tracer: Tracer,
-  { passages }: Place,
+  { passages, before }: Place,
   version: FileVersion,
   lines: readonly number[],
 ): Promise<TracedLine[]> {
@@ -87,7 +76,9 @@ async function throughHand(
   const all = await versionsOfFile(tracer.rows, namesInFolders(whole), maxVersions)
   const versions = all.filter((each) => compareVersions(each, version) <= 0)
   const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
-  return tracer.traceFrom(passage, { path: whole, versions, passages: passages + 1, end: { hash: after, at } }, lines)
+  const end = { hash: after, at }
+  const from: Place = { path: whole, versions, passages: passages + 1, end, ...(before && { before }) }
+  return tracer.traceFrom(passage, from, lines)
 }
 
 /** Where several files had the same content, only an author that all of them name is known. */
@@ -109,7 +100,6 @@ async function missingFileLike(
   { rows, contents, protect }: Tracer,
   place: Place,
   text: string,
-  until: Millis,
 ): Promise<FileVersion | undefined> {
   const lines = telling(text)
   const found: { version: FileVersion; share: number }[] = []
@@ -118,7 +108,7 @@ async function missingFileLike(
       const whole = join(folder, name.path)
       if (whole === place.path || (await hasEntry({ ...name, protect }))) continue
       const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
-      const version = versions.findLast((each) => startOf(each) <= until && each.undoneAt === null)
+      const version = versions.findLast((each) => isBefore(each, place.before) && each.undoneAt === null)
       const bytes = version?.after ? await contents.get(version.after, version) : undefined
       const old = telling((bytes && decodeText(bytes)) ?? '')
       const shared = [...old].filter((line) => lines.has(line)).length

@@ -3,7 +3,6 @@ import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import {
   commandBetween,
-  compareVersions,
   type FileVersion,
   type UnseenCommand,
   versionsOfFile,
@@ -17,7 +16,7 @@ import { type LineMap, lineBefore, mapContents, readLineMap } from '../files/lin
 import { Journal } from '../run/context/journal.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
-import { type FileEnd, type LineAuthor, maxVersions, type Passage, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+import { type FileEnd, isBefore, type LineAuthor, maxVersions, type Passage, type Place, type TracedLine, type Tracer } from './traced-line.ts'
 import { chainOf, type VersionNode } from './version-chain.ts'
 
 /** Max files that a line is followed through. */
@@ -55,8 +54,7 @@ export class LineTracer implements Tracer {
   /** Versions of a file before another version; those that the same call left are not before it. */
   async versionsBefore(path: string, than: FileVersion): Promise<FileVersion[]> {
     const all = await versionsOfFile(this.rows, namesInFolders(path), maxVersions)
-    const isSameCall = ({ runId, callId }: FileVersion) => runId === than.runId && callId === than.callId
-    return all.filter((version) => compareVersions(version, than) < 0 && !isSameCall(version))
+    return all.filter((version) => isBefore(version, than))
   }
 
   /** Whether a recorded change was made: only a call that succeeded proves it. */
@@ -75,8 +73,10 @@ export class LineTracer implements Tracer {
     const close = (each: { at: number }, author: LineAuthor) => {
       found[each.at] = { author, passages: [] }
     }
+    let later = place.before
     for (let node = last; node && open.length > 0; node = node.parent) {
-      const elsewhere = await this.#elsewhere(place, node, open)
+      const elsewhere = await this.#elsewhere({ ...place, ...(later && { before: later }) }, node, open)
+      if (node.via.kind === 'version') later = node.via.version
       if (elsewhere) {
         for (const [at, each] of open.entries()) found[each.at] = elsewhere[at]
         break
@@ -114,7 +114,7 @@ export class LineTracer implements Tracer {
     return handOrigins(
       this,
       place,
-      { hash: node.hash, until: node.at },
+      node.hash,
       open.map(({ line }) => line),
       unmatched,
     )
@@ -134,7 +134,8 @@ export class LineTracer implements Tracer {
     const isGone = await this.#isRemovedBy(path, version)
     const passage = { how: isGone ? ('moved' as const) : ('copied' as const), path, version }
     const versions = await this.versionsBefore(path, version)
-    const from: Place = { path, versions, passages: place.passages + 1, end: { hash: origin.hash, at: since } }
+    const end = { hash: origin.hash, at: since }
+    const from: Place = { path, versions, passages: place.passages + 1, end, before: version }
     const lines = before.flatMap((line) => line ?? [])
     const traced = await this.traceFrom(passage, from, lines)
     const author = await this.#authorOf(place, node)

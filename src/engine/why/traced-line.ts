@@ -1,6 +1,6 @@
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import type { FileVersion } from '../../store/rows/file-versions.ts'
+import { compareVersions, type FileVersion } from '../../store/rows/file-versions.ts'
 import type { Reading } from '../../store/store.ts'
 import type { FileContents } from './file-contents.ts'
 
@@ -38,6 +38,8 @@ export interface Place {
   /** Number of files that were followed before. */
   passages: number
   end?: FileEnd
+  /** The version whose origin this is: nothing that came later can explain it. */
+  before?: FileVersion
 }
 
 /** A file's content at a time. */
@@ -50,4 +52,11 @@ export interface Tracer {
   readonly protect: ProtectedPlaces
   /** Authors of lines, counted from 0, as a file had them before they came from there. */
   traceFrom(passage: Omit<Passage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>
+}
+
+/** Whether a version came before another one; what the same call left did not. */
+export function isBefore(version: FileVersion, than: FileVersion | undefined): boolean {
+  if (!than) return true
+  const isSameCall = version.runId === than.runId && version.callId === than.callId
+  return compareVersions(version, than) < 0 && !isSameCall
 }

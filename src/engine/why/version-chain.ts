@@ -49,6 +49,7 @@ export async function chainOf(
       last = undefined
       continue
     }
+    node = node && putBack(node, at)
     const isDuring = command !== undefined && node !== undefined && before !== node.hash && node.at >= command.since
     // Another change that was recorded while the command ran is what the survey saw.
     if (isDuring && after === node?.hash) continue
@@ -57,7 +58,18 @@ export async function chainOf(
     node = { hash: after, at, via: { kind: 'version', version, ...(isUnread && { isUnread: true as const }) }, parent: from }
     last = command ? undefined : { version, from }
   }
+  node = node && putBack(node, end?.at ?? Number.MAX_SAFE_INTEGER)
   return end ? reach(end.hash, end.at) : node
+}
+
+/** Changes that an undo found undone already: somebody had put the file back by hand. */
+function putBack(node: VersionNode, until: Millis): VersionNode {
+  const { via } = node
+  if (via.kind !== 'version' || via.version.undoneAt === null || via.version.undoneAt > until) return node
+  let first = node
+  while (first.parent && first.via.kind === 'version' && first.via.version.undoneAt !== null) first = first.parent
+  const at = via.version.undoneAt
+  return { hash: first.hash, at, via: { kind: 'gap', since: node.at, until: at }, parent: node }
 }
 
 /** The version before the changes that an undo has undone: as far back as only those lie in between. */

@@ -4,11 +4,10 @@ import { dirname, join } from 'node:path'
 import { undo } from '../../../src/engine/files/undo.ts'
 import { fork } from '../../../src/engine/turns/fork.ts'
 import { resolveSession } from '../../../src/engine/turns/route.ts'
-import { systemClock } from '../../../src/system.ts'
-import { execTool } from '../../../src/tools/exec/sandbox/exec-tool.ts'
 import type { Database } from '../../setup/places.ts'
 import { edit, type Hands, newHands, planned, write } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
+import { unconfinedExec } from '../unconfined-exec.ts'
 import {
   type Author,
   goBack,
@@ -42,10 +41,7 @@ export interface History {
 
 export async function newHistory(database: Database, chance: Chance): Promise<History> {
   const plans: Record<string, Calls[]> = {}
-  const limits = { timeoutSeconds: 60, maxTimeoutSeconds: 60, memoryMB: 1024, processes: 200 }
-  const found = await execTool({ sandbox: 'off', network: true, ...limits }, { clock: systemClock, env: process.env })
-  if ('obstacle' in found) throw new Error(found.obstacle.why)
-  const hands = await newHands(database, planned(plans), [found.tool])
+  const hands = await newHands(database, planned(plans), [await unconfinedExec()])
   await hands.work()
   const { folder, engine } = hands
   const stage = mkdtempSync(join(tmpdir(), 'heddle-stage-'))
