@@ -46,7 +46,7 @@ function changeOf(
   { folder }: CommandVersions,
   call: CommandCall,
 ): CommandChange {
-  const old = origin ? origin.content : before
+  const old = origin && origin.path !== '' ? origin.content : before
   const map = old?.bytes && after?.bytes ? mapContents(old.bytes, after.bytes) : null
   return {
     ...call,

@@ -9,7 +9,7 @@ const maxExplained = 5 * 1024 * 1024
 
 /** Current state of a path. */
 export type FileNow =
-  | { kind: 'file'; path: string; bytes: Buffer; sha256: string }
+  | { kind: 'file'; path: string; bytes: Buffer; sha256: string; changedAt: Millis }
   | { kind: 'large'; path: string; size: number }
   | { kind: 'missing' | 'outside' | 'directory' | 'other' }
 
@@ -20,7 +20,7 @@ export async function fileNow(address: PathAddress): Promise<FileNow> {
   if (stat.kind !== 'file') return { kind: stat.kind }
   if (stat.bytes > maxExplained) return { kind: 'large', path: stat.path, size: stat.bytes }
   const bytes = await handle.openFile(readAll)
-  return { kind: 'file', path: stat.path, bytes, sha256: hashOf(bytes) }
+  return { kind: 'file', path: stat.path, bytes, sha256: hashOf(bytes), changedAt: stat.changedAt }
 }
 
 /** Current hash of a file; null if it does not exist, undefined if it cannot be read. */

@@ -13,7 +13,7 @@ import { type FileNow, fileNow } from '../files/file-now.ts'
 import { lossLines, lostWrites } from '../files/lost-writes.ts'
 import { linesIn } from '../files/match-lines.ts'
 import { preview } from '../turns/history.ts'
-import { type ChainNode, moment, toolOf, walkBack } from './chain.ts'
+import { type ChainNode, moment, starterOf, toolOf, walkBack } from './chain.ts'
 import { FileContents } from './file-contents.ts'
 import { quotedSource, resultsGivenTo, resultsWithRuns } from './given-results.ts'
 import { LineTracer } from './line-authors.ts'
@@ -91,7 +91,8 @@ export async function whyFile(
   const tracer = new LineTracer(rows, contents, context.protect)
   // The time of the last change by hand is not known: any time until now.
   const end = { hash: content?.sha256 ?? null, at: Number.MAX_SAFE_INTEGER }
-  const traced = lines ? await tracer.trace(path, versions, end, [...lines.keys()]) : []
+  const changedAt = content && { changedAt: content.changedAt }
+  const traced = lines ? await tracer.trace({ path, versions, end, ...changedAt }, [...lines.keys()]) : []
   const text = line === undefined ? undefined : lines?.[line - 1]
   const standing = versions.filter(({ undoneAt, runId }) => undoneAt === null && runId !== null)
   // A change is stored before it is made: the last one may never have happened.
@@ -173,7 +174,9 @@ async function writerChain(rows: Reading, version: FileVersion, text: string | u
     text ?? '',
     given.map(({ result }) => result),
   )
-  const own = await walkBack(rows, writer)
+  // A result that its writer was given is no proof that a line is from it.
+  const isOnlyGiven = run && run.taskId === null && run.parentRunId !== null
+  const own = await walkBack(rows, isOnlyGiven ? { ...writer, next: await starterOf(rows, run) } : writer)
   if (!source) return own
   const from = { kind: 'result' as const, id: String(source.id), how: 'from' as const }
   const chain = await walkBack(rows, { ...writer, next: from })

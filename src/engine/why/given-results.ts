@@ -37,21 +37,35 @@ async function pointersOfCall(rows: Reading, { parentRunId, toolCallId }: Run): 
 }
 
 /**
- * The result that a line is from: the one that the line points to, or the only one that holds its words in their order.
- * Undefined if none of them proves it.
+ * The result that a line is from: the one that the line points to, or the only one with the longest passage of the line. Undefined
+ * if none of them proves it.
  */
 export function quotedSource(line: string, results: readonly Result[]): Result | undefined {
   const [pointed, more] = pointersIn(line)
   if (pointed !== undefined && more === undefined) return results.find(({ id }) => id === pointed)
   const words = wordsIn(line)
-  if (words.length < minQuoted) return undefined
-  const quote = ` ${words.join(' ')} `
-  const quoted = results.filter(({ output }) => ` ${wordsIn(output).join(' ')} `.includes(quote))
-  return quoted.length === 1 ? quoted[0] : undefined
+  const texts = results.map((result) => ({ result, text: ` ${wordsIn(result.output).join(' ')} ` }))
+  for (let length = words.length; length >= Math.max(minQuoted, minShare * words.length); length--) {
+    const quotes = passagesOf(words, length)
+    const quoted = texts.filter(({ text }) => quotes.some((quote) => text.includes(quote)))
+    if (quoted.length > 0) return quoted.length === 1 ? quoted[0]?.result : undefined
+  }
+  return undefined
 }
 
 /** Fewer words may be the same by chance. */
 const minQuoted = 5
+/** A line with more words of its own says something else. */
+const minShare = 0.75
+
+/** Passages of so many words. None leaves out a number: that would be another fact. */
+function passagesOf(words: readonly string[], length: number): string[] {
+  const isFact = (word: string) => /\d/.test(word) && !/^result:\d+$/.test(word)
+  const starts = Array.from({ length: words.length - length + 1 }, (_, at) => at)
+  return starts
+    .filter((at) => ![...words.slice(0, at), ...words.slice(at + length)].some(isFact))
+    .map((at) => ` ${words.slice(at, at + length).join(' ')} `)
+}
 
 /** Words and numbers in lower case, whatever marks stand between them. */
 function wordsIn(text: string): string[] {

@@ -18,8 +18,8 @@ const minLines = 2
 const minLetters = 40
 /** Share of the lines that a moved file must still have. */
 const minShare = 0.3
-/** Max files that come into question. */
-const maxFiles = 4
+/** Max versions that come into question. */
+const maxVersionsAlike = 8
 const maxNames = 400
 
 /**
@@ -39,8 +39,9 @@ export async function handOrigins(
   const same = await filesWith(tracer, place, hash)
   if (same.length > 0) {
     const all: TracedLine[][] = []
-    for (const version of same.slice(0, maxFiles)) all.push(await throughHand(tracer, place, version, lines))
-    return lines.map((_, at) => agreed(all.flatMap((each) => each[at] ?? [])))
+    for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
+    const isCut = same.length > maxVersionsAlike
+    return lines.map((_, at) => agreed(all.flatMap((each) => each[at] ?? []), isCut))
   }
   const alike = await missingFileLike(tracer, place, text)
   const old = alike && (await tracer.contents.get(alike.after ?? '', alike))
@@ -54,14 +55,18 @@ export async function handOrigins(
   )
 }
 
-/** The last version with this content of each other file. */
-async function filesWith({ rows }: Tracer, { path: own, before }: Place, hash: string): Promise<FileVersion[]> {
-  const found = new Map<string, FileVersion>()
-  for (const version of await versionsWithContent(rows, hash, 50)) {
-    const path = join(version.folder, version.path)
-    if (path !== own && isBefore(version, before) && !found.has(path)) found.set(path, version)
-  }
-  return [...found.values()]
+/** All versions of other files that left this content: one that has it again may be the work of another run. */
+async function filesWith({ rows }: Tracer, place: Place, hash: string): Promise<FileVersion[]> {
+  const found = await versionsWithContent(rows, hash, maxVersionsAlike + 1)
+  return found.filter((each) => join(each.folder, each.path) !== place.path && isEarlier(each, place))
+}
+
+/** Clocks of file systems are coarser than ours. */
+const slackMs = 10
+
+/** Whether a version was there when the content came to its place. */
+function isEarlier(version: FileVersion, { before, changedAt = Number.POSITIVE_INFINITY }: Place): boolean {
+  return isBefore(version, before) && (version.command?.since ?? version.at) <= changedAt + slackMs
 }
 
 async function throughHand(
@@ -78,15 +83,23 @@ async function throughHand(
   const passage = { how: isThere ? ('copied by hand' as const) : ('moved by hand' as const), path: whole }
   const end = { hash: after, at }
   const from: Place = { path: whole, versions, passages: passages + 1, end, ...(before && { before }) }
-  return tracer.traceFrom(passage, from, lines)
+  return (await tracer.traceFrom(passage, from, lines)).map(doubted)
+}
+
+/** A command that left a content which several files had is not the only one whose work it may be. */
+function doubted(line: TracedLine): TracedLine {
+  const { author } = line
+  if (author.by !== 'version' || author.version.command?.origin?.path !== '') return line
+  const why = 'it was copied by hand, and several versions had the same content'
+  return { author: { by: 'unknown', since: null, why, runIds: [author.version.runId ?? ''] }, passages: [] }
 }
 
 /** Where several files had the same content, only an author that all of them name is known. */
-function agreed(all: readonly TracedLine[]): TracedLine {
+function agreed(all: readonly TracedLine[], isCut: boolean): TracedLine {
   const [first] = all
-  if (first && all.every(({ author }) => isSame(author, first.author))) return first
+  if (first && !isCut && all.every(({ author }) => isSame(author, first.author))) return first
   const runIds = all.flatMap(({ author }) => (author.by === 'version' ? (author.version.runId ?? []) : []))
-  const why = `it was copied by hand, and ${all.length} files had the same content`
+  const why = 'it was copied by hand, and several versions had the same content'
   return { author: { by: 'unknown', since: null, why, runIds: [...new Set(runIds)] }, passages: [] }
 }
 
@@ -108,7 +121,7 @@ async function missingFileLike(
       const whole = join(folder, name.path)
       if (whole === place.path || (await hasEntry({ ...name, protect }))) continue
       const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
-      const version = versions.findLast((each) => isBefore(each, place.before) && each.undoneAt === null)
+      const version = versions.findLast((each) => isEarlier(each, place) && each.undoneAt === null)
       const bytes = version?.after ? await contents.get(version.after, version) : undefined
       const old = telling((bytes && decodeText(bytes)) ?? '')
       const shared = [...old].filter((line) => lines.has(line)).length

@@ -16,7 +16,7 @@ import { type LineMap, lineBefore, mapContents, readLineMap } from '../files/lin
 import { Journal } from '../run/context/journal.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
-import { type FileEnd, isBefore, type LineAuthor, maxVersions, type Passage, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+import { isBefore, type LineAuthor, maxVersions, type Passage, type Place, type TracedLine, type Tracer } from './traced-line.ts'
 import { chainOf, type VersionNode } from './version-chain.ts'
 
 /** Max files that a line is followed through. */
@@ -37,9 +37,9 @@ export class LineTracer implements Tracer {
   }
 
   /** Authors of these lines, counted from 0, of a file's content. */
-  async trace(path: string, versions: FileVersion[], end: FileEnd, lines: readonly number[]): Promise<TracedLine[]> {
-    const node = await chainOf(versions, (version) => this.isMade(version), end)
-    return this.#walk({ path, versions, passages: 0 }, node, lines)
+  async trace(file: Omit<Place, 'passages' | 'before'>, lines: readonly number[]): Promise<TracedLine[]> {
+    const node = await chainOf(file.versions, (version) => this.isMade(version), file.end)
+    return this.#walk({ ...file, passages: 0 }, node, lines)
   }
 
   async traceFrom(passage: Omit<Passage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]> {
@@ -73,10 +73,11 @@ export class LineTracer implements Tracer {
     const close = (each: { at: number }, author: LineAuthor) => {
       found[each.at] = { author, passages: [] }
     }
-    let later = place.before
+    let here = place
     for (let node = last; node && open.length > 0; node = node.parent) {
-      const elsewhere = await this.#elsewhere({ ...place, ...(later && { before: later }) }, node, open)
-      if (node.via.kind === 'version') later = node.via.version
+      const elsewhere = await this.#elsewhere(here, node, open)
+      const { path, versions, passages } = here
+      if (node.via.kind === 'version') here = { path, versions, passages, before: node.via.version }
       if (elsewhere) {
         for (const [at, each] of open.entries()) found[each.at] = elsewhere[at]
         break
@@ -107,7 +108,7 @@ export class LineTracer implements Tracer {
   ): Promise<TracedLine[] | undefined> {
     if (place.passages >= maxPassages) return undefined
     const { via } = node
-    if (via.kind === 'version') return via.version.command?.origin && this.#moved(place, node, via.version, open)
+    if (via.kind === 'version') return this.#moved(place, node, via.version, open)
     const isNew = via.kind === 'start' || (node.parent?.hash ?? null) === null
     if (!isNew || !node.hash) return undefined
     const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
@@ -126,7 +127,8 @@ export class LineTracer implements Tracer {
     version: FileVersion,
     open: readonly { line: number }[],
   ): Promise<TracedLine[] | undefined> {
-    const { origin, since = version.at } = version.command ?? {}
+    const origin = originOf(version)
+    const { since = version.at } = version.command ?? {}
     const map = origin && (await this.#mapOf(node))
     if (!origin || !map) return undefined
     const path = join(version.folder, origin.path)
@@ -152,7 +154,7 @@ export class LineTracer implements Tracer {
   async #mapOf(node: VersionNode): Promise<LineMap | undefined> {
     const { via, parent, hash } = node
     const version = via.kind === 'version' ? via.version : undefined
-    const origin = version?.command?.origin?.hash
+    const origin = version && originOf(version)?.hash
     if (origin === undefined && (parent?.hash ?? null) === null) return []
     if (version && version.lineMap !== null && !(via.kind === 'version' && via.isUnread)) return readLineMap(version.lineMap)
     const old = await this.#contentOf(origin ?? parent?.hash, origin === undefined ? parent : undefined)
@@ -212,6 +214,11 @@ export class LineTracer implements Tracer {
     }
     return undefined
   }
+}
+
+/** The file that a command moved or copied there, if it is known. */
+function originOf({ command }: FileVersion): { path: string; hash: string } | undefined {
+  return command?.origin?.path === '' ? undefined : command?.origin
 }
 
 function unknown(since: Millis | null, why: string, runIds: string[] = []): LineAuthor {

@@ -38,6 +38,8 @@ export interface Place {
   /** Number of files that were followed before. */
   passages: number
   end?: FileEnd
+  /** When the file itself was last changed, if it is there: what came later can explain nothing of it. */
+  changedAt?: Millis
   /** The version whose origin this is: nothing that came later can explain it. */
   before?: FileVersion
 }

@@ -18,7 +18,7 @@ export interface CommandChange {
   /** Content hashes; null where there was no file, empty where it was not read. */
   before: string | null
   after: string | null
-  /** The file that it was moved or copied from. */
+  /** The file that it was moved or copied from; its path is empty where several files had this content. */
   origin?: { path: string; hash: string }
   lineMap: string | null
   /** Start and end of the command. */

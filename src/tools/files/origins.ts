@@ -14,7 +14,8 @@ const minShare = 0.5
 
 /**
  * Adds to each new content the file that it was moved or copied from, where only one can be meant: of files that are gone
- * one with the same content, or with most of its lines; else of all files the one with the same content.
+ * one with the same content, or with most of its lines; else of all files the one with the same content. The path is empty
+ * where several had it.
  */
 export function withOrigins(versions: readonly CommandVersion[], folder: FolderBefore): CommandVersion[] {
   const gone = versions.filter(({ before, after }) => before?.bytes && after === null)
@@ -34,9 +35,9 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
     if (moved.has(path)) continue
     const copied = (byHash.get(after?.sha256 ?? '') ?? []).filter(([from]) => from !== path)
     const [only] = copied
-    if (only && copied.length === 1 && isComplete && hasSubstance(after)) moved.set(path, only[0])
-    else if (before === null && copied.length === 0) {
-      const from = mostAlike(after, gone.filter((each) => !taken.has(each.path)))
+    if (only && hasSubstance(after)) moved.set(path, copied.length === 1 && isComplete ? only[0] : '')
+    else if (!only) {
+      const from = mostAlike({ before, after }, gone.filter((each) => !taken.has(each.path)))
       if (from === undefined) continue
       taken.add(from)
       moved.set(path, from)
@@ -44,7 +45,7 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
   }
   return versions.map((version) => {
     const path = moved.get(version.path)
-    const content = path === undefined ? undefined : folder.contents.get(path)
+    const content = path === '' ? version.after : folder.contents.get(path ?? '')
     return path === undefined || !content ? version : { ...version, origin: { path, content } }
   })
 }
@@ -69,12 +70,18 @@ function sharedEnd(a: string, b: string): number {
 }
 
 /** The file that is gone of which most lines are there; undefined if two come into question. */
-function mostAlike(content: ReadContent | null, gone: readonly CommandVersion[]): string | undefined {
-  const lines = linesOf(content)
+function mostAlike(
+  { before: own, after }: Pick<CommandVersion, 'before' | 'after'>,
+  gone: readonly CommandVersion[],
+): string | undefined {
+  const lines = linesOf(after)
+  const sharedWith = (old: Set<string>) => [...old].filter((line) => lines.has(line)).length
+  // A file that was overwritten by another one has little of what it had.
+  const kept = own ? sharedWith(linesOf(own)) : 0
   const alike = gone.filter(({ before }) => {
     const old = linesOf(before)
-    const shared = [...old].filter((line) => lines.has(line)).length
-    return shared >= minLines && shared >= minShare * Math.max(old.size, lines.size)
+    const shared = sharedWith(old)
+    return shared >= minLines && shared > 2 * kept && shared >= minShare * Math.max(old.size, lines.size)
   })
   return alike.length === 1 ? alike[0]?.path : undefined
 }
