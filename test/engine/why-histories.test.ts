@@ -27,7 +27,6 @@ test('in random histories of files no line has a wrong author and no run is deni
         const answer = author?.by === 'run' ? author.runId : author?.by === 'unknown' ? 'unknown' : hand
         const said = answer === hand ? view.notes[0]?.text : answer
         tally.lines++
-        if (process.env['SHOW'] === `${path}:${at + 1}`) console.log(JSON.stringify(view, null, 1), await hands.engine.store.read((rows) => rows.all(rows.build.selectFrom('command_changes').selectAll())))
         const where = `SEED=${seed} ${path}:${at + 1} "${text}": ${said}, not ${[...authors].join(' or ')}`
         if (answer === 'unknown') tally.unknown++
         else if (authors.has(answer) || carriers.has(answer)) tally.right++
@@ -39,7 +38,11 @@ test('in random histories of files no line has a wrong author and no run is deni
     await history.remove()
     if (process.env['SEED']) break
   }
-  console.log({ ...tally, wrong: tally.wrong.length, denied: tally.denied.length }, tally.wrong.slice(0, 8), tally.denied.slice(0, 8))
+  console.log(
+    { ...tally, wrong: tally.wrong.length, denied: tally.denied.length },
+    tally.wrong.slice(0, 8),
+    tally.denied.slice(0, 8),
+  )
   expect({ wrong: tally.wrong, denied: tally.denied }).toEqual({ wrong: [], denied: [] })
   expect(tally.unknown / tally.lines).toBeLessThan(0.05)
 })

@@ -117,7 +117,15 @@ describe.each(databases)('who wrote a line, on %s', (database) => {
     const { ask: say, engine } = await open({ one: [[write('a', 'one\n')]], two: [[edit('a', 'one', 'one\ntwo')]] })
     const first = await say('one')
     const [{ after = null } = {}] = await pool.changes(first)
-    const lost = { runId: first, callId: 'lost', folder: pool.folder, path: 'a', before: after, after: 'f'.repeat(64), lineMap: null }
+    const lost = {
+      runId: first,
+      callId: 'lost',
+      folder: pool.folder,
+      path: 'a',
+      before: after,
+      after: 'f'.repeat(64),
+      lineMap: null,
+    }
     await engine.store.write('step', (tx) => recordFileChange(tx, { ...lost, mode: 0o644, at: 1 }, undefined))
     expect(await authors('a')).toEqual([first])
     expect((await ask('a')).notes).toEqual([])

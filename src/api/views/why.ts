@@ -86,7 +86,10 @@ export interface FileWhy {
   /** Text of the requested line. */
   text?: string
   /** Author of the requested line: `outside` heddle, or there `before` it wrote. */
-  author?: { by: 'run'; runId: string } | { by: 'before' | 'outside' } | { by: 'unknown'; since: string | null; runIds: string[] }
+  author?:
+    | { by: 'run'; runId: string }
+    | { by: 'before' | 'outside' }
+    | { by: 'unknown'; since: string | null; runIds: string[] }
   /** Number of lines; null for a file that is binary, too large or missing. */
   lines: number | null
   /** Runs with lines still in the file, most lines first. */

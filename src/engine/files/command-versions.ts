@@ -52,8 +52,8 @@ function changeOf(
     ...call,
     folder,
     path,
-    before: before && before.sha256,
-    after: after && after.sha256,
+    before: before?.sha256 ?? null,
+    after: after?.sha256 ?? null,
     ...(origin && { origin: { path: origin.path, hash: origin.content.sha256 } }),
     lineMap: map && writeLineMap(map),
   }

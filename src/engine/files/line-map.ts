@@ -97,3 +97,42 @@ export function lineBefore(map: LineMap, line: number): number | undefined {
   const span = map[low - 1]
   return span && line < span.at + span.count ? span.from + line - span.at : undefined
 }
+
+/** Lines that follow each other in a version, and in the list of those that are asked about. */
+export interface LineSpan {
+  line: number
+  asked: number
+  count: number
+}
+
+/** Parts spans into the lines of the version before, by their numbers there, and the new ones. Both are sorted by line. */
+export function partSpans(map: LineMap, spans: readonly LineSpan[]): { old: LineSpan[]; fresh: LineSpan[] } {
+  const [old, fresh]: [LineSpan[], LineSpan[]] = [[], []]
+  let next = 0
+  for (const span of spans) {
+    const end = span.line + span.count
+    const part = (line: number, to: number) => ({ asked: span.asked + line - span.line, count: to - line })
+    let line = span.line
+    while (next < map.length && (map[next]?.at ?? 0) + (map[next]?.count ?? 0) <= line) next++
+    for (let at = next; line < end; at++) {
+      const known = map[at]
+      const start = Math.min(end, Math.max(line, known?.at ?? end))
+      if (start > line) fresh.push({ line, ...part(line, start) })
+      const stop = known ? Math.min(end, known.at + known.count) : start
+      if (known && stop > start) old.push({ line: known.from + start - known.at, ...part(start, stop) })
+      line = Math.max(start, stop)
+    }
+  }
+  return { old, fresh }
+}
+
+/** Spans of these lines, which are asked about in this order. */
+export function spansOf(lines: readonly number[]): LineSpan[] {
+  const spans: LineSpan[] = []
+  for (const [asked, line] of lines.entries()) {
+    const last = spans.at(-1)
+    if (last && last.line + last.count === line) last.count++
+    else spans.push({ line, asked, count: 1 })
+  }
+  return spans.sort((a, b) => a.line - b.line)
+}

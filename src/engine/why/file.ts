@@ -145,8 +145,7 @@ function versionOf(traced: TracedLine | undefined): FileVersion | undefined {
 
 function authorView(author: LineAuthor): NonNullable<FileWhy['author']> {
   if (author.by === 'version') return { by: 'run', runId: author.version.runId ?? '' }
-  if (author.by === 'unknown')
-    return { by: 'unknown', since: moment(author.since ?? undefined), runIds: author.runIds }
+  if (author.by === 'unknown') return { by: 'unknown', since: moment(author.since ?? undefined), runIds: author.runIds }
   return { by: author.by }
 }
 
@@ -256,7 +255,8 @@ function neverWritten(displayPath: string): WhyNote {
 }
 
 function unknownNote({ since, why, runIds }: Extract<LineAuthor, { by: 'unknown' }>, what: string): WhyNote {
-  const when = since === null ? 'unknown' : `unknown since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')}`
+  const when =
+    since === null ? 'unknown' : `unknown since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')}`
   const who = runIds.length === 0 ? '' : ` (${runIds.map((id) => `run:${tail(id)}`).join(', ')})`
   const [first] = runIds
   return { ...note(`${when} who wrote ${what}: ${why}${who}`), ...(first !== undefined && { ref: `run:${first}` }) }

@@ -41,14 +41,24 @@ export async function handOrigins(
     const all: TracedLine[][] = []
     for (const version of same.slice(0, maxVersionsAlike)) all.push(await throughHand(tracer, place, version, lines))
     const isCut = same.length > maxVersionsAlike
-    return lines.map((_, at) => agreed(all.flatMap((each) => each[at] ?? []), isCut))
+    return lines.map((_, at) =>
+      agreed(
+        all.flatMap((each) => each[at] ?? []),
+        isCut,
+      ),
+    )
   }
   const alike = await missingFileLike(tracer, place, text)
   const old = alike && (await tracer.contents.get(alike.after ?? '', alike))
   const map = old && mapContents(old, bytes)
   if (!alike || !map) return undefined
   const before = lines.map((line) => lineBefore(map, line))
-  const traced = await throughHand(tracer, place, alike, before.flatMap((line) => line ?? []))
+  const traced = await throughHand(
+    tracer,
+    place,
+    alike,
+    before.flatMap((line) => line ?? []),
+  )
   let next = 0
   return before.map((line) =>
     line === undefined ? { author: unmatched, passages: [] } : (traced[next++] as TracedLine),

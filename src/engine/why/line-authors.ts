@@ -1,22 +1,33 @@
 import { join } from 'node:path'
 import type { Millis } from '../../domain/clock.ts'
 import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
-import {
-  commandBetween,
-  type FileVersion,
-  type UnseenCommand,
-  versionsOfFile,
-} from '../../store/rows/file-versions.ts'
+import { commandBetween, type FileVersion, type UnseenCommand, versionsOfFile } from '../../store/rows/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
-import { isIgnored } from '../../tools/files/ignore.ts'
 import { pathHandle } from '../../tools/files/handle.ts'
+import { isIgnored } from '../../tools/files/ignore.ts'
 import { namesInFolders } from '../files/file-author.ts'
-import { type LineMap, lineBefore, mapContents, readLineMap } from '../files/line-map.ts'
+import {
+  type LineMap,
+  type LineSpan,
+  lineBefore,
+  mapContents,
+  partSpans,
+  readLineMap,
+  spansOf,
+} from '../files/line-map.ts'
 import { Journal } from '../run/context/journal.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
-import { isBefore, type LineAuthor, maxVersions, type Passage, type Place, type TracedLine, type Tracer } from './traced-line.ts'
+import {
+  isBefore,
+  type LineAuthor,
+  maxVersions,
+  type Passage,
+  type Place,
+  type TracedLine,
+  type Tracer,
+} from './traced-line.ts'
 import { chainOf, type VersionNode } from './version-chain.ts'
 
 /** Max files that a line is followed through. */
@@ -69,35 +80,40 @@ export class LineTracer implements Tracer {
 
   async #walk(place: Place, last: VersionNode | undefined, lines: readonly number[]): Promise<TracedLine[]> {
     const found = new Array<TracedLine | undefined>(lines.length).fill(undefined)
-    let open = lines.map((line, at) => ({ line, at }))
-    const close = (each: { at: number }, author: LineAuthor) => {
-      found[each.at] = { author, passages: [] }
+    let open = spansOf(lines)
+    const close = (spans: readonly LineSpan[], author: LineAuthor) => {
+      for (const { asked, count } of spans) found.fill({ author, passages: [] }, asked, asked + count)
     }
     let here = place
     for (let node = last; node && open.length > 0; node = node.parent) {
-      const elsewhere = await this.#elsewhere(here, node, open)
-      const { path, versions, passages } = here
-      if (node.via.kind === 'version') here = { path, versions, passages, before: node.via.version }
+      const left = open.flatMap(({ line, asked, count }) =>
+        Array.from({ length: this.#mayBeElsewhere(node as VersionNode) ? count : 0 }, (_, at) => ({
+          line: line + at,
+          asked: asked + at,
+        })),
+      )
+      const elsewhere = left.length === 0 ? undefined : await this.#elsewhere(here, node, left)
       if (elsewhere) {
-        for (const [at, each] of open.entries()) found[each.at] = elsewhere[at]
+        for (const [at, { asked }] of left.entries()) found[asked] = elsewhere[at]
         break
       }
       if (node.via.kind === 'start') {
-        const author = await this.#start(place, node)
-        for (const each of open) close(each, author)
+        close(open, await this.#start(here, node))
         break
       }
       const map = await this.#mapOf(node)
-      const author = map ? await this.#authorOf(place, node) : lost(node)
-      const left: typeof open = []
-      for (const each of open) {
-        const line = map && lineBefore(map, each.line)
-        if (line === undefined) close(each, author)
-        else left.push({ line, at: each.at })
-      }
-      open = left
+      const { old, fresh } = partSpans(map ?? [], open)
+      if (fresh.length > 0) close(fresh, map ? await this.#authorOf(here, node) : lost(node))
+      open = old
+      const { path, versions, passages } = here
+      if (node.via.kind === 'version') here = { path, versions, passages, before: node.via.version }
     }
     return found.map((each) => each ?? { author: { by: 'before' }, passages: [] })
+  }
+
+  #mayBeElsewhere({ via, parent }: VersionNode): boolean {
+    if (via.kind === 'version') return originOf(via.version) !== undefined
+    return via.kind === 'start' || (parent?.hash ?? null) === null
   }
 
   /** The lines as another file had them, if they were moved or copied from there. */
@@ -109,8 +125,7 @@ export class LineTracer implements Tracer {
     if (place.passages >= maxPassages) return undefined
     const { via } = node
     if (via.kind === 'version') return this.#moved(place, node, via.version, open)
-    const isNew = via.kind === 'start' || (node.parent?.hash ?? null) === null
-    if (!isNew || !node.hash) return undefined
+    if (!node.hash) return undefined
     const unmatched = via.kind === 'start' ? await this.#start(place, node) : await this.#authorOf(place, node)
     return handOrigins(
       this,
@@ -156,7 +171,8 @@ export class LineTracer implements Tracer {
     const version = via.kind === 'version' ? via.version : undefined
     const origin = version && originOf(version)?.hash
     if (origin === undefined && (parent?.hash ?? null) === null) return []
-    if (version && version.lineMap !== null && !(via.kind === 'version' && via.isUnread)) return readLineMap(version.lineMap)
+    if (version && version.lineMap !== null && !(via.kind === 'version' && via.isUnread))
+      return readLineMap(version.lineMap)
     const old = await this.#contentOf(origin ?? parent?.hash, origin === undefined ? parent : undefined)
     const fresh = await this.#contentOf(hash, node)
     return (old && fresh && mapContents(old, fresh)) ?? undefined
@@ -164,13 +180,16 @@ export class LineTracer implements Tracer {
 
   #contentOf(hash: string | null | undefined, node: VersionNode | undefined): Promise<Buffer | undefined> {
     const via = node?.via
-    return hash ? this.contents.get(hash, via?.kind === 'version' ? via.version : undefined) : Promise.resolve(undefined)
+    return hash
+      ? this.contents.get(hash, via?.kind === 'version' ? via.version : undefined)
+      : Promise.resolve(undefined)
   }
 
   /** Author of the lines that a version has and the one before it has not. */
   async #authorOf(place: Place, node: VersionNode): Promise<LineAuthor> {
     const { via } = node
-    if (via.kind === 'version') return rivals(via.version, place.versions) ?? unread(node) ?? { by: 'version', version: via.version }
+    if (via.kind === 'version')
+      return rivals(via.version, place.versions) ?? unread(node) ?? { by: 'version', version: via.version }
     const known = this.#gaps.get(node)
     if (known) return known
     const author = await this.#gap(place, node)
@@ -200,7 +219,8 @@ export class LineTracer implements Tracer {
     const command = await commandBetween(this.rows, names, span)
     if (command) return unknown(span.since || command.at, 'a command may have changed the file unseen', [command.runId])
     const ran = await this.#commandNear(path, span)
-    if (ran) return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
+    if (ran)
+      return unknown(span.since || ran.at, 'changes that commands make to ignored files are not recorded', [ran.runId])
     return undefined
   }
 

@@ -55,7 +55,12 @@ export async function chainOf(
     if (isDuring && after === node?.hash) continue
     const isUnread = node !== undefined && (isDuring || before === '')
     const from: VersionNode = isUnread && node ? node : await reach(before, command?.since ?? at)
-    node = { hash: after, at, via: { kind: 'version', version, ...(isUnread && { isUnread: true as const }) }, parent: from }
+    node = {
+      hash: after,
+      at,
+      via: { kind: 'version', version, ...(isUnread && { isUnread: true as const }) },
+      parent: from,
+    }
     last = command ? undefined : { version, from }
   }
   node = node && putBack(node, end?.at ?? Number.MAX_SAFE_INTEGER)

@@ -111,7 +111,13 @@ export function exec(
         withoutValues(renderExit(done.done), own.credentials),
         ...(isConfined ? guardNotes(done) : []),
       ].join('\n')
-      return { status: 'ok', output, touched, ...(versions && { versions }), ...(hasNetwork(own) && { label: fromNetwork }) }
+      return {
+        status: 'ok',
+        output,
+        touched,
+        ...(versions && { versions }),
+        ...(hasNetwork(own) && { label: fromNetwork }),
+      }
     },
   })
 }

@@ -38,18 +38,18 @@ export type JobResult<J extends FileJob> = J extends { list: unknown }
       : J extends { compare: unknown }
         ? Awaited<ReturnType<typeof touchedSince>>
         : J extends { contents: unknown }
-        ? FileRead[]
-        : J extends { hiddenMarks: unknown }
-          ? HiddenMarks | 'tooMany'
-          : J extends { guard: unknown }
-            ? Awaited<ReturnType<typeof guardedState>>
-            : J extends { vet: unknown }
-              ? Awaited<ReturnType<typeof vetGuardedState>>
-              : J extends { undoHiddenChanges: unknown }
-                ? Awaited<ReturnType<typeof undoHiddenChanges>>
-                : J extends { freeze: unknown }
-                  ? Baseline
-                  : string[]
+          ? FileRead[]
+          : J extends { hiddenMarks: unknown }
+            ? HiddenMarks | 'tooMany'
+            : J extends { guard: unknown }
+              ? Awaited<ReturnType<typeof guardedState>>
+              : J extends { vet: unknown }
+                ? Awaited<ReturnType<typeof vetGuardedState>>
+                : J extends { undoHiddenChanges: unknown }
+                  ? Awaited<ReturnType<typeof undoHiddenChanges>>
+                  : J extends { freeze: unknown }
+                    ? Baseline
+                    : string[]
 
 /** Message of a worker thread: ready once, then each match, and finally the result or the failure. */
 export type ThreadMessage =

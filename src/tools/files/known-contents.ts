@@ -3,7 +3,7 @@ import type { ReadContent } from '../../domain/tools/touched.ts'
 import type { FileThreads } from './file-threads.ts'
 
 /** Max files, and bytes of files, that are read before a command; the rest is read before the next ones. */
-const maxFilesRead = 1500
+const maxFilesRead = 600
 const maxBytesRead = 8 * 2 ** 20
 /** Max bytes of contents that a process holds, for all folders. */
 const maxBytesHeld = 48 * 2 ** 20

@@ -37,7 +37,10 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
     const [only] = copied
     if (only && hasSubstance(after)) moved.set(path, copied.length === 1 && isComplete ? only[0] : '')
     else if (!only) {
-      const from = mostAlike({ before, after }, gone.filter((each) => !taken.has(each.path)))
+      const from = mostAlike(
+        { before, after },
+        gone.filter((each) => !taken.has(each.path)),
+      )
       if (from === undefined) continue
       taken.add(from)
       moved.set(path, from)

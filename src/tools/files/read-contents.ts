@@ -13,7 +13,7 @@ export interface FilesToRead {
   paths: string[]
 }
 
-/** A file as it was read, with the fingerprint that it had before and after. */
+/** A file as it was read, with the fingerprint that it had then. */
 export interface FileRead {
   path: string
   mark: string
@@ -22,33 +22,20 @@ export interface FileRead {
   bytes?: Uint8Array
 }
 
-/** Reads files and their hashes, except those that are too large, gone or no files. Runs in a worker thread. */
+/** Reads files and their hashes, except those that are too large, gone, linked twice or no files. Runs in a worker thread. */
 export async function readContents({ folder, paths }: FilesToRead): Promise<FileRead[]> {
   const found: FileRead[] = []
   for (const [directory, names] of Map.groupBy(paths, dirname))
     await syncHandle({ ...folder, path: directory })
       .openDirectory(async (opened) => {
         for (const path of names) {
-          const name = basename(path)
-          const mark = await opened.mark(name).catch(() => undefined)
-          const bytes = mark === undefined ? undefined : await opened.at(name).openFile(readSmall).catch(() => undefined)
-          if (mark === undefined || !bytes || (await opened.mark(name).catch(() => '')) !== mark) continue
+          const read = await opened.content(basename(path), maxBytes).catch(() => undefined)
+          if (!read) continue
+          const { mark, bytes } = read
           const isText = !('binary' in kindOfText(bytes.subarray(0, headBytes)))
           found.push({ path, mark, sha256: hashOf(bytes), ...(isText && { bytes }) })
         }
       })
       .catch(() => undefined)
   return found
-}
-
-async function readSmall(file: {
-  bytes: number
-  read(into: Uint8Array, position: number): Promise<number>
-}): Promise<Buffer | undefined> {
-  if (file.bytes > maxBytes) return undefined
-  const into = Buffer.allocUnsafeSlow(file.bytes)
-  let filled = 0
-  for (let count = -1; filled < into.length && count !== 0; filled += count)
-    count = await file.read(into.subarray(filled), filled)
-  return into.subarray(0, filled)
 }

@@ -48,7 +48,8 @@ export async function touchedSince({
   folder,
   before,
 }: Comparison): Promise<
-  { touched: TouchedFiles; marks: [path: string, mark: string | null][]; hidden: string[]; directories: string[] } | 'tooMany'
+  | { touched: TouchedFiles; marks: [path: string, mark: string | null][]; hidden: string[]; directories: string[] }
+  | 'tooMany'
 > {
   const handle = syncHandle(folder)
   const surveyed = await marksIn(handle)

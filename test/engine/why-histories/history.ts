@@ -8,17 +8,7 @@ import type { Database } from '../../setup/places.ts'
 import { edit, type Hands, newHands, planned, write } from '../hands.ts'
 import type { Chance } from '../simulator-schedule.ts'
 import { unconfinedExec } from '../unconfined-exec.ts'
-import {
-  type Author,
-  goBack,
-  hand,
-  newLines,
-  observe,
-  type Redraft,
-  redraft,
-  rewrite,
-  type TrueLine,
-} from './truth.ts'
+import { type Author, goBack, hand, newLines, observe, type Redraft, redraft, rewrite, type TrueLine } from './truth.ts'
 
 type LineEnd = '\n' | '\r\n'
 
@@ -141,13 +131,22 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const next: Redraft = [
         ...was.lines.slice(0, start).map(({ text }, from) => ({ text, from })),
         ...middle,
-        ...was.lines.slice(start + 1 + rest.length).map(({ text }, at) => ({ text, from: start + 1 + rest.length + at })),
+        ...was.lines
+          .slice(start + 1 + rest.length)
+          .map(({ text }, at) => ({ text, from: start + 1 + rest.length + at })),
       ]
       const runId = await say([edit(path, oldText, middle.map(({ text }) => text).join('\n'))])
       before.set(runId, new Map([[path, was]]))
-      const inside = observe(old, middle.map(({ text, from }) => ({ text, from: from === -1 ? -1 : 0 })), runId)
+      const inside = observe(
+        old,
+        middle.map(({ text, from }) => ({ text, from: from === -1 ? -1 : 0 })),
+        runId,
+      )
       const around = rewrite(was.lines, next, runId)
-      become(path, { ...was, lines: around.map((line, at) => inside[at - start] && at >= start ? inside[at - start] as TrueLine : line) })
+      become(path, {
+        ...was,
+        lines: around.map((line, at) => (inside[at - start] && at >= start ? (inside[at - start] as TrueLine) : line)),
+      })
       return path
     },
     async 'a hand creates'() {
@@ -188,7 +187,9 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const next: Redraft = changes
         ? [...was.lines.map(({ text }, at) => ({ text, from: at })), { text: newLines(chance, 1)[0] ?? '', from: -1 }]
         : was.lines.map(({ text }, at) => ({ text, from: at }))
-      const more = changes ? ` && printf '%s${was.end === '\n' ? '\\n' : '\\r\\n'}' '${next.at(-1)?.text}' >> '${to}'` : ''
+      const more = changes
+        ? ` && printf '%s${was.end === '\n' ? '\\n' : '\\r\\n'}' '${next.at(-1)?.text}' >> '${to}'`
+        : ''
       const runId = await exec(`mkdir -p '${dirname(to)}' && mv '${from}' '${to}'${more}`)
       become(to, byRun(was, runId, was.lines, next))
       become(from, undefined)
@@ -198,7 +199,10 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const [from, to] = [some() as string, fresh()]
       const was = files.get(from) as TrueFile
       const runId = await exec(`mkdir -p '${dirname(to)}' && cp '${from}' '${to}'`)
-      become(to, { ...was, lines: was.lines.map((line) => ({ ...line, carriers: new Set([...line.carriers, runId]) })) })
+      become(to, {
+        ...was,
+        lines: was.lines.map((line) => ({ ...line, carriers: new Set([...line.carriers, runId]) })),
+      })
       return `${from} to ${to}`
     },
     async 'a command removes'() {
@@ -208,7 +212,10 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       become(path, undefined)
       if (chance(2) === 0) return path
       const runId = await say([write(path, textOf(was))])
-      become(path, { ...was, lines: was.lines.map(({ text }) => ({ text, authors: new Set([runId]), carriers: new Set() })) })
+      become(path, {
+        ...was,
+        lines: was.lines.map(({ text }) => ({ text, authors: new Set([runId]), carriers: new Set() })),
+      })
       return `${path}, and an agent writes the same again`
     },
     async 'a hand moves'() {
@@ -240,7 +247,9 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       return `${restored.length} files`
     },
     async 'a session is forked'() {
-      const session = await engine.store.read((rows) => resolveSession(rows, 'session:main', folder)).catch(() => undefined)
+      const session = await engine.store
+        .read((rows) => resolveSession(rows, 'session:main', folder))
+        .catch(() => undefined)
       if (!session?.headTurnId || labels.length > 4) return 'not'
       labels.push((await fork(engine, { folder, turnId: session.headTurnId })).label)
       return ''
@@ -250,7 +259,14 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     ...['an agent edits', 'an agent edits', 'an agent edits', 'an agent rewrites', 'an agent rewrites'],
     ...['a hand changes', 'a hand changes', 'a command changes', 'a command changes'],
     ...['an agent creates', 'a hand creates', 'a command creates', 'a command moves', 'a command moves'],
-    ...['a command copies', 'a command removes', 'a hand moves', 'a hand copies', 'a run is undone', 'a session is forked'],
+    ...[
+      'a command copies',
+      'a command removes',
+      'a hand moves',
+      'a hand copies',
+      'a run is undone',
+      'a session is forked',
+    ],
   ]
   return {
     hands,
