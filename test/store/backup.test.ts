@@ -63,6 +63,7 @@ describe.each(databases)('a backup of %s', (database) => {
         'search_passages',
         'policies',
         'policy_versions',
+        'command_changes',
       ])
     expect(lines[0]).toEqual({
       format: 'heddle-backup/1',

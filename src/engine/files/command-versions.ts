@@ -11,7 +11,7 @@ import { mapContents, writeLineMap } from './line-map.ts'
 const maxStored = 8 * 2 ** 20
 
 /** A command's call. */
-export interface CommandCall {
+interface CommandCall {
   runId: string
   callId: string
   since: Millis

@@ -26,7 +26,7 @@ export function editIn({ name, input }: Pick<RequestedCall, 'name' | 'input'>): 
 }
 
 /** Which of these lines are of the old ones, in the same order. */
-export function mapLines(old: string[], fresh: string[]): LineMap {
+function mapLines(old: string[], fresh: string[]): LineMap {
   return mapOf(matchLines(old, fresh))
 }
 

@@ -17,7 +17,7 @@ import { type ChainNode, moment, starterOf, toolOf, walkBack } from './chain.ts'
 import { FileContents } from './file-contents.ts'
 import { quotedSource, resultsGivenTo, resultsWithRuns } from './given-results.ts'
 import { LineTracer } from './line-authors.ts'
-import { type LineAuthor, maxVersions, type Passage, type TracedLine } from './traced-line.ts'
+import { type FilePassage, type LineAuthor, maxVersions, type TracedLine } from './traced-line.ts'
 
 /** A path as the user wrote it, with an optional line. */
 export interface FileReference {
@@ -150,7 +150,7 @@ function authorView(author: LineAuthor): NonNullable<FileWhy['author']> {
 }
 
 /** Links of the files that a line was in before, and of the commands that moved or copied it. */
-async function passageLinks(rows: Reading, passages: readonly Passage[], folder: string): Promise<WhyLink[]> {
+async function passageLinks(rows: Reading, passages: readonly FilePassage[], folder: string): Promise<WhyLink[]> {
   const links: WhyLink[] = []
   for (const { how, path, line, version } of passages) {
     if (version) {

@@ -21,10 +21,12 @@ const minShare = 0.3
 /** Max versions that come into question. */
 const maxVersionsAlike = 8
 const maxNames = 400
+/** Max files that are still there whose last version is read. */
+const maxPresent = 40
 
 /**
- * Authors of the lines of a file that was moved or copied by hand, found by its content: other files had the same, or one
- * that is gone had much of it. Undefined if there is no such file. `unmatched` is the author of lines that it had not.
+ * Authors of the lines of a file that was moved or copied by hand, found by its content: other files had the same, or
+ * much of it. Undefined if there is no such file. `unmatched` is the author of lines that it had not.
  */
 export async function handOrigins(
   tracer: Tracer,
@@ -48,21 +50,26 @@ export async function handOrigins(
       ),
     )
   }
-  const alike = await missingFileLike(tracer, place, text)
-  const old = alike && (await tracer.contents.get(alike.after ?? '', alike))
-  const map = old && mapContents(old, bytes)
-  if (!alike || !map) return undefined
-  const before = lines.map((line) => lineBefore(map, line))
-  const traced = await throughHand(
-    tracer,
-    place,
-    alike,
-    before.flatMap((line) => line ?? []),
-  )
-  let next = 0
-  return before.map((line) =>
-    line === undefined ? { author: unmatched, passages: [] } : (traced[next++] as TracedLine),
-  )
+  const all: (TracedLine | undefined)[][] = []
+  for (const { version, isWeak } of await filesLike(tracer, place, text)) {
+    const old = await tracer.contents.get(version.after ?? '', version)
+    const before = lines.map((line) => (old ? lineBefore(mapContents(old, bytes) ?? [], line) : undefined))
+    const traced = await throughHand(
+      tracer,
+      place,
+      version,
+      before.flatMap((line) => line ?? []),
+    )
+    let next = 0
+    all.push(
+      before.map((line) => (line === undefined ? undefined : isWeak ? maybeMoved(traced[next++]) : traced[next++])),
+    )
+  }
+  if (all.length === 0) return undefined
+  return lines.map((_, at) => {
+    const found = all.flatMap((each) => each[at] ?? [])
+    return found.length === 0 ? { author: unmatched, passages: [] } : agreed(found, false)
+  })
 }
 
 /** All versions of other files that left this content: one that has it again may be the work of another run. */
@@ -118,28 +125,37 @@ function isSame(a: LineAuthor, b: LineAuthor): boolean {
   return a.by === b.by && a.by !== 'unknown'
 }
 
-/** A file that is gone, was removed by no command, and had much of this text; undefined if two did. */
-async function missingFileLike(
-  { rows, contents, protect }: Tracer,
-  place: Place,
-  text: string,
-): Promise<FileVersion | undefined> {
+/** A version with lines of a text; a weak one has too few of them to be where it is from. */
+interface Alike {
+  version: FileVersion
+  isWeak: boolean
+}
+
+function maybeMoved(line: TracedLine | undefined): TracedLine {
+  const author = line?.author
+  const runIds = author?.by === 'version' ? [author.version.runId ?? ''] : []
+  const why = 'the file came there by hand, and another one had this line'
+  return { author: { by: 'unknown', since: null, why, runIds }, passages: [] }
+}
+
+/** Last versions of files that had lines of this text: all that are gone and were removed by no command, and the last changed. */
+async function filesLike({ rows, contents, protect }: Tracer, place: Place, text: string): Promise<Alike[]> {
   const lines = telling(text)
-  const found: { version: FileVersion; share: number }[] = []
+  const found: Alike[] = []
+  let left = maxPresent
   for (const { folder } of namesInFolders(place.path))
     for (const name of await namesInFolder(rows, folder, maxNames)) {
       const whole = join(folder, name.path)
-      if (whole === place.path || (await hasEntry({ ...name, protect }))) continue
+      if (whole === place.path || ((await hasEntry({ ...name, protect })) && left-- <= 0)) continue
       const versions = await versionsOfFile(rows, namesInFolders(whole), maxVersions)
       const version = versions.findLast((each) => isEarlier(each, place) && each.undoneAt === null)
       const bytes = version?.after ? await contents.get(version.after, version) : undefined
       const old = telling((bytes && decodeText(bytes)) ?? '')
       const shared = [...old].filter((line) => lines.has(line)).length
-      const share = shared / Math.max(1, Math.min(old.size, lines.size))
-      if (version && shared >= minLines && share >= minShare) found.push({ version, share })
+      const isWeak = shared < minLines || shared < minShare * Math.min(old.size, lines.size)
+      if (version && shared > 0) found.push({ version, isWeak })
     }
-  const [best, next] = found.sort((a, b) => b.share - a.share)
-  return best && (!next || best.share > 2 * next.share) ? best.version : undefined
+  return found
 }
 
 /** Lines that say something. */

@@ -4,9 +4,8 @@ import type { ProtectedPlaces } from '../../domain/tools/path-handle.ts'
 import { commandBetween, type FileVersion, type UnseenCommand, versionsOfFile } from '../../store/rows/file-versions.ts'
 import { readSteps } from '../../store/rows/steps.ts'
 import type { Reading } from '../../store/store.ts'
-import { pathHandle } from '../../tools/files/handle.ts'
-import { isIgnored } from '../../tools/files/ignore.ts'
 import { namesInFolders } from '../files/file-author.ts'
+import { isPassedOver } from '../files/file-now.ts'
 import {
   type LineMap,
   type LineSpan,
@@ -20,10 +19,10 @@ import { Journal } from '../run/context/journal.ts'
 import type { FileContents } from './file-contents.ts'
 import { handOrigins } from './hand-origins.ts'
 import {
+  type FilePassage,
   isBefore,
   type LineAuthor,
   maxVersions,
-  type Passage,
   type Place,
   type TracedLine,
   type Tracer,
@@ -53,7 +52,7 @@ export class LineTracer implements Tracer {
     return this.#walk({ ...file, passages: 0 }, node, lines)
   }
 
-  async traceFrom(passage: Omit<Passage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]> {
+  async traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]> {
     const node = await chainOf(place.versions, (version) => this.isMade(version), place.end)
     const traced = await this.#walk(place, node, lines)
     return traced.map(({ author, passages }, at) => ({
@@ -229,8 +228,7 @@ export class LineTracer implements Tracer {
     for (const name of namesInFolders(path)) {
       const command = await commandBetween(this.rows, [name], { ...span, any: true })
       if (!command) continue
-      const folder = pathHandle({ folder: name.folder, path: '.', protect: this.protect })
-      if (await isIgnored(folder, name.path.split('/')).catch(() => true)) return command
+      if (await isPassedOver({ ...name, protect: this.protect })) return command
     }
     return undefined
   }

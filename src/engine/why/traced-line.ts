@@ -17,7 +17,7 @@ export type LineAuthor =
   | { by: 'unknown'; since: Millis | null; why: string; runIds: string[] }
 
 /** A file that a line was in before it came to where it is. */
-export interface Passage {
+export interface FilePassage {
   how: 'moved' | 'copied' | 'moved by hand' | 'copied by hand'
   /** Absolute path and line, counted from 1. */
   path: string
@@ -28,7 +28,7 @@ export interface Passage {
 
 export interface TracedLine {
   author: LineAuthor
-  passages: Passage[]
+  passages: FilePassage[]
 }
 
 /** A file whose lines are followed. */
@@ -45,7 +45,7 @@ export interface Place {
 }
 
 /** A file's content at a time. */
-export type FileEnd = { hash: string | null; at: Millis } | undefined
+type FileEnd = { hash: string | null; at: Millis } | undefined
 
 /** What follows lines through files. */
 export interface Tracer {
@@ -53,7 +53,7 @@ export interface Tracer {
   readonly contents: FileContents
   readonly protect: ProtectedPlaces
   /** Authors of lines, counted from 0, as a file had them before they came from there. */
-  traceFrom(passage: Omit<Passage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>
+  traceFrom(passage: Omit<FilePassage, 'line'>, place: Place, lines: readonly number[]): Promise<TracedLine[]>
 }
 
 /** Whether a version came before another one; what the same call left did not. */

@@ -14,13 +14,13 @@ export interface VersionNode {
  * How a version came about: it was there at first; a tool or a command left it; or nobody recorded it, which is `unclear` if
  * even the version before is in doubt. `unread`: what the command started from was not read, or was changed meanwhile.
  */
-export type Via =
+type Via =
   | { kind: 'start' }
   | { kind: 'version'; version: FileVersion; isUnread?: true }
   | { kind: 'gap'; since: Millis; until: Millis; isUnclear?: true }
 
 /** Whether a recorded change was made; undefined if that is no longer known. */
-export type IsMade = (version: FileVersion) => Promise<boolean | undefined>
+type IsMade = (version: FileVersion) => Promise<boolean | undefined>
 
 /**
  * The sequence of versions that led to a file's content, from all that was recorded, oldest first. An undo goes back to the

@@ -53,7 +53,7 @@ export async function recordCommandChange(tx: Tx, change: CommandChange): Promis
 }
 
 /** A name that sessions know a file by: relative to their folder. */
-export interface FileName {
+interface FileName {
   folder: string
   path: string
 }

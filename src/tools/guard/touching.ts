@@ -10,8 +10,8 @@ import type {
 } from '../../domain/tools/touched.ts'
 import type { FileThreads } from '../files/file-threads.ts'
 import type { KnownContents } from '../files/known-contents.ts'
-import { type FolderBefore, withOrigins } from '../files/origins.ts'
 import { differences, maxSurveyed, otherKinds, readMarks } from '../files/survey.ts'
+import { type FolderBefore, withOrigins } from './command-origins.ts'
 import type { HiddenMarks } from './hidden-files.ts'
 
 const whyUnseen = {

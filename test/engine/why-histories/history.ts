@@ -40,6 +40,8 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
   const past = new Map<string, string[][]>()
   /** The files before each run that can be undone. */
   const before = new Map<string, Map<string, TrueFile | undefined>>()
+  /** Files as the last run left them. */
+  const recorded = new Map<string, TrueFile>()
   const acts: string[] = []
   const labels = ['main', 'other']
   let asked = 0
@@ -77,6 +79,18 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
     keepPast(path)
     if (file) files.set(path, file)
     else files.delete(path)
+    if (file) recorded.set(path, file)
+  }
+  /** What nobody saw between two equal contents cannot be told from nothing. */
+  const becomeByHand = (path: string, file: TrueFile) => {
+    const last = recorded.get(path)
+    const isSame = last && textOf(last) === textOf(file)
+    const lines = file.lines.map((line, at) =>
+      isSame ? { ...line, authors: new Set([...line.authors, ...(last.lines[at]?.authors ?? [])]) } : line,
+    )
+    become(path, { ...file, lines })
+    if (last) recorded.set(path, last)
+    else recorded.delete(path)
   }
   const asWritten = (path: string, next: Redraft, end: LineEnd): TrueFile => ({
     lines: observe(files.get(path)?.lines ?? [], next, hand),
@@ -161,7 +175,7 @@ export async function newHistory(database: Database, chance: Chance): Promise<Hi
       const { next, end, how } = nextOf(path)
       const file = asWritten(path, next, end)
       putByHand(path, file)
-      become(path, file)
+      becomeByHand(path, file)
       return `${path} ${how}`
     },
     async 'a command creates'() {

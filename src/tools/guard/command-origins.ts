@@ -35,7 +35,9 @@ export function withOrigins(versions: readonly CommandVersion[], folder: FolderB
     if (moved.has(path)) continue
     const copied = (byHash.get(after?.sha256 ?? '') ?? []).filter(([from]) => from !== path)
     const [only] = copied
-    if (only && hasSubstance(after)) moved.set(path, copied.length === 1 && isComplete ? only[0] : '')
+    // A file that there was may as well have been written anew.
+    if (only && before === null && hasSubstance(after))
+      moved.set(path, copied.length === 1 && isComplete ? only[0] : '')
     else if (!only) {
       const from = mostAlike(
         { before, after },
